@@ -1,0 +1,38 @@
+# `make demo` and `make test` each work alone on a clean clone; both begin with `make setup`.
+PYTHON ?= python3
+BIN := .venv/bin
+export OMP_NUM_THREADS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test quality speed clean
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+setup: .venv/.ready ## the virtual environment with the upwell command, and the system packages
+	@sh scripts/system-packages.sh chromium
+
+.venv/.ready: pyproject.toml constraints.txt
+	@sh scripts/system-packages.sh venv
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup ## starts the bundled site, harvests it, shows where the records and the report are
+	$(BIN)/upwell demo -o demo-harvest
+
+test: setup ## all checks: ruff, mypy, import-linter, pytest
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+quality: setup ## the quality gate on the labelled corpora beside the project (CORPORA=folder)
+	$(BIN)/python -m benchmarks.quality
+
+speed: setup ## speed as ratios against named references (CORPORA=folder)
+	$(BIN)/python -m benchmarks.speed.page
+
+clean: ## removes what setup, test and demo made
+	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Measurements: `quality` (pinned floors on labelled corpora), `speed` (ratios against named references)."""

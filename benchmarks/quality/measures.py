@@ -1,0 +1,70 @@
+"""One function a corpus: figures by name, higher is better. Learning sees the pages of one site together, never the labels."""
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Any
+
+from tests.page.naive import differences
+
+from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from upwell.harvest import learn
+from upwell.page.charset import decode
+from upwell.page.tree import read
+from upwell.site import forms as site_forms
+
+__all__ = ["MEASURES"]
+
+
+def columns() -> dict[str, float]:
+    """The share of real pages whose columns equal a naive tree walk, row by row."""
+    pages = sorted(str(path.relative_to(CORPORA)) for path in (CORPORA / "answers").rglob("*.html"))
+    with ProcessPoolExecutor(2) as pool:
+        equal = list(pool.map(_equal, pages, chunksize=20))
+    return {"pages": float(len(pages)), "equal": sum(equal) / len(pages)}
+
+
+def _equal(page: str) -> bool:
+    body = (CORPORA / page).read_bytes()
+    return not differences(read(body), decode(body)[0])
+
+
+def forms() -> dict[str, float]:
+    """Search forms against other forms, and the field that takes the query."""
+    rows = labels("forms")
+    found = []
+    for row in rows:
+        tree = read((CORPORA / "forms" / row["page"]).read_bytes(), url=row["url"])
+        known = [{"index": f.index, "kind": f.kind, "query_field": f.query_field} for f in site_forms.find(tree)]
+        found.append({"page": row["page"], "forms": known})
+    score = scorer("forms").score(rows, found)
+    return {name: score[name] for name in ("f1", "precision", "recall", "query_field")}
+
+
+def records(corpus: str) -> dict[str, float]:
+    """Records cut out of answers, against those that people labelled."""
+    rows = labels(corpus)
+    with ProcessPoolExecutor(2) as pool:
+        found = [page for pages in pool.map(partial(_records, corpus), by_site(rows).values()) for page in pages]
+    score = scorer("records").score(rows, found)
+    return {name: score[name] for name in ("f1", "precision", "recall")}
+
+
+def _records(corpus: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
+    model = learn.learn(trees)
+    readings = [learn.apply(model, tree) for tree in trees]
+    return [
+        {"page": row["page"], "records": [{"text": record.text} for record in reading.records]}
+        for row, reading in zip(rows, readings, strict=True)
+    ]
+
+
+MEASURES: dict[str, Callable[[], dict[str, float]]] = {
+    "columns": columns,
+    "forms": forms,
+    **{
+        f"records/{corpus.rsplit('/', 1)[-1]}": partial(records, corpus)
+        for corpus in ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
+    },
+}

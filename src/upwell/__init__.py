@@ -1,0 +1,27 @@
+"""Upwell brings up the data behind search boxes.
+
+>>> import upwell
+>>> found = upwell.forms("https://example.org/")  # doctest: +SKIP
+>>> result = upwell.harvest("https://example.org/", out="harvest")  # doctest: +SKIP
+"""
+
+from upwell.api import Result, demo, extract, forms, harvest
+from upwell.demo import Switches
+from upwell.errors import UpwellError
+from upwell.harvest.events import Event, Observer
+from upwell.harvest.loop import Plan
+from upwell.net.fetch import Manners
+
+__all__ = [
+    "Event",
+    "Manners",
+    "Observer",
+    "Plan",
+    "Result",
+    "Switches",
+    "UpwellError",
+    "demo",
+    "extract",
+    "forms",
+    "harvest",
+]

@@ -1,0 +1,1 @@
+"""What kind of answer came: `links` (the pager)."""

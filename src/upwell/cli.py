@@ -1,0 +1,203 @@
+"""The command line: the verbs of `upwell.api`, a progress display on stderr, results on stdout, exit codes as documented.
+
+0 done · 1 it could not be done · 2 wrong usage · 3 stopped early, what there is was kept
+"""
+
+import json
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from upwell import api
+from upwell.demo import Switches, serve
+from upwell.errors import UpwellError
+from upwell.harvest.events import Asked, Event, Found, Learned, Observer, Stopped, Trouble
+from upwell.harvest.loop import Plan
+from upwell.harvest.report import certificate
+from upwell.model import Estimate
+from upwell.net.fetch import Manners
+from upwell.store.records import Format
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Brings up the data behind search boxes.\n\nExample: upwell harvest https://example.org/ -o harvest",
+    epilog="Exit codes: 0 done, 1 could not be done, 2 wrong usage, 3 stopped early and kept what there is.",
+)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
+Budget = Annotated[int, typer.Option(min=1, help="Requests to send at most.")]
+Rate = Annotated[float, typer.Option(min=0, help="Requests a second and host; 0 means no limit, on loopback only.")]
+Contact = Annotated[str, typer.Option(help="Your address, sent along so that the host's owner can reach you.")]
+IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site of your own only.")]
+
+
+def main() -> None:
+    """The `upwell` command."""
+    try:
+        app()
+    except UpwellError as error:
+        print(f"upwell: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("upwell: interrupted before there was anything to keep", file=sys.stderr)
+        sys.exit(3)
+
+
+@app.command(epilog="Example: upwell forms https://example.org/ --json")
+def forms(
+    page: Annotated[str, typer.Argument(help="An address, or a saved HTML file.")],
+    base_url: Annotated[str, typer.Option(help="Where a saved file came from.")] = "",
+    as_json: Json = False,
+) -> None:
+    """How is this site asked? Judges every form of a page and gives the templates that follow, best first."""
+    found = api.forms(page, base_url=base_url)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    rows: list[dict[str, object]] = found["forms"]  # type: ignore[assignment] # as api.forms makes it
+    for form in rows:
+        field = f", query field {form['query_field']}" if form["query_field"] else ""
+        print(f"form {form['index']}: {form['kind']} ({form['score']:.2f}){field}")
+    ways: list[dict[str, object]] = found["templates"]  # type: ignore[assignment] # as above
+    for way in ways:
+        print(f"ask: {way['method']} {way['url']} with {way['query_field']}=…")
+    if not ways:
+        print("no way in found on this page")
+
+
+@app.command(epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500")
+def harvest(
+    url: Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")],
+    out: Out = Path("harvest"),
+    budget: Budget = 1000,
+    coverage: Annotated[
+        float, typer.Option(min=0.01, max=1.0, help="Share of the estimated size that is enough.")
+    ] = 0.95,
+    rate: Rate = 1.0,
+    form: Annotated[int | None, typer.Option(help="Which form of the page to use (see `upwell forms`).")] = None,
+    words: Annotated[str, typer.Option(help="Words that the source knows, separated by spaces.")] = "",
+    format: Annotated[str, typer.Option(help="parquet, csv or jsonl.")] = "parquet",
+    contact: Contact = "",
+    ignore_robots: IgnoreRobots = False,
+    as_json: Json = False,
+) -> None:
+    """From a home page to a table: finds the form, probes, learns, harvests, says how much is held."""
+    kind: Format = format  # type: ignore[assignment] # api.harvest checks it
+    plan = Plan(budget=budget, coverage=coverage, form=form, words=tuple(words.split()))
+    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
+    with _Display(budget, not as_json) as display:
+        result = api.harvest(url, out=out, plan=plan, manners=manners, format=kind, observe=display)
+    _show(result, as_json)
+    if result.summary["stopped"] in ("interrupted", "blocked", "forbidden"):
+        raise typer.Exit(3)
+
+
+@app.command(epilog="Example: upwell extract saved-answers/ --json")
+def extract(
+    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")], as_json: Json = False
+) -> None:
+    """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
+    for row in api.extract(path):
+        if as_json:
+            print(json.dumps(row, ensure_ascii=False))
+        else:
+            records: list[dict[str, object]] = row["records"]  # type: ignore[assignment] # as api.extract makes it
+            print(f"{row['page']}: {row['kind']}, {len(records)} records")
+
+
+@app.command(
+    epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
+)
+def demo(
+    out: Out = Path("demo-harvest"),
+    budget: Budget = 700,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A switch of the site, as name=value.")] = None,
+    serve_only: Annotated[bool, typer.Option("--serve", help="Only run the site, until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")] = 8000,
+    as_json: Json = False,
+) -> None:
+    """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
+    switches = Switches.parse(settings or [])
+    if serve_only:
+        _serve(switches, port)
+        return
+    with _Display(budget, not as_json) as display:
+        result, truth = api.demo(out=out, switches=switches, budget=budget, observe=display)
+    _show(result, as_json, truth)
+
+
+def _serve(switches: Switches, port: int) -> None:
+    try:
+        with serve(switches, port=port) as site:
+            print(f"the demo site is at {site.url} (Ctrl-C ends it)", flush=True)
+            with suppress(KeyboardInterrupt):
+                signal.pause()
+            print(f"{len(site.received)} requests received")
+    except OSError as error:
+        raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
+
+
+def _show(result: api.Result, as_json: bool, truth: dict[str, object] | None = None) -> None:
+    summary = result.summary
+    if as_json:
+        print(json.dumps({**summary, "truth": truth} if truth else summary, ensure_ascii=False))
+        return
+    size: dict[str, float] = summary["size"]  # type: ignore[assignment] # as Harvest.summary makes it
+    checks: dict[str, int | None] = summary["checks"]  # type: ignore[assignment] # as above
+    print(certificate(int(str(summary["records"])), Estimate(**size), checks["limit"] or 0))
+    if truth:
+        print(f"in truth: {truth['held']:,} of {truth['cities']:,} cities held, {truth['coverage']:.1%}")
+    print(
+        f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
+    )
+    print(f"records: {result.records}\nreport:  {result.report}")
+
+
+class _Display:
+    """The progress display: one line on stderr that follows the events; a log line for each where stderr is no terminal."""
+
+    def __init__(self, budget: int, shown: bool) -> None:
+        self.console = Console(stderr=True)
+        columns = (
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+        )
+        self.progress = Progress(*columns, console=self.console, disable=not (shown and self.console.is_terminal))
+        self.task = self.progress.add_task("looking for the way in", total=budget)
+
+    def __enter__(self) -> Observer:
+        self.progress.start()
+        return self.follow
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def follow(self, event: Event) -> None:
+        if isinstance(event, Found):
+            self.console.print(f"asking {event.template.method} {event.template.url}", markup=False, highlight=False)
+        elif isinstance(event, Learned):
+            self.console.print(f"learned from {event.probes} answers", markup=False, highlight=False)
+        elif isinstance(event, Asked):
+            kinds = " ".join(f"{n} {kind}" for kind, n in sorted(event.answers.items()))
+            told = f"{event.records:,} records, overlap {event.overlap_rate:.2f}, {kinds}"
+            self.progress.update(self.task, completed=event.requests, description=told)
+        elif isinstance(event, Trouble):
+            self.console.print(f"left out: {event.skipped.reason}", markup=False, highlight=False)
+        elif isinstance(event, Stopped):
+            self.progress.update(self.task, description=f"stopped: {event.reason}")
+
+
+if __name__ == "__main__":
+    main()

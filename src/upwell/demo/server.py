@@ -1,0 +1,59 @@
+"""Running the demo site on loopback, in a thread of its own."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from upwell.demo.cities import City, all_cities
+from upwell.demo.site import Received, Switches, application
+
+__all__ = ["Running", "serve"]
+
+
+@dataclass
+class Running:
+    """A demo site that is up: its address, what it received so far, and what it truly holds."""
+
+    url: str
+    switches: Switches
+    received: list[Received] = field(default_factory=list)
+
+    @property
+    def truth(self) -> tuple[City, ...]:
+        """Every record that the site holds."""
+        return all_cities()
+
+
+@contextmanager
+def serve(switches: Switches | None = None, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[Running]:
+    """Starts the site (port 0: any free one) and stops it at the end of the `with` block.
+
+    >>> with serve(Switches(layout="table")) as site:
+    ...     site.url.startswith("http://127.0.0.1:")
+    True
+    """
+    switches = switches or Switches()
+    all_cities()  # the data is loaded here, so that the first request is as fast as the others
+    running = Running("", switches)
+    loop = asyncio.new_event_loop()
+    runner = web.AppRunner(application(switches, running.received), access_log=None, shutdown_timeout=0.1)
+
+    async def start() -> int:
+        await runner.setup()
+        await web.TCPSite(runner, host, port).start()
+        return int(runner.addresses[0][1])
+
+    thread = threading.Thread(target=loop.run_forever, name="upwell-demo", daemon=True)
+    thread.start()
+    try:
+        running.url = f"http://{host}:{asyncio.run_coroutine_threadsafe(start(), loop).result()}/"
+        yield running
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

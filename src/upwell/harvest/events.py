@@ -1,0 +1,54 @@
+"""What happens during a harvest, as values; the progress bar, the log and the tests are observers of the same events."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from upwell.model import Estimate, Skipped, Template
+
+__all__ = ["Asked", "Event", "Found", "Learned", "Observer", "Stopped", "Trouble"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A way to ask the site was found."""
+
+    template: Template
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """The answers to the probe queries were understood."""
+
+    pagelet: str
+    leader: str
+    probes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A query, or a further page of its answer, came back; the counts are those of the whole harvest so far."""
+
+    query: str
+    requests: int
+    answers: Mapping[str, int]
+    records: int
+    overlap_rate: float
+    size: Estimate | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
+    """A page could not be used; the harvest goes on."""
+
+    skipped: Skipped
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """The harvest ended, and why."""
+
+    reason: str
+
+
+Event = Found | Learned | Asked | Trouble | Stopped
+Observer = Callable[[Event], None]

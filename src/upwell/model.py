@@ -1,0 +1,118 @@
+"""The values that rooms hand to each other: frozen, picklable, without parser or driver objects.
+
+Request → Response   what is sent and what came back
+Form, Field          a form of a page, as it was judged
+Template             how a source is asked
+Record               one match with its fields
+Estimate             a number with its 95 % interval
+Skipped              a page that could not be used, and why
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = [
+    "Estimate",
+    "Field",
+    "Form",
+    "FormKind",
+    "Kind",
+    "Record",
+    "Request",
+    "Response",
+    "Skipped",
+    "Template",
+    "Via",
+]
+
+Kind = Literal["multi", "single", "none", "error"]
+FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
+Via = Literal["search-action", "opensearch", "form", "link", "browser"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One HTTP request, complete."""
+
+    url: str
+    method: Literal["GET", "POST"] = "GET"
+    body: bytes = b""
+    content_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """What came back: the address after redirects, and the body as it was after decompression."""
+
+    request: Request
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One control of a form: `values` are what it may be set to, `value` what a browser would send untouched (None: nothing)."""
+
+    name: str
+    type: str
+    value: str | None = None
+    values: tuple[str, ...] = ()
+    words: str = ""  # label, placeholder, id and the like: what says what the field is for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One form of a page, in document order, with what it was judged to be."""
+
+    index: int
+    kind: FormKind
+    score: float  # how sure: 0 … 1
+    query_field: str | None
+    method: Literal["GET", "POST"]
+    action: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """How a source is asked: the request to send, and which field takes the query."""
+
+    method: Literal["GET", "POST"]
+    url: str
+    query_field: str
+    fields: tuple[tuple[str, str], ...] = ()  # fixed values, in document order; the query field is among them, empty
+    charset: str = "utf-8"
+    score: float = 1.0
+    via: Via = "form"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One match: its fields by name, and where it came from."""
+
+    key: str
+    url: str | None
+    path: str
+    text: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number that was not counted: the estimate and the ends of its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """One page that could not be used: counted and reported, never raised."""
+
+    stage: str
+    page: str
+    reason: str

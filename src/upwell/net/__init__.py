@@ -1,0 +1,1 @@
+"""Talking to the world: `fetch` (polite HTTP)."""

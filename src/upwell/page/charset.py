@@ -1,0 +1,59 @@
+"""Bytes to text in the order of the HTML standard: byte-order mark, HTTP header, meta declaration, guess."""
+
+import codecs
+
+import chardetng_py
+from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
+
+__all__ = ["decode"]
+
+# A page is called binary when its first bytes hold a control character that no text has (WHATWG MIME sniffing §3,
+# "binary data byte"; NUL is left out because broken text pages carry it) more often than once in this many bytes.
+BINARY_ONE_IN = 50
+BINARY_BYTES = bytes(b for b in range(0x20) if b not in b"\x00\t\n\x0c\r\x1b")
+HEAD = 4096
+
+
+def decode(body: bytes, content_type: str = "") -> tuple[str, str, tuple[str, ...]]:
+    """The page's text, the name of the charset that was used, and what was odd about it.
+
+    HTML standard §13.2.3.2; departs from it where the declaration is a lie: a page that is declared as something else but
+    is valid UTF-8 with non-ASCII bytes is UTF-8, and a page that is declared as UTF-8 but is not, is guessed.
+    """
+    if is_binary(body):
+        return "", "binary", ("binary data, not a page",)
+    bom, mark = read_bom(body)
+    if bom and mark:
+        return to_unicode(body[len(mark) :], bom), bom, ()
+    said = http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+    if said and codecs.lookup(said).name.startswith(("utf-16", "utf-32")):
+        said = "utf-8"  # the prescan read ASCII, so the page cannot be UTF-16 (HTML standard, "prescan")
+    if body.isascii():
+        return body.decode("ascii"), said or "ascii", ()
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = None
+    if text is not None:
+        # A multi-byte charset may look like UTF-8 by accident; nobody's Chinese or Japanese does for a whole page.
+        lie = said is not None and said != "utf-8"
+        return text, "utf-8", (f"declared as {said}, read as utf-8",) if lie else ()
+    if said and said != "utf-8":
+        return to_unicode(body, said), said, ()
+    guess = chardetng_py.detect(body, allow_utf8=False)
+    damaged = to_unicode(body, "utf-8")
+    if said and damaged.count("\ufffd") * 200 < len(damaged) and damaged.count("\ufffd") * 4 < _beyond_ascii(damaged):
+        return damaged, "utf-8", ("some bytes are not utf-8",)  # a few broken bytes in a page that is UTF-8 otherwise
+    return to_unicode(body, guess), guess, (f"declared as utf-8, read as {guess}",) if said else ()
+
+
+def is_binary(body: bytes) -> bool:
+    """Whether the first bytes are no text in any charset of the web (images, archives, PDF …)."""
+    head = body[:HEAD]
+    if head.startswith((b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff")):
+        return True
+    return (len(head) - len(head.translate(None, BINARY_BYTES))) * BINARY_ONE_IN > len(head)
+
+
+def _beyond_ascii(text: str) -> int:
+    return len(text.encode("utf-8")) - len(text)

@@ -1,0 +1,1 @@
+"""What to ask next: `words` (for probing), `select` (while harvesting), `size` (how much there is)."""

@@ -1,0 +1,1 @@
+"""Keeping and finding: `records` (tables in the format that the user wants)."""

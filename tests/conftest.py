@@ -1,0 +1,14 @@
+"""What several tests need: a demo site that runs for the whole session."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from upwell.demo import Running, serve
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Running]:
+    """The demo site with its defaults; its `received` list grows over the session."""
+    with serve() as site:
+        yield site

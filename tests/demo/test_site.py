@@ -1,0 +1,121 @@
+"""The demo site is what it says: its truth, its traps and its switches."""
+
+import json
+import re
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.browser import browser
+from upwell.demo import Running, Switches, serve
+from upwell.demo.cities import all_cities, search
+from upwell.demo.pages import LAYOUTS
+from upwell.errors import WrongUsage
+from upwell.page.tree import TagTree, read
+
+
+def page(url: str) -> TagTree:
+    with urlopen(url) as answer:  # noqa: S310 # our own server
+        return read(answer.read(), url=answer.url)
+
+
+def test_the_truth_is_34_000_cities() -> None:
+    """Every record has a number of its own; a search for a country finds all of its cities."""
+    assert len({city.id for city in all_cities()}) == len(all_cities()) > 33_000
+    assert {c.id for c in search("iceland")} == {c.id for c in all_cities() if "iceland" in c.words}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_shows_the_same_answer(layout: str) -> None:
+    """The records of page 2 in rank order are the 21st to 40th, in any layout."""
+    with serve(Switches.parse([f"layout={layout}", "order=rank"])) as site:
+        tree = page(f"{site.url}search?q=germany&page=2")
+        shown = re.findall(r"/city/(\d+)\?ref=", " ".join(url for _, url in tree.links(int(tree.rows("main")[0]))))
+    assert [int(i) for i in shown] == [city.id for city in search("germany", "rank")[20:40]]
+
+
+def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
+    """At most 200 results in 10 pages; a facet narrows; nonsense finds nothing but offers suggestions; one match is its own page."""
+    tree = page(f"{demo.url}search?q=asia&page=10")
+    assert "181–200 of" in tree.text()
+    assert "only the first 200 are shown" in tree.text()
+    assert not any("page=11" in url for _, url in tree.links())
+    assert "country=JP" in " ".join(url for _, url in page(f"{demo.url}search?q=asia&country=JP").links())
+    empty = page(f"{demo.url}search?q=qqqqxxxx").text()
+    assert "No results" in empty
+    assert "Perhaps you meant" in empty
+    assert "/city/" in page(f"{demo.url}search?q=timbuktu").url
+
+
+def test_what_varies_by_itself_varies(demo: Running) -> None:
+    """The same request twice gives another advertisement, other recent cities or another tracking argument."""
+    assert page(f"{demo.url}search?q=lima").chunks != page(f"{demo.url}search?q=lima").chunks
+
+
+def test_orders_differ_and_none_is_fixed_for_a_query() -> None:
+    """Rank goes by population; none is another order, the same each time."""
+    ranked, mixed = search("spain", "rank"), search("spain", "none")
+    assert [c.population for c in ranked] == sorted((c.population for c in ranked), reverse=True)
+    assert ranked != mixed
+    assert set(ranked) == set(mixed)
+    search.cache_clear()
+    assert search("spain", "none") == mixed
+
+
+def test_drift_changes_the_template() -> None:
+    """After so many answers the class names are others."""
+    with serve(Switches(drift_after=1)) as site:
+        first, second = (page(f"{site.url}search?q=spain") for _ in range(2))
+    assert "results" in first.classes
+    assert "results" not in second.classes
+
+
+def test_login_wall_and_token() -> None:
+    """Without a sign-in, or with a token that the site never gave, there is no answer."""
+    with serve(Switches(login_wall=True)) as site:
+        assert "Please sign in" in page(f"{site.url}search?q=spain").text()
+    with serve(Switches(token=True)) as site:
+        assert "session has ended" in page(f"{site.url}search?q=spain&token=made-up").text()
+
+
+@pytest.mark.parametrize("script", ["form", "results"])
+def test_a_form_that_only_javascript_makes(script: str) -> None:
+    """The plain page has no search form; a browser sees one, and it works."""
+    with serve(Switches.parse([f"script={script}"])) as site, browser() as tab:
+        assert "q" not in [page(site.url).attr(i, "name") for i in page(site.url).rows("input")]
+        tab.goto(site.url)
+        tab.fill("input[name=q]", "iceland")
+        tab.press("input[name=q]", "Enter")
+        tab.wait_for_selector("li.city")
+        assert tab.locator("li.city").count() == min(20, len(search("iceland")))
+        assert any(r.path == ("/api/search" if script == "results" else "/search") for r in site.received)
+
+
+def test_requests_are_counted_with_their_times() -> None:
+    """Whoever tests against the site can see what it received."""
+    with serve(Switches(latency=0.05)) as site:
+        page(f"{site.url}search?q=spain")
+        urlopen(Request(f"{site.url}newsletter", data=b"email=x")).close()  # noqa: S310 # our own server
+        with pytest.raises(HTTPError):
+            urlopen(f"{site.url}no-such-page")  # noqa: S310 # our own server
+        seen = [(r.method, r.path, r.query, r.status) for r in site.received]
+        assert seen == [
+            ("GET", "/search", "q=spain", 200),
+            ("POST", "/newsletter", "", 200),
+            ("GET", "/no-such-page", "", 404),
+        ]
+        assert site.received[1].time - site.received[0].time >= 0.05
+
+
+def test_json_behind_the_script() -> None:
+    """The endpoint that the scripted form calls."""
+    with serve(Switches(script="results")) as site, urlopen(f"{site.url}api/search?q=iceland") as answer:  # noqa: S310 # ours
+        assert json.load(answer)["total"] == len(search("iceland"))
+
+
+@pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "limit=many", "page_size=0"])
+def test_wrong_switches_are_said_to_be_wrong(setting: str) -> None:
+    """A switch that does not exist, or a value that it cannot take, names what there is."""
+    with pytest.raises(WrongUsage, match=setting.split("=")[0]):
+        Switches.parse([setting])

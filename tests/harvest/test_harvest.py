@@ -1,0 +1,173 @@
+"""A harvest end to end on the demo site, in each layout and with each difficulty that the first version can meet."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.browser import browser
+from upwell import api
+from upwell.demo import Running, Switches, serve
+from upwell.demo.cities import by_id
+from upwell.demo.pages import LAYOUTS
+from upwell.errors import NoSearchForm, NothingLearned, WrongUsage
+from upwell.harvest.events import Asked, Event, Found, Learned, Stopped
+from upwell.harvest.loop import Plan
+from upwell.net.fetch import Manners
+from upwell.store.records import read_keys
+
+
+def harvest(site: Running, out: Path, budget: int = 120, **plan: object) -> tuple[api.Result, list[dict[str, object]]]:
+    result = api.harvest(site.url, out=out, plan=Plan(budget=budget, **plan), manners=Manners(rate=0))  # type: ignore[arg-type] # a Plan's own
+    return result, pq.read_table(result.records).to_pylist()
+
+
+def check(rows: list[dict[str, object]], least: int) -> None:
+    """Every record is a city, no city is there twice, and what the record says is true of the city."""
+    ids = [int(str(row["_url"]).rsplit("/", 1)[-1]) for row in rows]
+    assert len(set(ids)) == len(ids) >= least
+    for number, row in zip(ids, rows, strict=True):
+        city = by_id()[number]
+        said = " ".join(str(value) for name, value in row.items() if not name.startswith("_"))
+        assert city.name in said
+        assert f"{city.population:,}" in said
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout(layout: str, tmp_path: Path) -> None:
+    """List, table, grid, definition list and flat siblings give true records."""
+    with serve(Switches.parse([f"layout={layout}"])) as site:
+        _, rows = harvest(site, tmp_path)
+    check(rows, 700)
+
+
+@pytest.mark.parametrize("setting", ["post=1", "token=1", "order=none", "page_size=50", "limit=40"])
+def test_every_switch_that_is_met(setting: str, tmp_path: Path) -> None:
+    """POST, tokens, another order, other page sizes and limits."""
+    with serve(Switches.parse([setting])) as site:
+        _, rows = harvest(site, tmp_path)
+    check(rows, 500)
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "429", "reset", "truncated", "length", "loop"])
+def test_faults_cost_requests_not_records(fault: str, tmp_path: Path) -> None:
+    """With a fault on one answer in twenty the harvest goes on."""
+    with serve(Switches.parse([f"fault={fault}", "fault_rate=0.05"])) as site:
+        _, rows = harvest(site, tmp_path, budget=100)
+    check(rows, 300)
+
+
+def test_what_is_written(demo: Running, tmp_path: Path) -> None:
+    """The files, the summary's words, the record's own columns, and the report that a browser can show."""
+    events: list[Event] = []
+    plan, manners = Plan(budget=80), Manners(rate=0)
+    result = api.harvest(demo.url, out=tmp_path, plan=plan, manners=manners, observe=events.append)
+    assert {path.name for path in result.folder.iterdir()} == {
+        "records.parquet",
+        "source.json",
+        "summary.json",
+        "report.html",
+    }
+    summary = json.loads((result.folder / "summary.json").read_text())
+    assert set(summary) == {
+        "site", "requests", "answers", "records", "overlap_rate", "size", "coverage", "checks", "stopped", "seconds", "bytes", "sources",
+    }  # fmt: skip
+    assert set(summary["answers"]) == {"multi", "single", "none", "error"}
+    assert summary["requests"] <= 81
+    assert summary["stopped"] == "budget"
+    rows = pq.read_table(result.records).to_pylist()
+    assert summary["records"] == len(rows)
+    assert list(rows[0])[:7] == ["_key", "_source", "_url", "_query", "_page", "_path", "_seen"]
+    assert json.loads((result.folder / "source.json").read_text())["leader"] == "li"
+    assert [type(e) for e in events[:2]] == [Found, Learned]
+    assert isinstance(events[-1], Stopped)
+    assert any(isinstance(e, Asked) and e.records for e in events)
+    with browser() as page:
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(result.report.as_uri())
+        assert page.locator("h1").inner_text() == summary["site"]
+        assert f"{len(rows):,} records held" in page.locator("body").inner_text()
+        assert page.locator("script, iframe, img").count() == 0
+    assert said == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_other_formats(demo: Running, tmp_path: Path, kind: str) -> None:
+    """The same records as CSV and JSON Lines."""
+    result = api.harvest(demo.url, out=tmp_path, plan=Plan(budget=60), manners=Manners(rate=0), format=kind)  # type: ignore[arg-type] # parametrized
+    assert result.records.name == f"records.{kind}"
+    assert len(read_keys(result.records)) == result.summary["records"]
+
+
+def test_no_other_form_is_sent_and_no_link_that_acts_is_followed(tmp_path: Path) -> None:
+    """The site counts: nothing but robots.txt, the home page, searches and city pages was asked for, and nothing was posted."""
+    with serve() as site:
+        harvest(site, tmp_path)
+        asked = {(r.method, "/" + r.path.split("/")[1]) for r in site.received}
+    assert asked <= {("GET", path) for path in ("/", "/robots.txt", "/search", "/city")}
+
+
+def test_the_same_seed_gives_the_same_records(tmp_path: Path) -> None:
+    """Two harvests of a site in the same state are equal."""
+    keys = []
+    for name in ("a", "b"):
+        with serve() as site:
+            _, rows = harvest(site, tmp_path / name, budget=60)
+        keys.append([str(row["_url"]).rsplit("/", 1)[-1] for row in rows])
+    assert keys[0] == keys[1]
+
+
+def test_no_way_in_is_said(tmp_path: Path) -> None:
+    """A page whose form needs JavaScript, a login wall, a wrong form number: each message says what there was."""
+    with serve(Switches(script="form")) as site, pytest.raises(NoSearchForm, match="login, mailing list"):
+        harvest(site, tmp_path)
+    with serve(Switches(login_wall=True)) as site, pytest.raises(NothingLearned, match="--words"):
+        harvest(site, tmp_path)
+    with serve() as site, pytest.raises(NoSearchForm, match="--form 7"):
+        harvest(site, tmp_path, form=7)
+
+
+def test_wrong_usage_is_said(tmp_path: Path) -> None:
+    """No address, no such format, a folder that is a file."""
+    with pytest.raises(WrongUsage, match="http"):
+        api.harvest("example.org", out=tmp_path)
+    with pytest.raises(WrongUsage, match="xlsx"):
+        api.harvest("http://127.0.0.1:1/", out=tmp_path, format="xlsx")  # type: ignore[arg-type] # wrong on purpose
+    (tmp_path / "file").touch()
+    with pytest.raises(WrongUsage, match="-o"):
+        api.harvest("http://127.0.0.1:1/", out=tmp_path / "file")
+
+
+def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
+    """An interrupted harvest exits with 3, and its records, summary and report are there."""
+    with serve(Switches(latency=0.01)) as site:
+        command = [
+            sys.executable,
+            "-m",
+            "upwell.cli",
+            "harvest",
+            site.url,
+            "-o",
+            str(tmp_path),
+            "--rate",
+            "0",
+            "--budget",
+            "100000",
+        ]
+        running = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        deadline = time.monotonic() + 60
+        while len(site.received) < 80 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == 3, told
+    (summary,) = tmp_path.rglob("summary.json")
+    assert json.loads(summary.read_text())["stopped"] == "interrupted"
+    assert json.loads(summary.read_text())["records"] > 0

@@ -1,0 +1,105 @@
+"""A tree walk as plain as can be: the reference that the columns are compared with (also by the quality gate)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from upwell.page.tree import UNSEEN, TagTree
+
+
+@dataclass
+class Node:
+    """One element with all that the columns claim about it."""
+
+    name: str
+    depth: int
+    parent: int
+    size: int
+    fanout: int
+    path: str
+    words: list[str]
+    attributes: dict[str, str | None]
+
+
+def walk(html: str) -> list[Node]:
+    """All elements of a page in document order, each worked out on its own way down."""
+    root = LexborHTMLParser(html.encode("utf-8", "replace")).root
+    assert root is not None
+    nodes: list[Node] = []
+    stack = [(root, 0, -1, "", False)]
+    while stack:
+        node, depth, parent, above, hidden = stack.pop()
+        kids = [kid for kid in children(node) if kid.is_element_node and kid.tag]
+        hidden = hidden or is_hidden(node)
+        same = 1
+        before = node.prev
+        while before is not None:
+            same += before.is_element_node and before.tag == node.tag
+            before = before.prev
+        name = node.tag or ""
+        path = f"{above}/{name}[{same if parent >= 0 else 1}]"
+        mine = Node(name, depth, parent, 0, len(kids), path, [], dict(node.attributes))
+        row = len(nodes)
+        nodes.append(mine)
+        stack.extend((kid, depth + 1, row, path, hidden) for kid in reversed(kids))
+        mine.words = [] if hidden else visible_words(node)
+    for row in range(len(nodes) - 1, -1, -1):
+        nodes[row].size += 1
+        if row:
+            nodes[nodes[row].parent].size += nodes[row].size
+    return nodes
+
+
+def children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def is_hidden(node: LexborNode) -> bool:
+    found = node.attributes
+    style = (found.get("style") or "").replace(" ", "").lower()
+    return (
+        node.tag in UNSEEN
+        or "hidden" in found
+        or "display:none" in style
+        or "visibility:hidden" in style
+        or (node.tag == "dialog" and "open" not in found)
+    )
+
+
+def visible_words(node: LexborNode) -> list[str]:
+    """The words of an element that is not hidden itself, in document order."""
+    words: list[str] = []
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if here.is_text_node:
+            words.extend((here.text_content or "").split())
+        elif here is node or not is_hidden(here):
+            stack.extend(reversed(list(children(here))))
+    return words
+
+
+def differences(tree: TagTree, html: str) -> list[str]:
+    """Where the columns and the naive walk disagree; empty when all is well."""
+    nodes = walk(html)
+    wrong: list[str] = []
+    if len(nodes) != len(tree):
+        return [f"{len(tree)} rows, {len(nodes)} elements"]
+    for row, node in enumerate(nodes):
+        first, last = int(tree.text_at[row]), int(tree.text_end[row])
+        claims = {
+            "name": (tree.name(row), node.name),
+            "depth": (int(tree.depth[row]), node.depth),
+            "parent": (int(tree.parent[row]), node.parent),
+            "size": (int(tree.nodes[row]), node.size),
+            "fanout": (int(tree.fanout[row]), node.fanout),
+            "path": (tree.path(row), node.path),
+            "words": ([w for chunk in tree.chunks[first:last] for w in chunk.split()], node.words),
+            "attributes": (dict(tree.attributes.get(row, {})), node.attributes),
+        }
+        wrong.extend(f"row {row} {what}: {a!r} is not {b!r}" for what, (a, b) in claims.items() if a != b)
+    return wrong

@@ -1,0 +1,121 @@
+"""The contract with the outside: verbs, JSON, exit codes, and documentation that is true."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from upwell.cli import app
+from upwell.demo import Running
+
+ROOT = Path(__file__).parents[1]
+VERBS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+def upwell(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "upwell.cli", *arguments], capture_output=True, text=True, cwd=cwd, env=environment
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example_and_is_in_the_readme(verb: str) -> None:
+    """An undocumented verb fails here."""
+    told = upwell(verb, "--help")
+    assert told.returncode == 0
+    assert f"Example: upwell {verb}" in told.stdout
+    assert f"upwell {verb}" in (ROOT / "README.md").read_text()
+
+
+def test_forms_as_json(demo: Running, tmp_path: Path) -> None:
+    """A live page and the same page saved give the same forms, in the words of the contract."""
+    live = upwell("forms", demo.url, "--json")
+    assert live.returncode == 0
+    said = json.loads(live.stdout)
+    assert set(said) == {"page", "forms", "templates"}
+    assert [form["kind"] for form in said["forms"]] == ["search", "login", "mailing list"]
+    assert set(said["forms"][0]) == {"index", "kind", "score", "query_field"}
+    assert set(said["templates"][0]) == {"method", "url", "query_field", "fields", "score", "via"}
+    (tmp_path / "page.html").write_text('<form action="find"><input name="q"><button>Search</button></form>')
+    saved = upwell("forms", str(tmp_path / "page.html"), "--base-url", "https://example.org/dir/", "--json")
+    assert json.loads(saved.stdout)["templates"][0]["url"] == "https://example.org/dir/find"
+
+
+def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:
+    """One document on stdout, nothing else there, the same as the file."""
+    done = upwell("harvest", demo.url, "-o", str(tmp_path), "--rate", "0", "--budget", "60", "--json")
+    assert done.returncode == 0
+    (file,) = tmp_path.glob("*/summary.json")
+    assert json.loads(done.stdout) == json.loads(file.read_text())
+    assert file.parent.name == demo.url.removeprefix("http://").rstrip("/").replace(":", "_")
+
+
+def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
+    """A line a page in page order, named relative to the folder; an empty page is an error page, not a crash."""
+    from urllib.request import urlopen
+
+    for i, word in enumerate(("spain", "san", "lima", "asia")):
+        with urlopen(f"{demo.url}search?q={word}") as answer:  # noqa: S310 # our own server
+            (tmp_path / f"{i}.html").write_bytes(answer.read())
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "empty.html").touch()
+    done = upwell("extract", str(tmp_path), "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["page"] for row in rows] == ["0.html", "1.html", "2.html", "3.html", "sub/empty.html"]
+    assert [row["kind"] for row in rows] == ["multi", "multi", "multi", "multi", "error"]
+    assert all(set(row) == {"page", "kind", "cluster", "pagelets", "records"} for row in rows)
+    assert len(rows[0]["records"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("harvest",), 2, "Missing argument"),
+        (("harvest", "no-address"), 2, "http://"),
+        (("forms", "no-such-file.html"), 2, "neither a file nor an address"),
+        (("extract", "."), 2, "no .html files"),
+        (("demo", "--set", "layout=round"), 2, "layout"),
+        (("harvest", "http://127.0.0.1:9/", "--rate", "0"), 1, "did not answer"),
+    ],
+)
+def test_exit_codes_and_messages(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
+    """2 for wrong usage, 1 for what could not be done; stdout stays empty, stderr has one clear line and no traceback."""
+    done = upwell(*arguments, cwd=tmp_path)
+    assert done.returncode == code
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_readme_transcript_is_true(tmp_path: Path) -> None:
+    """What the README shows as shell and output is what happens, but for ports, times and the width of numbers."""
+    text = (ROOT / "README.md").read_text()
+    (block,) = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+    commands = re.split(r"^\$ ", block, flags=re.M)[1:]
+    assert commands
+    for entry in commands:
+        command, _, shown = entry.partition("\n")
+        words = command.split()
+        assert words[0] == "upwell"
+        done = upwell(*words[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert _plain(done.stdout) == _plain(shown), command
+
+
+def _plain(text: str) -> str:
+    """Without the port, which is another each time."""
+    return re.sub(r"(127\.0\.0\.1[:_])\d+", r"\1PORT", text).strip()
+
+
+def test_readme_python_examples_run(tmp_path: Path) -> None:
+    """Every Python block of the README runs as it stands, against the demo site that it starts itself."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr

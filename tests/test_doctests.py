@@ -1,0 +1,17 @@
+"""The examples in docstrings are true."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import upwell
+
+MODULES = sorted(m.name for m in pkgutil.walk_packages(upwell.__path__, "upwell.") if not m.name.endswith("__main__"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    """Each module's examples run."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

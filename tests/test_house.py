@@ -1,0 +1,54 @@
+"""The rules of the house that import-linter cannot see."""
+
+import ast
+import importlib
+import pkgutil
+from pathlib import Path
+
+import upwell
+
+SOURCE = Path(upwell.__file__).parent
+
+
+def trees() -> list[tuple[str, ast.Module]]:
+    return [(p.relative_to(SOURCE).as_posix(), ast.parse(p.read_text())) for p in sorted(SOURCE.rglob("*.py"))]
+
+
+def test_async_lives_where_it_may() -> None:
+    """Only net/, harvest/loop, api (which starts the loop) and the demo server contain `async def`."""
+    found = {name for name, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
+    assert all(name.startswith(("net/", "demo/")) or name in ("harvest/loop.py", "api.py") for name in found)
+
+
+def test_print_lives_in_the_command_line() -> None:
+    """Nothing but cli.py prints."""
+    calls = {
+        name
+        for name, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    assert calls == {"cli.py"}
+
+
+def test_every_module_says_what_it_is_and_exports_what_exists() -> None:
+    """A docstring everywhere; `__all__` names only what is there."""
+    for found in pkgutil.walk_packages(upwell.__path__, "upwell."):
+        module = importlib.import_module(found.name)
+        assert module.__doc__, found.name
+        for name in getattr(module, "__all__", ()):
+            assert hasattr(module, name), f"{found.name}.{name}"
+
+
+def test_no_utils_and_no_long_module() -> None:
+    """No drawer for everything; a module past 400 lines asks to be two (page/tree.py is the one that may)."""
+    for path in SOURCE.rglob("*.py"):
+        assert path.name != "utils.py"
+        assert len(path.read_text().splitlines()) <= 400 or path.name == "tree.py", path
+
+
+def test_the_public_surface() -> None:
+    """What people import is exactly what `upwell.__all__` says."""
+    assert len(upwell.__all__) == len(set(upwell.__all__)) <= 16
+    for name in upwell.__all__:
+        assert hasattr(upwell, name)
