@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -57,8 +59,6 @@ def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:
 
 def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
     """A line a page in page order, named relative to the folder; an empty page is an error page, not a crash."""
-    from urllib.request import urlopen
-
     for i, word in enumerate(("spain", "san", "lima", "asia")):
         with urlopen(f"{demo.url}search?q={word}") as answer:  # noqa: S310 # our own server
             (tmp_path / f"{i}.html").write_bytes(answer.read())
@@ -90,6 +90,20 @@ def test_exit_codes_and_messages(arguments: tuple[str, ...], code: int, message:
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_demo_serve_runs_until_ctrl_c_and_lists_its_requests() -> None:
+    """The site by command line, with a switch, and what it received."""
+    command = [sys.executable, "-m", "upwell.cli", "demo", "--serve", "--port", "0", "--set", "layout=table", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        (url,) = re.findall(r"http://[\d.:]+/", running.stderr.readline())
+        with urlopen(f"{url}search?q=lima") as answer:  # noqa: S310 # our own server
+            assert b"<table class=" in answer.read()
+        running.send_signal(signal.SIGINT)
+        listed, _ = running.communicate(timeout=30)
+    assert [json.loads(line)["path"] for line in listed.splitlines()] == ["/search"]
+    assert running.returncode == 0
 
 
 def test_the_readme_transcript_is_true(tmp_path: Path) -> None:

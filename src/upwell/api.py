@@ -1,13 +1,17 @@
 """The verbs: the chosen parts wired together. The command line has the same verbs with the same names."""
 
 import asyncio
+import importlib
 import json
+import pkgutil
 import signal
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from upwell import bench as benches
+from upwell.bench import Table
 from upwell.demo import Switches, serve
 from upwell.errors import WrongUsage
 from upwell.harvest import learn as source
@@ -21,7 +25,7 @@ from upwell.site import forms as site_forms
 from upwell.site import templates as site_templates
 from upwell.store.records import FORMATS, Format, read_keys, write
 
-__all__ = ["Result", "demo", "extract", "forms", "harvest"]
+__all__ = ["Result", "bench", "demo", "extract", "forms", "harvest"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +109,17 @@ def _pages_file(root: Path) -> dict[str, dict[str, str]]:
         return {row["page"]: row for row in rows}
     except (ValueError, KeyError, TypeError) as error:
         raise WrongUsage(f'{path} is not JSON Lines with a "page" in each line ({error})') from error
+
+
+def bench(name: str, *, corpora: str | Path, out: str | Path = "bench") -> Iterator[Table]:
+    """Reproduces a paper's tables, or compares with a peer; plots are left in `out`."""
+    known = sorted(module.name for module in pkgutil.iter_modules(benches.__path__))
+    if name not in known:
+        raise WrongUsage(f"there is no bench {name!r}; there are {', '.join(known)}")
+    if not Path(corpora).is_dir():
+        raise WrongUsage(f"{corpora} is no folder: `upwell bench` wants the labelled corpora (--corpora)")
+    Path(out).mkdir(parents=True, exist_ok=True)
+    yield from importlib.import_module(f"{benches.__name__}.{name}").run(Path(corpora), Path(out))
 
 
 def harvest(

@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -115,6 +116,18 @@ def extract(
             print(f"{row['page']}: {row['kind']}, {len(records)} records")
 
 
+@app.command(epilog="Example: upwell bench queries --corpora ../shared/data -o bench")
+def bench(
+    name: Annotated[str, typer.Argument(help="Which bench; a wrong name lists those that there are.")],
+    corpora: Annotated[Path, typer.Option(help="The folder of the labelled corpora.")] = Path("../shared/data"),
+    out: Out = Path("bench"),
+    as_json: Json = False,
+) -> None:
+    """Reproduces a paper's tables on real data, the paper's printed figures beside ours; plots go to the output folder."""
+    for table in api.bench(name, corpora=corpora, out=out):
+        print(json.dumps(asdict(table), ensure_ascii=False) if as_json else table.text() + "\n", flush=True)
+
+
 @app.command(
     epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
 )
@@ -122,27 +135,31 @@ def demo(
     out: Out = Path("demo-harvest"),
     budget: Budget = 700,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A switch of the site, as name=value.")] = None,
-    serve_only: Annotated[bool, typer.Option("--serve", help="Only run the site, until Ctrl-C.")] = False,
+    serve_only: Annotated[
+        bool, typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json it then lists the requests.")
+    ] = False,
     port: Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")] = 8000,
     as_json: Json = False,
 ) -> None:
     """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
     switches = Switches.parse(settings or [])
     if serve_only:
-        _serve(switches, port)
+        _serve(switches, port, as_json)
         return
     with _Display(budget, not as_json) as display:
         result, truth = api.demo(out=out, switches=switches, budget=budget, observe=display)
     _show(result, as_json, truth)
 
 
-def _serve(switches: Switches, port: int) -> None:
+def _serve(switches: Switches, port: int, as_json: bool) -> None:
     try:
         with serve(switches, port=port) as site:
-            print(f"the demo site is at {site.url} (Ctrl-C ends it)", flush=True)
+            print(f"the demo site is at {site.url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
             with suppress(KeyboardInterrupt):
                 signal.pause()
-            print(f"{len(site.received)} requests received")
+            for received in site.received if as_json else ():
+                print(json.dumps(asdict(received)))
+            print(f"{len(site.received)} requests received", file=sys.stderr)
     except OSError as error:
         raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
 
