@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from upwell import bench as benches
 from upwell.bench import Table
 from upwell.demo import Switches, serve
@@ -21,11 +23,16 @@ from upwell.harvest.loop import Plan
 from upwell.model import Request
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
+from upwell.queries import logs
+from upwell.queries.knowledge import Knowledge, mentions_in, rank_types
+from upwell.queries.select import Selection, select
+from upwell.queries.snapshot import SAMPLINGS, of_texts, sample
 from upwell.site import forms as site_forms
 from upwell.site import templates as site_templates
+from upwell.store import tables
 from upwell.store.records import FORMATS, Format, read_keys, write
 
-__all__ = ["Result", "bench", "demo", "extract", "forms", "harvest"]
+__all__ = ["Result", "bench", "demo", "extract", "forms", "harvest", "probe", "queries"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +118,119 @@ def _pages_file(root: Path) -> dict[str, dict[str, str]]:
         raise WrongUsage(f'{path} is not JSON Lines with a "page" in each line ({error})') from error
 
 
+def queries(
+    *,
+    snapshot: str | Path | None = None,
+    method: str = "overflow",
+    sampling: str = "all",
+    words: int = 2000,
+    selection: Selection | None = None,
+    log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    site: str = "",
+    seed: int = 0,
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Offline: what to ask, from a snapshot of texts, or from a query log and a knowledge base; also what was odd about the files."""
+    if snapshot is not None and knowledge_base is not None:
+        return _of_types(snapshot, knowledge_base)
+    if snapshot is not None:
+        if sampling not in SAMPLINGS:
+            raise WrongUsage(f"sampling {sampling!r} is none of {', '.join(SAMPLINGS)}")
+        texts, odd = _rows(snapshot, ["text"])
+        how = selection or Selection()
+        rng = np.random.default_rng(seed)
+        some = sample(of_texts(text for (text,) in texts), sampling, words, rng, limit=how.limit)
+        chosen = select(some, method, how, rng)
+        return [{"query": c.query, "expected": c.expected} for c in chosen], odd
+    if log is None and knowledge_base is None:
+        raise WrongUsage(
+            "`upwell queries` wants --snapshot FILE.jsonl, or --log and --knowledge; see upwell queries --help"
+        )
+    base, odd = _knowledge(knowledge_base) if knowledge_base else (Knowledge({}), [])
+    if log is None:
+        raise WrongUsage(
+            "a knowledge base alone says nothing about the site; give --log too, or --snapshot with texts of its records"
+        )
+    if not site:
+        raise WrongUsage("--log wants --site HOST: the queries are for one site")
+    cells, broken = _rows(log, ["query", "url", "clicks"])
+    rows = list(logs.read_rows(cells))
+    good = [row for row in rows if row is not None]
+    if len(good) < len(rows):
+        broken.append(f"{log}: {len(rows) - len(good)} rows without query, address or a number of clicks left out")
+    generated = logs.generate(good, base.names, site)
+    return [{"query": query, "expected": clicks} for query, clicks in generated], [*odd, *broken]
+
+
+def _rows(path: str | Path, columns: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The rows of a table of the user's, and what was odd about it."""
+    rows = list(tables.read(Path(path), columns))
+    good = [row for row in rows if row is not None]
+    if not good:
+        raise WrongUsage(f"{path} has no row with {', '.join(columns)} in {len(rows)} lines")
+    return good, [f"{path}: {len(rows) - len(good)} of {len(rows)} lines left out"] if len(good) < len(rows) else []
+
+
+def _knowledge(path: str | Path) -> tuple[Knowledge, list[str]]:
+    rows, odd = _rows(path, ["domain", "type", "entity"])
+    base = Knowledge.of_rows(rows)
+    return base, [*odd, f"{path}: {base.skipped} entities without a name left out"] if base.skipped else odd
+
+
+def _of_types(records: str | Path, knowledge_base: str | Path) -> tuple[list[dict[str, object]], list[str]]:
+    """The entities of the types that a site's records are about (Entity §4.2, without a log)."""
+    texts, odd = _rows(records, ["text"])
+    base, more = _knowledge(knowledge_base)
+    ranked = rank_types(base, mentions_in((text for (text,) in texts), base.names))
+    found = [
+        {"query": name, "expected": round(score, 4), "type": f"{kind.domain}/{kind.name}"}
+        for kind, score in ranked
+        for name in sorted(base.types[kind])
+    ]
+    return found, [*odd, *more]
+
+
+def probe(
+    url: str,
+    *,
+    out: str | Path = "probe",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    observe: Observer = _quiet,
+) -> dict[str, object]:
+    """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = asyncio.run(loop.probe(url, plan or Plan(), manners or Manners(), observe))
+    lines = []
+    for number, (query, response) in enumerate(asked.answers):
+        name = f"{number:03d}.html"
+        (folder / name).write_bytes(response.body)
+        lines.append(
+            json.dumps(
+                {"page": name, "url": response.url, "query": query, "status": response.status}, ensure_ascii=False
+            )
+        )
+    (folder / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    summary: dict[str, object] = {
+        "site": urlsplit(url).netloc,
+        "requests": asked.requests,
+        "answers": asked.kinds,
+        "stable": asked.stable,
+        "template": {
+            "method": asked.template.method,
+            "url": asked.template.url,
+            "query_field": asked.template.query_field,
+        },
+        "pages": len(lines),
+    }
+    (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return summary
+
+
 def bench(name: str, *, corpora: str | Path, out: str | Path = "bench") -> Iterator[Table]:
     """Reproduces a paper's tables, or compares with a peer; plots are left in `out`."""
-    known = sorted(module.name for module in pkgutil.iter_modules(benches.__path__))
+    known = sorted(m.name for m in pkgutil.iter_modules(benches.__path__) if not m.name.startswith("_"))
     if name not in known:
         raise WrongUsage(f"there is no bench {name!r}; there are {', '.join(known)}")
     if not Path(corpora).is_dir():

@@ -23,6 +23,7 @@ from upwell.harvest.loop import Plan
 from upwell.harvest.report import certificate
 from upwell.model import Estimate
 from upwell.net.fetch import Manners
+from upwell.queries.select import Selection
 from upwell.store.records import Format
 
 __all__ = ["app", "main"]
@@ -116,6 +117,67 @@ def extract(
             print(f"{row['page']}: {row['kind']}, {len(records)} records")
 
 
+@app.command(epilog="Example: upwell probe https://example.org/ -o probe")
+def probe(
+    url: Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")],
+    out: Out = Path("probe"),
+    count: Annotated[int, typer.Option(min=1, help="Words to ask for at most; Thor asks 100.")] = 100,
+    background: Annotated[int, typer.Option(min=1, help="Nonsense words; Thor asks 10.")] = 10,
+    rate: Rate = 1.0,
+    contact: Contact = "",
+    ignore_robots: IgnoreRobots = False,
+    as_json: Json = False,
+) -> None:
+    """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
+    plan = Plan(probes=count, background=background, budget=2 * (count + background))
+    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
+    with _Display(count + background, not as_json) as display:
+        summary = api.probe(url, out=out, plan=plan, manners=manners, observe=display)
+    kinds: dict[str, int] = summary["answers"]  # type: ignore[assignment] # as api.probe makes it
+    told = ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)
+    print(json.dumps(summary, ensure_ascii=False) if as_json else f"{summary['pages']} answers kept in {out}: {told}")
+
+
+@app.command(epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json")
+def queries(
+    snapshot: Annotated[
+        Path | None, typer.Option(help='Texts of the source: JSON Lines with "text", or Parquet.')
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="random, frequency, cluster, packing, covering or overflow.")
+    ] = "overflow",
+    sampling: Annotated[
+        str, typer.Option(help="Which words to look at: random, popular, optimal, auto or all.")
+    ] = "all",
+    size: Annotated[int, typer.Option(min=1, help="How many queries.")] = 150,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Results that the source gives a query at most; 0 means no limit.")
+    ] = 0,
+    log: Annotated[Path | None, typer.Option(help="A query log: TSV or Parquet of query, url, clicks.")] = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="A knowledge base: TSV or Parquet of domain, type, entity.")
+    ] = None,
+    site: Annotated[str, typer.Option(help="The host that queries from a log are for.")] = "",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same queries.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
+    found, odd = api.queries(
+        snapshot=snapshot,
+        method=method,
+        sampling=sampling,
+        selection=Selection(size=size, limit=limit),
+        log=log,
+        knowledge_base=knowledge,
+        site=site,
+        seed=seed,
+    )
+    for line in odd:
+        print(f"upwell: {line}", file=sys.stderr)
+    for row in found:
+        print(json.dumps(row, ensure_ascii=False) if as_json else f"{row['query']}\t{row['expected']}")
+
+
 @app.command(epilog="Example: upwell bench queries --corpora ../shared/data -o bench")
 def bench(
     name: Annotated[str, typer.Argument(help="Which bench; a wrong name lists those that there are.")],
@@ -170,8 +232,8 @@ def _show(result: api.Result, as_json: bool, truth: dict[str, object] | None = N
         print(json.dumps({**summary, "truth": truth} if truth else summary, ensure_ascii=False))
         return
     size: dict[str, float] = summary["size"]  # type: ignore[assignment] # as Harvest.summary makes it
-    checks: dict[str, int | None] = summary["checks"]  # type: ignore[assignment] # as above
-    print(certificate(int(str(summary["records"])), Estimate(**size), checks["limit"] or 0))
+    checks: dict[str, object] = summary["checks"]  # type: ignore[assignment] # as above
+    print(certificate(int(str(summary["records"])), Estimate(**size), int(str(checks["limit"] or 0))))
     if truth:
         print(f"in truth: {truth['held']:,} of {truth['cities']:,} cities held, {truth['coverage']:.1%}")
     print(

@@ -171,3 +171,19 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
     (summary,) = tmp_path.rglob("summary.json")
     assert json.loads(summary.read_text())["stopped"] == "interrupted"
     assert json.loads(summary.read_text())["records"] > 0
+
+
+def test_probe_keeps_the_answers(demo: Running, tmp_path: Path) -> None:
+    """The answers to nonsense and words are kept with their queries, and probing ends when the kinds are stable."""
+    plan = Plan(probes=100, background=3)
+    summary = api.probe(demo.url, out=tmp_path, plan=plan, manners=Manners(rate=0))
+    lines = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
+    assert summary["pages"] == len(lines) == len(list(tmp_path.glob("*.html")))
+    assert summary["stable"] is True
+    assert len(lines) < 103
+    kinds = summary["answers"]
+    assert isinstance(kinds, dict)
+    assert kinds["multi"] > 0
+    assert kinds["none"] >= 3
+    rows = list(api.extract(tmp_path))
+    assert sum(row["kind"] == "multi" for row in rows) > 5

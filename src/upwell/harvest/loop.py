@@ -18,12 +18,12 @@ from upwell.harvest.learn import Reading, SourceModel, apply, learn
 from upwell.model import Estimate, Record, Request, Response, Skipped, Template
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
-from upwell.queries.select import Frequent
-from upwell.queries.size import chao
-from upwell.queries.words import nonsense, of_page
+from upwell.queries.policy import Policy, Promising
+from upwell.queries.size import Checks, chao
+from upwell.queries.words import nonsense, of_page, probes
 from upwell.site import forms, templates
 
-__all__ = ["Harvest", "Plan", "Reason", "run"]
+__all__ = ["Harvest", "Plan", "Probed", "Reason", "probe", "run"]
 
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 
@@ -42,6 +42,9 @@ class Plan:
     )
     probes: int = 15  # queries from the site's own words; Thor §IV uses 100, but a harvest goes on learning as it asks
     patience: int = 30  # queries in a row without a new record, after which the source counts as saturated
+    checks: int = (
+        8  # every so many queries one is a check query, for the size; swept on the demo site: docs/decisions/0040
+    )
     failures: int = 10  # answers in a row that are errors, after which the source counts as blocked
 
 
@@ -62,6 +65,8 @@ class Harvest:
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    checked: Estimate | None = None  # the size by check queries
+    page_size: int = 0  # the most matches that an answer held
     matched: Counter[int] = field(default_factory=Counter)  # how many queries brought so many matches
 
     @property
@@ -77,8 +82,11 @@ class Harvest:
 
     @property
     def size(self) -> Estimate:
-        """How many records the source has."""
-        return chao(self.seen.values())
+        """How many records the source has: by check queries where there are enough of them; at least so many where it cuts off.
+
+        A record that only words above the limit reach is out of the check queries' sight.
+        """
+        return self.checked if self.checked and self.checked.estimate >= len(self.records) else chao(self.seen.values())
 
     def add(self, record: Record, query: str, page: str) -> bool:
         """Takes a record in; a further sight of one that is held fills its gaps. Says whether it is new."""
@@ -107,6 +115,7 @@ class Harvest:
             "checks": {
                 "skipped": len(self.skipped),
                 "limit": self.limit or None,
+                "size_by": "checks" if self.checked else "chao",
                 "fill": {name: round(n / held, 3) for name, n in found.most_common()},
             },
             "stopped": self.stopped,
@@ -146,6 +155,59 @@ async def run(url: str, plan: Plan, manners: Manners, observe: Observer) -> Harv
         return harvest
 
 
+@dataclass(frozen=True, kw_only=True)
+class Probed:
+    """What the probe queries brought."""
+
+    template: Template
+    answers: list[tuple[str, Response]]
+    kinds: dict[str, int]
+    stable: bool
+    requests: int
+
+
+async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Probed:
+    """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
+    rng = np.random.default_rng(plan.seed)
+    async with Fetcher(manners) as net:
+        home = await net.fetch(Request(url=url))
+        tree = read(home.body, url=home.url, headers=home.headers)
+        template = _way_in(tree, plan.form)
+        observe(Found(template=template))
+        worker = _Worker(net, template, plan, observe)
+        background = [pair async for pair in worker.asked(nonsense(rng, plan.background))]
+        kept = [(query, response) for query, response, _ in background]
+        trees: list[TagTree] = []
+        kinds: list[str] = []
+        stable = False
+        words = (*plan.words, *probes(rng, tree, plan.probes))
+        for start in range(0, len(words), BATCH):
+            batch = [answer async for answer in worker.asked(words[start : start + BATCH])]
+            kept += [(query, response) for query, response, _ in batch]
+            trees += [page for _, _, page in batch]
+            model = learn(trees, [page for _, _, page in background])
+            before = Counter(kinds)
+            kinds = [apply(model, page, asked_at=worker.asked_at).kind for page in trees]
+            stable = _settled(before, Counter(kinds), len(batch))
+            if stable:
+                break
+        counted = Counter(kinds)
+        counted["none"] += len(background)
+        return Probed(template=template, answers=kept, kinds=dict(counted), stable=stable, requests=net.sent)
+
+
+# Answers that are looked at together while probing; the kinds are stable when such a batch changes neither which there are nor
+# the share of any by more than a tenth.
+BATCH = 20
+
+
+def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
+    seen, now = sum(before.values()), sum(after.values())
+    if not seen or now - seen < batch or set(+before) != set(+after) or "multi" not in after:
+        return False
+    return all(abs(before[kind] / seen - after[kind] / now) <= 0.1 for kind in after)
+
+
 def _way_in(tree: TagTree, form: int | None) -> Template:
     """The template of the form asked for, else the best one of the page."""
     if form is not None:
@@ -165,6 +227,34 @@ def _way_in(tree: TagTree, form: int | None) -> Template:
     return ways[0]
 
 
+class _Checking:
+    """Check queries among the others: a new draw whenever the records held have doubled, and the size that follows."""
+
+    def __init__(self, every: int, language: str) -> None:
+        self.every, self.language = every, language
+        self.checks: Checks | None = None
+        self.waiting: list[str] = []
+        self.drawn_at = 0
+        self.texts: dict[str, str] = {}  # of the records that other queries brought
+
+    def next(self, harvest: Harvest, turn: int) -> str | None:
+        """The check query whose turn it is, if it is the turn of one."""
+        if not self.every or turn % self.every or len(self.texts) < 50:
+            return None
+        if len(self.texts) >= 2 * self.drawn_at:
+            self.checks, self.drawn_at = Checks(limit=harvest.limit, language=self.language), len(self.texts)
+            self.waiting = self.checks.draw(self.texts, np.random.default_rng(self.drawn_at), 500)
+        return self.waiting.pop() if self.waiting else None
+
+    def note(self, harvest: Harvest, query: str, found: dict[str, str], check: bool) -> None:
+        """Takes in what a query brought."""
+        if not check:
+            self.texts.update(found)
+        elif self.checks is not None:
+            self.checks.add(query, found, bool(harvest.limit) and len(found) >= harvest.limit)
+            harvest.checked = self.checks.size(self.texts) or harvest.checked
+
+
 class _Worker:
     """The state of one harvest while it runs."""
 
@@ -176,14 +266,14 @@ class _Worker:
 
     async def probe(self, home: TagTree, rng: np.random.Generator, url: str) -> Harvest:
         """Asks for nonsense and for words of the site, and learns what answers look like."""
-        background = [tree async for _, tree in self._answers(nonsense(rng, self.plan.background))]
+        background = [tree async for _, _, tree in self.asked(nonsense(rng, self.plan.background))]
         words = tuple(dict.fromkeys((*self.plan.words, *of_page(home))))
-        answers: list[tuple[str, Response, TagTree]] = []
+        answers: list[TagTree] = []
         model = SourceModel()
         for start in range(0, len(words), self.plan.probes):
             some = words[start : start + self.plan.probes]
-            answers += [(response.request.url, response, tree) async for response, tree in self._answers(some)]
-            model = learn([tree for _, _, tree in answers], background)
+            answers += [tree async for _, _, tree in self.asked(some)]
+            model = learn(answers, background)
             if model.leader or len(answers) >= 4 * self.plan.probes:
                 break
         if not model.leader:
@@ -193,11 +283,12 @@ class _Worker:
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
         return Harvest(url=url, template=self.template, model=model)
 
-    async def _answers(self, queries: tuple[str, ...]) -> AsyncIterator[tuple[Response, TagTree]]:
+    async def asked(self, queries: tuple[str, ...]) -> AsyncIterator[tuple[str, Response, TagTree]]:
+        """The answers to queries, those that could be had."""
         for query in queries:
             answer = await self._get(templates.fill(self.template, query), query)
             if answer is not None:
-                yield answer
+                yield query, *answer
 
     async def _get(self, request: Request, query: str) -> tuple[Response, TagTree] | None:
         """One answer, or None where it could not be had (which is counted)."""
@@ -217,13 +308,12 @@ class _Worker:
         harvest = self.harvest
         if harvest is None:
             raise RuntimeError("probe comes before harvest_all")
-        policy = Frequent(language=language)
+        policy = Promising(language=language)
         queue = list(self.plan.words)
-        for word in queue:
-            policy.learn(word)
         first = [word for word in of_page(await self._home(harvest.url)) if word not in queue]
         queue += first[: self.plan.probes]
-        dry = 0
+        dry = turn = 0
+        checking = _Checking(self.plan.checks, language)
         while True:
             if self.net.sent >= self.plan.budget:
                 return "budget"
@@ -231,28 +321,29 @@ class _Worker:
                 return "blocked"
             if dry >= self.plan.patience:
                 return "saturated"
-            query = queue.pop(0) if queue else policy.next()
+            turn += 1
+            check = checking.next(harvest, turn) if not queue else None
+            query = check or (queue.pop(0) if queue else policy.next())
             if query is None:
                 return "exhausted"
-            matches, new = await self._ask(harvest, query, policy)
-            policy.asked(query, matches, new)
-            policy.limit = harvest.limit
+            found, new = await self._ask(harvest, query, policy)
+            policy.asked(query, len(found))
+            policy.limit, policy.page_size = harvest.limit, harvest.page_size
+            checking.note(harvest, query, found, bool(check))
             dry = 0 if new else dry + 1
-            size = harvest.size
-            if harvest.records:
-                policy.scale = max(1.1, size.estimate / len(harvest.records))
-                enough = len(harvest.records) >= self.plan.coverage * size.high
-                if enough and len(harvest.seen) > self.plan.patience and harvest.overlap_rate > 2:
-                    return "coverage"
+            known = None if harvest.limit else harvest.checked
+            if known and len(harvest.records) >= self.plan.coverage * known.high:
+                return "coverage"
 
     async def _home(self, url: str) -> TagTree:
         """The home page once more: its words are asked again now that answers can be read."""
         response = await self.net.fetch(Request(url=url))
         return read(response.body, url=response.url, headers=response.headers)
 
-    async def _ask(self, harvest: Harvest, query: str, policy: Frequent) -> tuple[int, int]:
-        """One query and its further pages; how many matches came, and how many of them are new."""
+    async def _ask(self, harvest: Harvest, query: str, policy: Policy) -> tuple[dict[str, str], int]:
+        """One query and its further pages; the records that came, text by key, and how many of them are new."""
         request: Request | None = templates.fill(self.template, query)
+        found: dict[str, str] = {}
         matches = new = 0
         before: tuple[str, ...] = ()
         while request is not None and self.net.sent < self.plan.budget:
@@ -262,6 +353,7 @@ class _Worker:
             response, tree = answer
             reading = apply(harvest.model, tree, status=response.status, asked_at=self.asked_at)
             self._note(harvest, reading, query, tree)
+            harvest.page_size = max(harvest.page_size, len(reading.records))
             keys = tuple(record.key for record in reading.records)
             if keys == before:
                 break  # the pager lies: the same page again
@@ -269,14 +361,14 @@ class _Worker:
             page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
             for record in reading.records:
                 matches += 1
-                if harvest.add(record, query, page):
-                    new += 1
-                    policy.learn(record.text)
+                new += harvest.add(record, query, page)
+                found[record.key] = record.text
+                policy.saw(record.key, record.text)
             self._report(harvest, query)
             following = next_page(tree) if reading.kind == "multi" else None
             request = Request(url=following) if following else None
         harvest.matched[matches] += 1
-        return matches, new
+        return found, new
 
     def _note(self, harvest: Harvest, reading: Reading, query: str, tree: TagTree) -> None:
         harvest.answers[reading.kind] += 1

@@ -1,69 +1,244 @@
-"""The next query while harvesting: a policy is an object with `learn` and `next`.
+"""A dictionary of queries from a snapshot (Yuan ch. 4–5), and one that allows for the source's limit on results.
 
-learn(text)                 a new record came
-asked(query, matches, new)  what a query brought
-next() → query or None      what to ask now
+random, frequency       any words; the most frequent (Yuan's "generic frequency")
+cluster                 one word for each of so many clusters of words, its most frequent
+packing                 words that overlap little with each other
+covering                the word with most new documents for its cost, again and again
+overflow                ours: the set of words with the greatest expected coverage under the limit, best first
 """
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
-from upwell.page.terms import stop_words_of, tokens
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
 
-__all__ = ["Frequent", "Policy"]
+from upwell.errors import WrongUsage
+from upwell.queries.snapshot import Snapshot
+
+__all__ = ["METHODS", "Choice", "Distance", "Selection", "distances", "select"]
+
+Distance = Literal["euclidean", "cosine", "intersection"]
+Floats = NDArray[np.float64]
 
 
-class Policy(Protocol):
-    """Chooses queries; written anew in ten lines."""
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """How the dictionary is chosen."""
 
-    def learn(self, text: str) -> None: ...
+    size: int = 150  # Yuan §6.3
+    limit: int = 0  # the source's results a query at most; 0: none
+    distance: Distance = "intersection"  # Yuan §6.4.2: the best of his three
+    linkage: Literal["complete", "single"] = "complete"  # Yuan §6.4.3
+    tolerance: float = 0.6  # Yuan §6.4.3, Δ
+    query_cost: float = 1.0  # of a query, where a returned document costs 1 (Ntoulas et al., as Yuan §5.3 uses them)
+    most_clustered: int = 4000  # words; more would need more than a quarter of a gigabyte for their distances
+    repeat_cost: float = 0.03  # swept 0 … 0.25: docs/decisions/0040
+    shakes: int = 10  # swept 0, 10, 30: docs/decisions/0040
+    shaken: float = 0.2  # share of the dictionary that a shake replaces; swept 0.1, 0.2, 0.3
 
-    def asked(self, query: str, matches: int, new: int) -> None: ...
 
-    def next(self) -> str | None: ...
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One query of a dictionary, and how many new documents it should bring after those before it."""
+
+    query: str
+    expected: float
 
 
-@dataclass
-class Frequent:
-    """Asks for the word of the records held that should match the most records not held.
+def select(snapshot: Snapshot, method: str, how: Selection, rng: np.random.Generator) -> list[Choice]:
+    """The dictionary that a method chooses; shorter than asked for where there are not enough words."""
+    if method not in METHODS:
+        raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
+    if how.size < 1:
+        raise WrongUsage(f"a dictionary of {how.size} words is none; --size takes a number from 1")
+    limit = how.limit or snapshot.documents
+    chosen = METHODS[method](snapshot, how, limit, rng)
+    chance = np.minimum(1.0, limit / snapshot.frequency)
+    unseen = np.ones(snapshot.documents)
+    choices = []
+    for word in chosen:
+        documents = snapshot.having(word)
+        choices.append(Choice(snapshot.words[word], round(float(chance[word] * unseen[documents].sum()), 2)))
+        unseen[documents] *= 1 - chance[word]
+    return choices
 
-    A word that d of the n records held have is expected to match d·N/n of N. Above the source's limit the answers repeat
-    themselves, so that such words come late. Words of a shape (letters, digits, both) that never match are not tried on.
+
+def _random(snapshot: Snapshot, how: Selection, _: int, rng: np.random.Generator) -> list[int]:
+    return [int(i) for i in rng.permutation(len(snapshot.words))[: how.size]]
+
+
+def _frequency(snapshot: Snapshot, how: Selection, _: int, __: np.random.Generator) -> list[int]:
+    return [int(i) for i in np.argsort(-snapshot.frequency, kind="stable")[: how.size]]
+
+
+def distances(snapshot: Snapshot, distance: Distance) -> Floats:
+    """The distance of every two words by the documents that they share (Yuan §4.2); departs from it: presence, not counts."""
+    common = np.asarray((snapshot.matrix @ snapshot.matrix.T).toarray(), dtype=np.float64)
+    frequency = snapshot.frequency.astype(np.float64)
+    if distance == "euclidean":
+        far = np.sqrt(np.maximum(frequency[:, None] + frequency[None, :] - 2 * common, 0))
+    elif distance == "cosine":
+        far = 1 - common / np.sqrt(np.outer(frequency, frequency))
+    else:
+        far = 1 - common / np.minimum(frequency[:, None], frequency[None, :])
+    np.fill_diagonal(far, 0)
+    return np.asarray(np.maximum(far, 0))
+
+
+def _cluster(snapshot: Snapshot, how: Selection, _: int, rng: np.random.Generator) -> list[int]:
+    """Yuan §4: agglomerative clustering, the most frequent word of each cluster; of too many words the most frequent are clustered."""
+    among = np.sort(np.argsort(-snapshot.frequency, kind="stable")[: how.most_clustered])
+    part = snapshot.only(among)
+    if len(among) <= how.size:
+        return [int(i) for i in rng.permutation(among)]
+    tree = hierarchy.linkage(squareform(distances(part, how.distance), checks=False), how.linkage)
+    label = _cut(tree, len(among), how.size)
+    order = np.lexsort((-part.frequency, label))
+    first = np.concatenate(([True], np.diff(label[order]) > 0))
+    return [int(among[i]) for i in rng.permutation(order[first])]  # Yuan §6.3: the order is scrambled
+
+
+def _cut(tree: Floats, words: int, clusters: int) -> NDArray[np.int64]:
+    """The cluster of each word when so many clusters are left; by merges, because most words are equally far apart (1)."""
+    label = np.arange(2 * words - 1)
+    for merge in range(words - clusters - 1, -1, -1):  # from the last merge back, each hands its own label down
+        left, right = tree[merge, :2].astype(int)
+        label[left] = label[right] = label[words + merge]
+    return label[:words]
+
+
+def _packing(snapshot: Snapshot, how: Selection, _: int, rng: np.random.Generator) -> list[int]:
+    """Yuan §5.2: words in random order, each kept if it is at least the tolerance away from all that are kept."""
+    frequency = snapshot.frequency
+    closest = np.ones(len(frequency))
+    kept: list[int] = []
+    for word in rng.permutation(len(frequency)):
+        if closest[word] < how.tolerance:
+            continue
+        kept.append(int(word))
+        if len(kept) == how.size:
+            break
+        shared = np.zeros(snapshot.documents, dtype=np.float32)
+        shared[snapshot.having(int(word))] = 1
+        common = snapshot.matrix @ shared
+        closest = np.minimum(closest, 1 - common / np.minimum(frequency, frequency[word]))
+    return kept
+
+
+def _covering(snapshot: Snapshot, how: Selection, _: int, rng: np.random.Generator) -> list[int]:
+    """Yuan §5.3: the greatest number of new documents for the cost; knows no limit, as in the thesis; then scrambled (§6.3)."""
+    cost = how.query_cost + snapshot.frequency
+    new = snapshot.frequency.astype(np.float64)
+    uncovered = np.ones(snapshot.documents, dtype=np.float32)
+    chosen: list[int] = []
+    for _ in range(min(how.size, len(cost))):
+        score = new / cost
+        score[chosen] = -1
+        word = int(np.argmax(score))
+        chosen.append(word)
+        uncovered[snapshot.having(word)] = 0
+        new = (snapshot.matrix @ uncovered).astype(np.float64)
+    return [chosen[i] for i in rng.permutation(len(chosen))]
+
+
+def _overflow(snapshot: Snapshot, how: Selection, limit: int, rng: np.random.Generator) -> list[int]:
+    """The words that should cover most under the limit, the most efficient first.
+
+    A word in more documents than the limit brings each of them with chance limit/frequency. A set of words is worth the
+    documents that it should bring, less a little for each that is returned; the set is found greedily, bettered by
+    swapping one word at a time until nothing gains, and shaken a few times out of what it settled in. Last, the words are
+    ordered by new documents for returned ones, so that the overlap comes late.
     """
-
-    limit: int = 0  # results a query at most; 0: none is known
-    language: str = ""
-    scale: float = 2.0  # N/n, as far as is known
-    _count: Counter[str] = field(default_factory=Counter)
-    _done: set[str] = field(default_factory=set)
-    _tried: Counter[str] = field(default_factory=Counter)
-    _matched: Counter[str] = field(default_factory=Counter)
-
-    def learn(self, text: str) -> None:
-        stops = stop_words_of(self.language)
-        for word in set(tokens(text)):
-            if word not in self._done and word not in stops and len(word) > 1:
-                self._count[word] += 1
-
-    def asked(self, query: str, matches: int, new: int) -> None:
-        self._done.add(query)
-        self._count.pop(query, None)
-        self._tried[_shape(query)] += 1
-        self._matched[_shape(query)] += matches > 0
-
-    def next(self) -> str | None:
-        chance = {s: (self._matched[s] + 1) / (self._tried[s] + 1) for s in ("letters", "digits", "mixed")}
-
-        def promise(word: str) -> float:
-            expected = self._count[word] * self.scale
-            over = self.limit and expected > self.limit
-            return chance[_shape(word)] * (self.limit * self.limit / expected if over else expected)
-
-        return max(self._count, key=promise, default=None)
+    search = _Search(snapshot, limit, how.repeat_cost)
+    best = search.better(search.greedy(min(how.size, len(snapshot.words))))
+    worth = search.worth(best)
+    rest = len(snapshot.words) - len(best)
+    for _ in range(how.shakes):
+        count = min(rest, max(1, round(how.shaken * len(best))))
+        if count < 1:
+            break
+        shaken = best.copy()
+        others = np.setdiff1d(np.arange(len(snapshot.words)), best)
+        shaken[rng.choice(len(best), count, replace=False)] = rng.choice(others, count, replace=False)
+        shaken = search.better(shaken)
+        if search.worth(shaken) > worth:
+            best, worth = shaken, search.worth(shaken)
+    order = _Search(snapshot.only(best), limit, 0.0).greedy(len(best), efficient=True)
+    return [int(best[i]) for i in order]
 
 
-def _shape(word: str) -> str:
-    if any(c.isdigit() for c in word):
-        return "digits" if word.replace(" ", "").isdigit() else "mixed"
-    return "letters"
+class _Search:
+    """The search for the set with the greatest expected coverage; documents are covered with certainty or with a chance."""
+
+    def __init__(self, snapshot: Snapshot, limit: int, repeat_cost: float) -> None:
+        self.snapshot = snapshot
+        self.chance = np.minimum(1.0, limit / snapshot.frequency)
+        self.certain = self.chance >= 1
+        self.log_miss = np.log1p(-np.where(self.certain, 0.0, self.chance))
+        self.returned = np.minimum(snapshot.frequency, limit).astype(np.float64)
+        self.cost = repeat_cost * self.returned
+
+    def greedy(self, size: int, efficient: bool = False) -> NDArray[np.int64]:
+        """Word by word what brings most new documents (for those returned, if that is what counts)."""
+        unseen = np.ones(self.snapshot.documents)
+        free = np.ones(len(self.chance), dtype=bool)
+        chosen = np.zeros(size, dtype=np.int64)
+        for i in range(size):
+            gain = self.chance * (self.snapshot.matrix @ unseen)
+            gain = gain / self.returned if efficient else gain - self.cost
+            word = int(np.argmax(np.where(free, gain, -np.inf)))
+            chosen[i], free[word] = word, False
+            unseen[self.snapshot.having(word)] *= 1 - self.chance[word]
+        return chosen
+
+    def better(self, words: NDArray[np.int64], rounds: int = 8) -> NDArray[np.int64]:
+        """Swaps one word at a time for the one that is worth most in its place, until a round changes nothing."""
+        chosen = words.copy()
+        sure, miss = np.zeros(self.snapshot.documents), np.zeros(self.snapshot.documents)
+        for word in chosen:
+            self._count(sure, miss, int(word), 1)
+        free = np.ones(len(self.chance), dtype=bool)
+        free[chosen] = False
+        for _ in range(rounds):
+            changed = False
+            for i, old in enumerate(chosen.tolist()):
+                self._count(sure, miss, old, -1)
+                free[old] = True
+                unseen = np.where(sure > 0.5, 0.0, np.exp(miss))
+                gain = np.where(free, self.chance * (self.snapshot.matrix @ unseen) - self.cost, -np.inf)
+                new = int(np.argmax(gain))
+                new = new if gain[new] > gain[old] + 1e-9 else old
+                changed |= new != old
+                chosen[i], free[new] = new, False
+                self._count(sure, miss, new, 1)
+            if not changed:
+                break
+        return chosen
+
+    def _count(self, sure: Floats, miss: Floats, word: int, sign: int) -> None:
+        documents = self.snapshot.having(word)
+        if self.certain[word]:
+            sure[documents] += sign
+        else:
+            miss[documents] += sign * self.log_miss[word]
+
+    def worth(self, words: NDArray[np.int64]) -> float:
+        """Documents that a set should bring, less the cost of what it returns."""
+        unseen = np.ones(self.snapshot.documents)
+        for word in words.tolist():
+            unseen[self.snapshot.having(word)] *= 1 - self.chance[word]
+        return float((1 - unseen).sum() - self.cost[words].sum())
+
+
+METHODS: dict[str, Callable[[Snapshot, Selection, int, np.random.Generator], list[int]]] = {
+    "random": _random,
+    "frequency": _frequency,
+    "cluster": _cluster,
+    "packing": _packing,
+    "covering": _covering,
+    "overflow": _overflow,
+}

@@ -1,0 +1,32 @@
+"""Plots of the benches, without a window."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["lines"]
+
+
+def lines(
+    path: Path,
+    title: str,
+    series: Mapping[str, Sequence[Sequence[float]]],
+    axes: tuple[str, str],
+    *,
+    marks: bool = False,
+    log: bool = False,
+) -> None:
+    """Draws named series of (across, up) into a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, drawn = pyplot.subplots(figsize=(7, 5))
+    for name, (across, up) in series.items():
+        drawn.plot(across, up, "o-" if marks else "-", label=name)
+    drawn.set(title=title, xlabel=axes[0], ylabel=axes[1])
+    if log:
+        drawn.set(xscale="log", yscale="log")
+    drawn.legend()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

@@ -1,0 +1,61 @@
+"""Tables that the user has (texts, query logs, knowledge bases): JSON Lines, TSV, CSV or Parquet, plain or gzip."""
+
+import csv
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import pyarrow.parquet as pq
+
+from upwell.errors import WrongUsage
+
+__all__ = ["read"]
+
+
+def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]:
+    """The rows of a table, the columns named in their order; None for a line that cannot be read (the caller counts them).
+
+    In TSV and CSV the columns are taken by place, and a first line that only names them is passed over.
+    """
+    if not path.is_file():
+        raise WrongUsage(f"{path} is no file")
+    name = path.name.removesuffix(".gz")
+    if name.endswith(".parquet"):
+        for batch in pq.ParquetFile(path).iter_batches(columns=list(columns)):
+            yield from (tuple(_text(row[c]) for c in columns) for row in batch.to_pylist())
+    elif name.endswith((".jsonl", ".json")):
+        with _open(path) as lines:
+            yield from (_of_json(line, columns) for line in lines if line.strip())
+    elif name.endswith((".tsv", ".csv", ".txt")):
+        with _open(path) as lines:
+            rows = csv.reader(
+                lines,
+                delimiter="," if name.endswith(".csv") else "\t",
+                quoting=csv.QUOTE_MINIMAL if name.endswith(".csv") else csv.QUOTE_NONE,
+            )
+            for number, row in enumerate(rows):
+                if number == 0 and [cell.strip().lower() for cell in row] == list(columns):
+                    continue
+                yield tuple(row[: len(columns)]) if len(row) >= len(columns) else None
+    else:
+        raise WrongUsage(f"{path}: the name should end in .jsonl, .tsv, .csv or .parquet (.gz may follow)")
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
+    return path.open(encoding="utf-8", errors="replace", newline="")
+
+
+def _of_json(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
+    try:
+        row = json.loads(line)
+        return tuple(_text(row[c]) for c in columns)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
