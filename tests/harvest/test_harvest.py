@@ -59,7 +59,7 @@ def test_every_switch_that_is_met(setting: str, tmp_path: Path) -> None:
 def test_faults_cost_requests_not_records(fault: str, tmp_path: Path) -> None:
     """With a fault on one answer in twenty the harvest goes on."""
     with serve(Switches.parse([f"fault={fault}", "fault_rate=0.05"])) as site:
-        _, rows = harvest(site, tmp_path, budget=100)
+        _, rows = harvest(site, tmp_path, budget=160)
     check(rows, 300)
 
 
