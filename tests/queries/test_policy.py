@@ -13,7 +13,7 @@ from upwell.queries.words import dictionary, nonsense, probes
 def harvest(asks: policy.Frontier, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
     """Requests, results and what is held when so much is reached."""
     held: set[int] = set()
-    returned, query = 0, "w5"
+    returned, query = 0, "wf"
     for sent in range(1, 2000):
         found, total = source.answer(query)
         returned += len(found)
@@ -133,7 +133,7 @@ def test_too_few_checks_say_nothing() -> None:
     check = size.Checks(limit=20)
     assert check.draw({}, np.random.default_rng(0), 5) == []
     assert check.size(["a"]) is None
-    for word in check.draw({str(i): f"w{i} common" for i in range(50)}, np.random.default_rng(0), 9):
+    for word in check.draw({str(i): f"w{chr(97 + i % 26)} common" for i in range(50)}, np.random.default_rng(0), 9):
         check.add(word, {"x": "other text"}, overflow=False)
     assert check.size(map(str, range(50))) is None
 

@@ -18,8 +18,9 @@ def made(documents: int = 400, words: int = 300, seed: int = 0, rich: float = 1.
     """Texts whose words are as unevenly frequent as real ones."""
     rng = np.random.default_rng(seed)
     share = rich / np.arange(3 * rich, words + 3 * rich)
+    name = ["w" + "".join(chr(97 + int(c)) for c in str(i)) for i in range(words)]  # letters only: w12 is wbc
     return [
-        " ".join(f"w{i}" for i in np.flatnonzero(rng.random(words) < share * rng.uniform(0.3, 2))) or "w0"
+        " ".join(name[i] for i in np.flatnonzero(rng.random(words) < share * rng.uniform(0.3, 2))) or "wa"
         for _ in range(documents)
     ]
 

@@ -113,7 +113,7 @@ class Frontier:
     def _ids(self, text: str, stops: bool = True) -> NDArray[np.int64]:
         ids = []
         drop = stop_words_of(self.language) if stops else frozenset()
-        for word in set(tokens(text)):
+        for word in dict.fromkeys(tokens(text)):  # a set has another order in each process
             if len(word) > 1 and word not in drop:
                 number = self._number.get(word)
                 if number is None:

@@ -89,7 +89,7 @@ class Checks:
         stops = stop_words_of(self.language)
         often: dict[str, int] = {}
         for key in sorted(self._source):
-            for word in set(tokens(records[key])):
+            for word in dict.fromkeys(tokens(records[key])):
                 if len(word) > 1 and word not in stops and not any(c.isdigit() for c in word):
                     often[word] = often.get(word, 0) + 1
         most = max(2.0, self.heavy * self.limit * self.part) if self.limit else math.inf

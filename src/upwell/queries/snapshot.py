@@ -58,7 +58,7 @@ def of_texts(texts: Iterable[str], language: str = "en") -> Snapshot:
     indices: list[int] = []
     starts = [0]
     for text in texts:
-        ids = {number.setdefault(w, len(number)) for w in tokens(text) if len(w) > 1 and w not in stops}
+        ids = {number.setdefault(w, len(number)): None for w in tokens(text) if len(w) > 1 and w not in stops}
         indices.extend(sorted(ids))
         starts.append(len(indices))
     if not number:
