@@ -177,9 +177,11 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.To
         return False
     rows = lines.row[prose]
     for toc in contents:
-        item = np.searchsorted(toc.items, rows, side="right") - 1
-        within = (item >= 0) & (rows < tree.end[np.array(toc.items)[item]])
-        shares = np.bincount(item[within], weights=size[within]) / size.sum()
+        entry = np.searchsorted(toc.items, rows, side="right") - 1
+        within = (entry >= 0) & (rows < tree.end[toc.row])
+        if len(toc.items) < within.sum():  # else what follows an item belongs to it, as where all are siblings
+            within &= rows < tree.end[np.array(toc.items)[entry]]
+        shares = np.bincount(entry[within], weights=size[within], minlength=1) / size.sum()
         if shares.sum() > params.among_items and shares.max() < params.among_items:
             return False
     return True

@@ -21,6 +21,7 @@ from upwell.page.tree import TagTree
 
 __all__ = ["Params", "Toc", "find"]
 
+SIBLINGS = 4  # pages of one kind that a list of short names must lead to
 NOT_CONTENT = ("nav", "footer", "aside", "select", "button", "thead")
 
 
@@ -31,6 +32,7 @@ class Params:
     entries: int = 2  # a list has at least two
     chars: float = 12.0  # that an entry says on the median, of a site that is known; swept: 8, 12, 16, 20
     alone: float = 20.0  # the same from one page alone, where what repeats is not known; swept: 12, 16, 20, 25
+    short: float = 4.0  # the same where the links lead to one kind of page; swept: 3, 4, 6
     most: float = 100.0  # characters of an entry that count: one long text makes no list
     repeating: float = 0.25  # what repeats counts for this much, so that long lists on every page stay; swept: 0 to 0.5
     linked: float = 0.5  # share of its line that a head takes
@@ -69,7 +71,7 @@ def find(tree: TagTree, lines: Lines, repeated: Floats | None = None, params: Pa
         stop = int(np.searchsorted(lines.first, tree.text_end[max(items)]))
         starts = [line for _, line in members]
         score = max(_entry(news, starts, stop, params), params.repeating * _entry(known, starts, stop, params))
-        if score >= least:
+        if score >= least or (score >= params.short and _one_kind(tree, heads, repeated is None)):
             others, best = found.get(row, (set(), 0.0))
             found[row] = (others | items, max(best, score))
     return _outermost(tree, found)
@@ -105,6 +107,19 @@ def _heads(tree: TagTree, lines: Lines, params: Params) -> list[tuple[int, int]]
         for row, at in zip(rows[keep].tolist(), line[keep].tolist(), strict=True)
         if not (tree.attributes.get(row, {}).get("href") or "").startswith("#")
     ]
+
+
+def _one_kind(tree: TagTree, heads: list[int], alone: bool) -> bool:
+    """Whether links lead to pages of one kind: other names in one folder below the root, with numbers if that is all we know.
+
+    So that lists of short names count (Wisdom §4.4, reason 1); pagers and facets only change the query of an address.
+    """
+    addresses = {(tree.attributes.get(head, {}).get("href") or "").partition("#")[0] for head in heads}
+    paths = [address.partition("?")[0] for address in addresses]
+    folders = {path.rsplit("/", 1)[0] for path in paths}
+    if len(set(paths)) < max(SIBLINGS, 0.8 * len(heads)) or len(folders) != 1 or not folders.pop().strip("/"):
+        return False
+    return not alone or sum(any(c.isdigit() for c in path.rsplit("/", 1)[-1]) for path in paths) > 0.5 * len(paths)
 
 
 def _common(parent: list[int], end: list[int], rows: list[int]) -> int:
