@@ -1,7 +1,5 @@
 """Fits the weights of `extract/blocks.py` on the news corpus, and leaves out sites and years: `python -m benchmarks.fit_blocks`."""
 
-import difflib
-import re
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.corpora import CORPORA, labels, require, scorer
+from upwell.bench.wisdom import truth
 from upwell.extract.blocks import Params, learn, read_blocks
-from upwell.extract.lines import FEATURES, Lines, evidence, of
+from upwell.extract.lines import FEATURES, evidence, of
 from upwell.page.tree import read
 
 Floats = NDArray[np.float64]
@@ -20,22 +19,6 @@ Floats = NDArray[np.float64]
 STRENGTH = 0.3  # swept: 0.02, 0.1, 0.3, 1; left out by site 0.978, 0.980, 0.982, 0.982
 # Known from the HTML standard, not from this corpus, which hardly has these elements: they hold no article text.
 PRIOR = {"aside_tag": -2.0}
-
-
-def truth(lines: Lines, article: str) -> tuple[NDArray[np.bool_], Floats]:
-    """Which lines are in the labelled text, by aligning the words of both in order; and the words of each line."""
-    words: list[str] = []
-    owner: list[int] = []
-    for i, text in enumerate(lines.texts):
-        own = re.findall(r"\w+", text.lower())
-        words += own
-        owner += [i] * len(own)
-    matcher = difflib.SequenceMatcher(None, words, re.findall(r"\w+", article.lower()), autojunk=False)
-    size = np.bincount(owner, minlength=len(lines)).astype(float)
-    hit = np.zeros(len(lines))
-    for start, _, length in matcher.get_matching_blocks():
-        np.add.at(hit, owner[start : start + length], 1)
-    return (hit > 0.6 * size) & (size > 0), size
 
 
 def fit(x: Floats, y: NDArray[np.bool_], size: Floats) -> Floats:

@@ -140,8 +140,10 @@ def _own(x: Floats, params: Params) -> Floats:
     return np.asarray(x @ np.array([params.weights.get(name, 0.0) for name in FEATURES]))
 
 
-def read_blocks(tree: TagTree, site: Site | None = None, params: Params | None = None) -> Reading:
-    """The informative blocks of a page: from the page alone, or with what its site has told."""
+def read_blocks(
+    tree: TagTree, site: Site | None = None, params: Params | None = None, *, tables: bool = True
+) -> Reading:
+    """The informative blocks of a page, from it alone or with what its site has told; without `tables` only the article's."""
     params = params or Params()
     site = site if site is not None and site.pages > 1 else None
     lines = of(tree, site.common() if site else frozenset())
@@ -152,17 +154,19 @@ def read_blocks(tree: TagTree, site: Site | None = None, params: Params | None =
         repeated = site.repeated(lines)
         said = params.own * said + params.style * site.style(lines)
         said -= params.repeated * repeated + params.seen * (repeated > 0)
-    contents = tocs.find(tree, lines, repeated)
     kept = np.flatnonzero(said > 0).astype(np.int32)
     prose = kept[(lines.chars[kept] > SHORT / 2) & (lines.linked[kept] < 0.5)]
+    # without links between its lines, prose cannot be a list of results
+    between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
+    contents = tocs.find(tree, lines, repeated) if tables or 4 * between >= len(prose) else []
     found: list[Block] = []
     if _is_article(tree, lines, prose, contents, params):
         found += _article(tree, lines, x, said, kept, prose, params)
         contents = _beside(tree, contents, lines.row[prose])
-    elif site:  # an index may list the same things on every page
+    elif site and tables:  # an index may list the same things on every page
         lines = of(tree)
         contents = tocs.find(tree, lines, site.repeated(lines))
-    for toc in contents:
+    for toc in contents if tables else ():
         rows = np.array(toc.items)
         first, last = (np.searchsorted(lines.first, at[rows]).tolist() for at in (tree.text_at, tree.text_end))
         text = "\n".join(line for a, b in zip(first, last, strict=True) for line in lines.texts[a:b])

@@ -61,13 +61,14 @@ class Lines:
 def of(tree: TagTree, without: Set[str] = frozenset()) -> Lines:
     """The lines of a page, in reading order; without those that are known to be on most pages of its site."""
     count = len(tree.chunks)
-    edges = np.flatnonzero((tree.chunk_gap == BROKEN) | (np.arange(count) == 0)).astype(np.int32)
-    starts, ends = edges.tolist(), [*edges[1:].tolist(), count]
+    broken = tree.chunk_gap == BROKEN
+    broken[:1] = True
+    first = np.flatnonzero(broken).astype(np.int32)
+    last = np.append(first[1:], count).astype(np.int32)[: len(first)]
+    chunks = tree.chunks
     texts = [
-        tree.chunks[a] if b == a + 1 else tree.text_of(a, b)
-        for a, b in zip(starts[:count], ends[: len(starts)], strict=True)
+        chunks[a] if b == a + 1 else tree.text_of(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
-    first, last = edges, np.array(ends[: len(starts)], dtype=np.int32)
     if without:
         title = tree.title  # a headline may be on all other pages too, as a link
         kept = [i for i, text in enumerate(texts) if text not in without or (len(text) > 8 and text in title)]
@@ -79,10 +80,14 @@ def of(tree: TagTree, without: Set[str] = frozenset()) -> Lines:
     sizes = np.array([len(chunk) for chunk in tree.chunks], dtype=np.float64)
     if not all(map(str.isascii, tree.chunks)) and CJK_RUN.search("".join(tree.chunks)):
         sizes += np.array([2 * sum(map(len, CJK_RUN.findall(chunk))) for chunk in tree.chunks], dtype=np.float64)
-    in_link = np.zeros(count)
-    for i in tree.rows("a", "button").tolist():
-        in_link[tree.text_at[i] : tree.text_end[i]] = 1
-    said, linked = (np.concatenate(([0.0], np.cumsum(values))) for values in (sizes, sizes * in_link))
+    links = tree.rows("a", "button")
+    opened = np.bincount(tree.text_at[links], minlength=count + 1) - np.bincount(
+        tree.text_end[links], minlength=count + 1
+    )
+    in_link = np.cumsum(opened)[:count] > 0
+    said, linked = np.zeros(count + 1), np.zeros(count + 1)
+    np.cumsum(sizes, out=said[1:])
+    np.cumsum(sizes * in_link, out=linked[1:])
     chars = said[last] - said[first]
     return Lines(first, last, row, tuple(texts), chars, (linked[last] - linked[first]) / chars, _styles(tree, row))
 
@@ -175,9 +180,10 @@ def evidence(tree: TagTree, lines: Lines) -> Floats:
     at = np.arange(n)
     main = np.flatnonzero(inside & (mass > 0))
     first, last = (int(main[0]), int(main[-1])) if len(main) else (0, n - 1)
-    put["before"][:] = np.clip((first - at) / 20, 0, 1)
-    put["after"][:] = np.clip((at - last) / 20, 0, 1)
-    prose = np.pad((mass > 0).astype(float), 3)
+    put["before"][:] = np.minimum(np.maximum(first - at, 0) / 20, 1)
+    put["after"][:] = np.minimum(np.maximum(at - last, 0) / 20, 1)
+    prose = np.zeros(n + 6)
+    prose[3:-3] = mass > 0
     put["near"][:] = (prose[2:-4] + prose[4:-2]) / 2
     put["around"][:] = np.convolve(prose, np.full(7, 1 / 7), "valid")
 

@@ -50,12 +50,13 @@ class Toc:
 def find(tree: TagTree, lines: Lines, repeated: Floats | None = None, params: Params | None = None) -> list[Toc]:
     """The tables of contents of a page; `repeated` says of each line in what share of the site's other pages it stands."""
     params = params or Params()
-    if not len(lines):
+    found_heads = _heads(tree, lines, params) if len(lines) else []
+    if len(found_heads) < params.entries:
         return []
     known = _sums(lines.chars)
     news = known if repeated is None else _sums(lines.chars * (1 - repeated))
     groups: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for head, line in _heads(tree, lines, params):
+    for head, line in found_heads:
         groups[lines.styles[line] + "/" + tree.classes[int(tree.cls[head])]].append((head, line))
     parent, end = tree.parent.tolist(), tree.end.tolist()
     least = params.alone if repeated is None else params.chars
