@@ -6,7 +6,7 @@ informs least, with lines as terms. `wisdom` has the paper's own method.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,7 +28,7 @@ WEIGHTS = {
     "caption": -4.0, "aside": -3.6, "body": 1.5, "titled": 4.5, "date": -1.8, "by": -2.1, "rights": -3.0, "style": 0.2,
     "parent": 2.2, "inside": 1.2, "before": 1.0, "after": -3.3, "near": 1.9, "around": 2.7,
 }  # fmt: skip
-MOST = 0.5  # share of the pages from which a line is not looked at any more; swept: 0.3, 0.5, 0.7
+LINE_LIMIT = 200_000  # lines that are remembered of a site
 STYLE_LIMIT = 100_000  # styles that are remembered of a site
 
 
@@ -42,6 +42,7 @@ class Params:
     style: float = 0.36  # fitted: the same
     repeated: float = 2.61  # fitted: the same
     seen: float = 0.46  # fitted: the same
+    most: float = 0.5  # share of the other pages from which a line is nobody's text; swept: 0.3, 0.5, 0.7
     least: float = 200.0  # characters of prose that make an article; swept: 100, 200, 400
     titled: float = 0.5  # agreement with <title> that makes a headline; swept: 0.3 to 0.9, no difference
     among_items: float = 0.5  # share of the prose inside items of a table of contents from which it is no article
@@ -51,10 +52,8 @@ class Params:
 class Site:
     """What the pages of one site have told so far; it grows by one page at a time and stays bounded."""
 
-    lines: Entropies = field(default_factory=Entropies)  # lines as terms
+    lines: Entropies = field(default_factory=lambda: Entropies(limit=LINE_LIMIT))  # lines as terms
     styles: dict[str, tuple[int, float]] = field(default_factory=dict)  # pages with it, sum of what they said of it
-
-    _common: tuple[int, Set[str]] = (0, frozenset())
 
     @property
     def pages(self) -> int:
@@ -75,14 +74,6 @@ class Site:
             self.styles[style] = (pages + 1, total + sum(values) / len(values))
         if len(self.styles) > STYLE_LIMIT:
             self.styles = {style: known for style, known in self.styles.items() if known[0] > 1}
-
-    def common(self) -> Set[str]:
-        """The lines that stand on most pages: nobody's text."""
-        if self._common[0] != self.pages:
-            often = MOST * self.pages
-            lines = (text for text, pages in self.lines.spread.items() if pages > often) if self.pages > 2 else ()
-            self._common = (self.pages, frozenset(lines))
-        return self._common[1]
 
     def repeated(self, lines: Lines) -> Floats:
         """In what share of the other pages each line stands."""
@@ -146,7 +137,7 @@ def read_blocks(
     """The informative blocks of a page, from it alone or with what its site has told; without `tables` only the article's."""
     params = params or Params()
     site = site if site is not None and site.pages > 1 else None
-    lines = of(tree, site.common() if site else frozenset())
+    lines = of(tree)
     x = evidence(tree, lines)
     said = _own(x, params)
     repeated = None
@@ -154,6 +145,7 @@ def read_blocks(
         repeated = site.repeated(lines)
         said = params.own * said + params.style * site.style(lines)
         said -= params.repeated * repeated + params.seen * (repeated > 0)
+        said[repeated > params.most] = -params.certain
     kept = np.flatnonzero(said > 0).astype(np.int32)
     prose = kept[(lines.chars[kept] > SHORT / 2) & (lines.linked[kept] < 0.5)]
     # without links between its lines, prose cannot be a list of results
@@ -163,9 +155,6 @@ def read_blocks(
     if _is_article(tree, lines, prose, contents, params):
         found += _article(tree, lines, x, said, kept, prose, params)
         contents = _beside(tree, contents, lines.row[prose])
-    elif site and tables:  # an index may list the same things on every page
-        lines = of(tree)
-        contents = tocs.find(tree, lines, site.repeated(lines))
     for toc in contents if tables else ():
         rows = np.array(toc.items)
         first, last = (np.searchsorted(lines.first, at[rows]).tolist() for at in (tree.text_at, tree.text_end))

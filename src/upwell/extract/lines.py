@@ -6,7 +6,6 @@ style   the path of tags and classes that a line stands at, digits and places le
 """
 
 import re
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -58,8 +57,8 @@ class Lines:
         return len(self.texts)
 
 
-def of(tree: TagTree, without: Set[str] = frozenset()) -> Lines:
-    """The lines of a page, in reading order; without those that are known to be on most pages of its site."""
+def of(tree: TagTree) -> Lines:
+    """The lines of a page, in reading order."""
     count = len(tree.chunks)
     broken = tree.chunk_gap == BROKEN
     broken[:1] = True
@@ -69,10 +68,6 @@ def of(tree: TagTree, without: Set[str] = frozenset()) -> Lines:
     texts = [
         chunks[a] if b == a + 1 else tree.text_of(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
-    if without:
-        title = tree.title  # a headline may be on all other pages too, as a link
-        kept = [i for i, text in enumerate(texts) if text not in without or (len(text) > 8 and text in title)]
-        texts, first, last = [texts[i] for i in kept], first[kept], last[kept]
     inline = np.array([name in INLINE for name in tree.tags], dtype=bool)[tree.tag]
     row = tree.chunk_row[first]
     while np.any(within := inline[row]):
@@ -157,11 +152,12 @@ def evidence(tree: TagTree, lines: Lines) -> Floats:
     put["ends"][:] = [text.endswith(ENDS) for text in lines.texts]
     own, around = _tables(tree.tags)
     x[:, OWN] = own[tree.tag[lines.row]]
-    marked = np.zeros((len(tree), len(AROUND)), dtype=bool)
-    groups = around[tree.tag]
-    for row in np.flatnonzero(groups >= 0).tolist():
-        marked[row : tree.end[row], groups[row]] = True
-    x[:, ABOVE] = marked[lines.row]
+    group = around[tree.tag]
+    some = np.flatnonzero(group >= 0)
+    width = len(AROUND)
+    steps = np.bincount(some * width + group[some], minlength=(len(tree) + 1) * width)
+    steps -= np.bincount(tree.end[some] * width + group[some], minlength=len(steps))
+    x[:, ABOVE] = np.cumsum(steps.reshape(-1, width), axis=0)[lines.row] > 0
 
     mass = np.where((lines.chars > PROSE) & (lines.linked < 0.5), lines.chars * (1 - lines.linked), 0.0)
     total = max(1.0, mass.sum())
@@ -197,21 +193,17 @@ def evidence(tree: TagTree, lines: Lines) -> Floats:
 
 def _named(tree: TagTree, rows: Ints, top: int) -> Floats:
     """How the classes and ids of the five blocks around each line name it, below the row that holds the prose."""
-    levels = [rows]
-    for _ in range(4):
-        levels.append(np.maximum(tree.parent[levels[-1]], 0))
-    around = np.array(levels)
-    outside = np.logical_or.accumulate((around == top) | (around == 0), axis=0)
-    some, place = np.unique(around, return_inverse=True)
-    attributes, nothing = tree.attributes, (False, False, False)
-    roles = np.array(
-        [
-            _role(found.get("class"), found.get("id")) if (found := attributes.get(row)) else nothing
-            for row in some.tolist()
-        ]
-    )
-    counts = (roles[place.reshape(around.shape)] & ~outside[:, :, None]).sum(axis=0)
-    return np.asarray(np.minimum(counts.T, 2) / 2)
+    roles = np.array([_role(name) for name in tree.classes])[tree.cls]
+    for row, found in tree.attributes.items():
+        if (name := found.get("id")) and (role := _role(name)):
+            roles[row] |= role
+    roles[0] = roles[top] = 0
+    counts, at, inside = np.zeros_like(rows), rows, rows != top
+    for _ in range(5):
+        counts += roles[at] * inside
+        at = np.maximum(tree.parent[at], 0)
+        inside &= at != top
+    return np.minimum([counts & 15, counts >> 4 & 15, counts >> 8], 2) / 2
 
 
 @lru_cache(maxsize=100_000)
@@ -221,10 +213,13 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _role(cls: str | None, identity: str | None) -> tuple[bool, bool, bool]:
-    """Whether the names of a row speak of pictures, of things beside the text, of the text."""
-    name = f"{cls or ''} {identity or ''}"
-    return CAPTION.search(name) is not None, ASIDE.search(name) is not None, BODY.search(name) is not None
+def _role(name: str) -> int:
+    """Whether a name speaks of pictures, of things beside the text, of the text: in one number, so that five of them can be added."""
+    return (
+        (CAPTION.search(name) is not None)
+        + 16 * (ASIDE.search(name) is not None)
+        + 256 * (BODY.search(name) is not None)
+    )
 
 
 @lru_cache(maxsize=100_000)
