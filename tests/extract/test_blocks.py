@@ -1,6 +1,7 @@
 """Articles and tables of contents, on pages that look like real ones."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,19 @@ def test_a_list_of_links_is_told_from_menus_and_pagers() -> None:
     assert len(toc.items) == 8
     (block,) = blocks.read_blocks(tree).blocks
     assert blocks.links_of(tree, block)[:2] == ["http://x/c/0", "http://x/c/1"]
+
+
+def test_links_that_only_a_script_knows() -> None:
+    """The address is read out of the script; nothing is run."""
+    items = "".join(
+        f"<li><a href=\"javascript:open('/n/{i}.html', 'w')\">The news of day number {i}</a></li>" for i in range(4)
+    )
+    tree = read(
+        f"<ul>{items}<li><a href='#' onclick=\"go('n/9.php?x=1')\">And what came after</a></li></ul>", url="http://x/"
+    )
+    (block,) = blocks.read_blocks(tree).blocks
+    assert blocks.links_of(tree, block)[0] == "http://x/n/0.html"
+    assert blocks.links_of(tree, replace(block, rows=(0,)))[-1] == "http://x/n/9.php?x=1"
 
 
 def test_snippets_are_no_article() -> None:

@@ -5,6 +5,7 @@ stands at the same place there and by how many of them say the same: Wisdom's id
 informs least, with lines as terms. `wisdom` has the paper's own method.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ WEIGHTS = {
     "caption": -4.0, "aside": -3.6, "body": 1.5, "titled": 4.5, "date": -1.8, "by": -2.1, "rights": -3.0, "style": 0.2,
     "parent": 2.2, "inside": 1.2, "before": 1.0, "after": -3.3, "near": 1.9, "around": 2.7,
 }  # fmt: skip
+# An address in a piece of script: a quoted path, or a quoted file name of a page.
+IN_SCRIPT = re.compile(r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]""")
 LINE_LIMIT = 200_000  # lines that are remembered of a site
 STYLE_LIMIT = 100_000  # styles that are remembered of a site
 
@@ -280,8 +283,16 @@ def _condensed(tree: TagTree, kind: dict[int, BlockType], below: dict[int, list[
 
 
 def links_of(tree: TagTree, block: Block) -> list[str]:
-    """Where the links of a block lead, each once, in document order."""
+    """Where the links of a block lead, each once, in document order; also where only a script says so (Wisdom §4.4, reason 3)."""
     inside = np.zeros(len(tree), dtype=bool)
     for row in block.rows:
         inside[row : tree.end[row]] = True
-    return list(dict.fromkeys(address for row, address in tree.links() if inside[row]))
+    found: dict[str, None] = {}
+    for row in tree.rows("a", "area").tolist():
+        address = (tree.attr(row, "href") or "").strip()
+        if address.startswith(("javascript:", "#")) or not address:
+            named = IN_SCRIPT.search(f"{address} {tree.attr(row, 'onclick') or ''}")
+            address = named[1] if named else ""
+        if inside[row] and address and (absolute := tree.resolve(address)):
+            found.setdefault(absolute)
+    return list(found)
