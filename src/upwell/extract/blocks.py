@@ -206,7 +206,9 @@ def _article(
     return found
 
 
-METADATA = 12  # lines from the headline within which its date and author stand; swept: 5, 12, 20
+METADATA = (
+    12  # lines from the headline within which its date and author stand; by eye on the news pages, there are no labels
+)
 
 
 def _beside(tree: TagTree, contents: list[tocs.Toc], text: Ints) -> list[tocs.Toc]:
