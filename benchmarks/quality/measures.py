@@ -9,6 +9,7 @@ import numpy as np
 from tests.page.naive import differences
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from benchmarks.quality import blocks
 from upwell.bench import queries as bench
 from upwell.harvest import learn
 from upwell.page.charset import decode
@@ -86,4 +87,8 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
         f"records/{corpus.rsplit('/', 1)[-1]}": partial(records, corpus)
         for corpus in ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
     },
+    "articles/site": partial(blocks.articles, alone=False),
+    "articles/alone": partial(blocks.articles, alone=True),
+    "tocs/site": partial(blocks.tocs, alone=False),
+    "tocs/alone": partial(blocks.tocs, alone=True),
 }

@@ -5,7 +5,7 @@
 >>> result = upwell.harvest("https://example.org/", out="harvest")  # doctest: +SKIP
 """
 
-from upwell.api import Result, demo, extract, forms, harvest
+from upwell.api import Result, blocks, demo, extract, forms, harvest
 from upwell.demo import Switches
 from upwell.errors import UpwellError
 from upwell.harvest.events import Event, Observer
@@ -20,6 +20,7 @@ __all__ = [
     "Result",
     "Switches",
     "UpwellError",
+    "blocks",
     "demo",
     "extract",
     "forms",

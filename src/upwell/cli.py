@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -176,6 +176,39 @@ def queries(
         print(f"upwell: {line}", file=sys.stderr)
     for row in found:
         print(json.dumps(row, ensure_ascii=False) if as_json else f"{row['query']}\t{row['expected']}")
+
+
+@app.command(
+    epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc"
+)
+def blocks(
+    places: Annotated[list[str], typer.Argument(help="Saved pages of one site (files, folders), or its address.")],
+    depth: Annotated[int, typer.Option(min=0, help="How many links from the address to go.")] = 1,
+    follow: Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")] = "all",
+    budget: Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")] = 200,
+    rate: Rate = 1.0,
+    contact: Contact = "",
+    ignore_robots: IgnoreRobots = False,
+    as_json: Json = False,
+) -> None:
+    """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
+    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
+    way: Literal["all", "toc"] = follow  # type: ignore[assignment] # api.blocks checks it
+    pages = 0
+    for row in api.blocks(*places, depth=depth, follow=way, budget=budget, manners=manners):
+        pages += 1
+        if as_json:
+            print(json.dumps(row, ensure_ascii=False))
+            continue
+        found: list[dict[str, object]] = row["blocks"]  # type: ignore[assignment] # as api.blocks makes it
+        print(f"{row['page']}:")
+        for block in found:
+            print(f"  {block['type']:<8} {' '.join(str(block['text']).split())[:90]}")
+    if pages == 1:
+        print(
+            "upwell: one page only, so what repeats through the site is not known; give more of its pages",
+            file=sys.stderr,
+        )
 
 
 @app.command(epilog="Example: upwell bench queries --corpora ../shared/data -o bench")

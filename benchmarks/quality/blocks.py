@@ -1,0 +1,86 @@
+"""Informative blocks: article texts of the news corpus, and tables of contents of index pages that were labelled by hand.
+
+How the tables were labelled: of each of the twelve applications the first four answers with at least three matches, and of
+the demo site its home page and an answer in each layout, were opened, and the elements that hold the list of matches
+were marked (`toc_labels.json`, `DEMO`); menus, sort links, facets, pagers, exports and footers were not. Anchors are
+counted inside and outside (Wisdom's SNC), a page weighs one, an application weighs one.
+"""
+
+import json
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+
+from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from upwell.demo import Switches, serve
+from upwell.extract import blocks, wisdom
+from upwell.page.tree import TagTree, read
+
+__all__ = ["articles", "tocs"]
+
+LABELS = Path(__file__).with_name("toc_labels.json")
+LEARN = 60  # pages of an application that are learned from
+DEMO = {
+    "list": "/html/body/main/ul",
+    "table": "/html/body/main/table/tbody",
+    "grid": "/html/body/main/div[2]",
+    "definitions": "/html/body/main/dl",
+    "flat": "/html/body/main/div[2]",
+}
+
+
+def articles(alone: bool) -> dict[str, float]:
+    """Article texts: from each page alone, or with the pages of its site."""
+    rows, found = labels("news"), []
+    for pages in by_site(rows).values():
+        trees = [read((CORPORA / "news" / row["page"]).read_bytes()) for row in pages]
+        site = None if alone else blocks.learn(trees)
+        for row, tree in zip(pages, trees, strict=True):
+            known = blocks.read_blocks(tree, site).blocks
+            found.append({"page": row["page"], "blocks": [{"type": b.type, "text": b.text} for b in known]})
+    score = scorer("articles").score(rows, found)
+    return {name: score[name] for name in ("f1", "precision", "recall")}
+
+
+def tocs(alone: bool) -> dict[str, float]:
+    """Tables of contents of index pages, by anchors."""
+    marked: dict[str, list[str]] = json.loads(LABELS.read_text())
+    sites = [_application(rows, marked) for rows in by_site(labels("kinds")).values()]
+    scores = [_score(trees, wanted, alone) for trees, wanted in (*sites, _demo())]
+    precision, recall = np.mean(scores, axis=0).tolist()
+    return {"f1": 2 * precision * recall / (precision + recall), "precision": precision, "recall": recall}
+
+
+def _application(
+    rows: list[dict[str, str]], marked: dict[str, list[str]]
+) -> tuple[list[TagTree], dict[int, list[str]]]:
+    trees = [read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row["url"]) for row in rows[:LEARN]]
+    return trees, {i: marked[row["page"]] for i, row in enumerate(rows[:LEARN]) if row["page"] in marked}
+
+
+def _demo() -> tuple[list[TagTree], dict[int, list[str]]]:
+    trees: list[TagTree] = []
+    wanted: dict[int, list[str]] = {}
+    for layout, path in DEMO.items():
+        with serve(Switches.parse([f"layout={layout}"])) as site:
+            for page in ("", "about", "search?q=lima", "search?q=spain"):
+                if page == "" and layout == "list":
+                    wanted[len(trees)] = ["/html/body/main/ul"]
+                elif page == "search?q=lima":
+                    wanted[len(trees)] = [path]
+                with urlopen(site.url + page) as answer:  # noqa: S310 # our own server
+                    trees.append(read(answer.read(), url=site.url + page))
+    return trees, wanted
+
+
+def _score(trees: list[TagTree], wanted: dict[int, list[str]], alone: bool) -> list[float]:
+    site = None if alone else blocks.learn(trees)
+    scores = []
+    for i, paths in wanted.items():
+        tree = trees[i]
+        answer = [row for path in paths if (row := tree.row_at(path)) is not None]
+        assert len(answer) == len(paths), "a label points to nothing"
+        found = [row for b in blocks.read_blocks(tree, site).blocks if b.type == "toc" for row in b.rows]
+        scores.append(wisdom.snc(tree, answer, found))
+    return [float(value) for value in np.mean(scores, axis=0)]

@@ -1,0 +1,154 @@
+"""Articles and tables of contents, on pages that look like real ones."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import upwell
+from upwell.demo import Running
+from upwell.extract import blocks, tocs
+from upwell.extract.lines import evidence, of
+from upwell.net.fetch import Manners
+from upwell.page.tree import read
+
+STORY = (
+    "The council met on Tuesday evening to decide about the bridge, and after four hours it had decided nothing at all.",
+    "Engineers say that the oldest of its arches, which dates from 1874, carries three times the load it was built for.",
+    "A new bridge would take six years, said the mayor, who has opposed one since she was elected to her office.",
+)
+
+
+def page(i: int, story: tuple[str, ...] = STORY) -> str:
+    """An article in a frame that all pages share."""
+    menu = "".join(f'<li><a href="/{name}">{name}</a></li>' for name in ("Home", "News", "Sport", "Weather", "Contact"))
+    text = "".join(f"<p>{sentence} ({i})</p>" for sentence in story)
+    return f"""<title>Bridge {i} stays closed - The Daily Example</title><div class=menu><ul>{menu}</ul></div>
+    <div class=story><h1>Bridge {i} stays closed</h1><p class=byline>By Jane Miller</p><p class=date>March {i + 1}, 2021</p>
+    <div class=photo><p class=caption>The bridge as it looked before anybody had thought of closing it ({i}).</p></div>{text}
+    <div class=share><a href=/m>E-mail this</a> <a href=/p>Print</a></div></div>
+    <div class=footer><p>Copyright The Daily Example. All rights reserved, and no part of this may be used without it.</p></div>"""
+
+
+def test_an_article_from_one_page_alone() -> None:
+    """Title and paragraphs in reading order; no caption, byline, menu, share bar or footer; metadata in blocks of its own."""
+    tree = read(page(1))
+    found = blocks.read_blocks(tree)
+    texts = {block.type: block.text for block in found.blocks}
+    assert texts["article"].split("\n") == ["Bridge 1 stays closed", *(f"{sentence} (1)" for sentence in STORY)]
+    assert texts["title"] == "Bridge 1 stays closed"
+    assert texts["date"] == "March 2, 2021"
+    assert texts["author"] == "By Jane Miller"
+    assert found.pages == 1
+
+
+def test_the_site_takes_out_what_repeats() -> None:
+    """A sentence that looks like text, but stands on every page, is not of the article."""
+    notice = (
+        "Readers who subscribe before the end of the month get the paper, the archive and a mug with the bridge on it."
+    )
+    trees = [read(page(i, (*STORY, notice)).replace(f"{notice} ({i})", notice)) for i in range(6)]
+    alone = blocks.read_blocks(trees[0]).blocks[0].text
+    site = blocks.learn(trees)
+    known = blocks.read_blocks(trees[0], site)
+    assert notice in alone
+    assert notice not in known.blocks[0].text
+    assert STORY[0] in known.blocks[0].text
+    assert known.pages == 6
+
+
+def test_order_of_pages_does_not_matter_and_a_site_can_be_sent_away() -> None:
+    """Learned in any order, and after a pickle, the same blocks."""
+    trees = [read(page(i)) for i in range(5)]
+    one, other = blocks.learn(trees), pickle.loads(pickle.dumps(blocks.learn(trees[::-1])))  # noqa: S301 # our own bytes
+    for tree in trees:
+        assert blocks.read_blocks(tree, one) == blocks.read_blocks(tree, other)
+
+
+def test_chinese_articles() -> None:
+    """Text without spaces is measured by what it says."""
+    sentences = [
+        "市议会星期二晚上开会讨论大桥的问题，开了四个小时也没有作出任何决定。",
+        "工程师说，最古老的桥拱建于一八七四年，现在承受着三倍于设计的重量。",
+    ] * 3
+    text = "".join(f"<p>{sentence}</p>" for sentence in sentences)
+    tree = read(
+        f"<title>大桥继续关闭</title><ul><li><a href=/a>首页</a><li><a href=/b>新闻</a></ul><div><h1>大桥继续关闭</h1>{text}</div>"
+    )
+    assert blocks.read_blocks(tree).blocks[0].text.split("\n") == ["大桥继续关闭", *sentences]
+
+
+def test_a_list_of_links_is_told_from_menus_and_pagers() -> None:
+    """Entries with what stands around them inform, also when the link itself is a number; menus and pagers do not."""
+    menu = "".join(f"<li><a href=/m{i}>Menu {i}</a></li>" for i in range(6))
+    rows = "".join(
+        f"<tr><td><a href=/c/{i}>{4000 + i}</a></td><td>Introduction to subject number {i}</td></tr>" for i in range(8)
+    )
+    pager = "".join(f"<a href=/p{i}>{i}</a> " for i in range(1, 9))
+    tree = read(f"<ul>{menu}</ul><table><tbody>{rows}</tbody></table><div>{pager}</div>", url="http://x/")
+    (toc,) = tocs.find(tree, of(tree))
+    assert tree.path(toc.row) == "/html[1]/body[1]/table[1]/tbody[1]"
+    assert len(toc.items) == 8
+    (block,) = blocks.read_blocks(tree).blocks
+    assert blocks.links_of(tree, block)[:2] == ["http://x/c/0", "http://x/c/1"]
+
+
+def test_links_that_only_a_script_knows() -> None:
+    """The address is read out of the script; nothing is run."""
+    items = "".join(
+        f"<li><a href=\"javascript:open('/n/{i}.html', 'w')\">The news of day number {i}</a></li>" for i in range(4)
+    )
+    tree = read(
+        f"<ul>{items}<li><a href='#' onclick=\"go('n/9.php?x=1')\">And what came after</a></li></ul>", url="http://x/"
+    )
+    (block,) = blocks.read_blocks(tree).blocks
+    assert blocks.links_of(tree, block)[0] == "http://x/n/0.html"
+    assert blocks.links_of(tree, replace(block, rows=(0,)))[-1] == "http://x/n/9.php?x=1"
+
+
+def test_snippets_are_no_article() -> None:
+    """A page of results has prose, spread over its items."""
+    items = "".join(f"<li><a href=/r{i}>Result number {i} of many</a><p>{STORY[i % 3]}</p></li>" for i in range(10))
+    assert {block.type for block in blocks.read_blocks(read(f"<h1>Results</h1><ol>{items}</ol>")).blocks} == {"toc"}
+
+
+def test_the_structure_is_the_condensed_tree() -> None:
+    """Only rows of blocks, and rows that join several of them; children stand below their parents."""
+    tree = read(page(1))
+    found = blocks.read_blocks(tree).blocks
+    top = blocks.structure_of(tree, found)
+    assert top is not None
+    stack = [top]
+    seen = []
+    while stack:
+        node = stack.pop()
+        seen.append(node)
+        assert node.type is not None or len(node.children) > 1
+        assert all(child.path.startswith(node.path) for child in node.children)
+        stack.extend(node.children)
+    rows = {row for block in found for row in block.rows}
+    assert {tree.path(row) for row in rows} == {node.path for node in seen if node.type}
+
+
+def test_pages_without_anything() -> None:
+    """No text, no lines, no blocks, no crash: alone and in a site."""
+    trees = [read(text) for text in ("", "<p>", "<a href=/x></a>", "x")]
+    site = blocks.learn(trees)
+    for tree in trees:
+        assert blocks.read_blocks(tree).blocks == ()
+        assert blocks.read_blocks(tree, site).blocks == ()
+        assert np.all(np.isfinite(evidence(tree, of(tree))))
+
+
+def test_blocks_of_a_folder_and_of_a_live_site(demo: Running, tmp_path: Path) -> None:
+    """Names relative to the folder, in order; a crawl stays within depth and budget and follows tables of contents."""
+    for i in range(3):
+        (tmp_path / f"{i}.html").write_text(page(i))
+    rows = list(upwell.blocks(tmp_path))
+    assert [row["page"] for row in rows] == ["0.html", "1.html", "2.html"]
+    assert all(set(row) == {"page", "structure", "blocks"} for row in rows)
+    crawled = list(upwell.blocks(f"{demo.url}search?q=lima", depth=1, follow="toc", budget=5, manners=Manners(rate=0)))
+    assert len(crawled) == 5
+    assert crawled[0]["page"] == f"{demo.url}search?q=lima"
+    assert all("/city/" in str(row["page"]) or "page" in str(row["page"]) for row in crawled[1:])
