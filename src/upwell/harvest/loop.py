@@ -4,26 +4,31 @@ import asyncio
 import hashlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from upwell.answers.links import next_page
-from upwell.errors import Forbidden, NoSearchForm, NothingLearned, Unreachable
+from upwell.errors import Forbidden, MissingExtra, NoSearchForm, NothingLearned, Unreachable
 from upwell.harvest.events import Asked, Found, Learned, Observer, Stopped, Trouble
 from upwell.harvest.learn import Reading, SourceModel, apply, learn
+from upwell.harvest.ways import Browser, fresh, look
 from upwell.model import Estimate, Record, Request, Response, Skipped, Template
-from upwell.net.fetch import Fetcher, Manners
+from upwell.net.browser import Chromium, Look, Seen
+from upwell.net.fetch import Fetcher, Manners, Recorder
+from upwell.page.data import as_html
 from upwell.page.tree import TagTree, read
 from upwell.queries.select import Frequent
 from upwell.queries.size import chao
 from upwell.queries.words import nonsense, of_page
 from upwell.site import forms, templates
 
-__all__ = ["Harvest", "Plan", "Reason", "run"]
+__all__ = ["Harvest", "Plan", "Reason", "drive", "run"]
+
+T = TypeVar("T")
 
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 
@@ -35,6 +40,7 @@ class Plan:
     budget: int = 1000  # requests
     coverage: float = 0.95  # share of the estimated size at which it is enough
     form: int | None = None  # which form of the page, where the judgement is not wanted
+    browser: Browser = "auto"  # whether to look with JavaScript: auto means only where the plain page has no way in
     words: tuple[str, ...] = ()  # words to probe with first, from the user
     seed: int = 0
     background: int = (
@@ -116,18 +122,32 @@ class Harvest:
         return {"site": urlsplit(self.url).netloc, **same, "sources": [{"template": asdict(self.template), **same}]}
 
 
-async def run(url: str, plan: Plan, manners: Manners, observe: Observer) -> Harvest:
+async def drive(steps: Generator[Request | Look, Response | Seen, T], net: Fetcher, chromium: Chromium) -> T:
+    """Runs what yields requests (`harvest.ways`): sends each, hands back what came, until there is a result."""
+    try:
+        wanted = next(steps)
+        while True:
+            try:
+                came = await (chromium.look(wanted) if isinstance(wanted, Look) else net.fetch(wanted))
+            except (Unreachable, Forbidden, MissingExtra) as error:
+                wanted = steps.throw(error)
+            else:
+                wanted = steps.send(came)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def run(
+    url: str, plan: Plan, manners: Manners, observe: Observer, *, recorder: Recorder | None = None
+) -> Harvest:
     """Harvests one source from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
     rng = np.random.default_rng(plan.seed)
-    async with Fetcher(manners) as net:
-        home = await net.fetch(Request(url=url))
-        if home.status >= 400:
-            raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
-        tree = read(home.body, url=home.url, headers=home.headers)
-        template = _way_in(tree, plan.form)
+    async with Fetcher(manners, typed=(url,), recorder=recorder) as net, Chromium(net) as chromium:
+        tree, template = await _way_in(url, plan, net, chromium)
         observe(Found(template=template))
-        worker = _Worker(net, template, plan, observe)
+        worker = _Worker(net, chromium, template, plan, observe)
         try:
             harvest = worker.harvest = await worker.probe(tree, rng, url)
             harvest.stopped = await worker.harvest_all(tree.language)
@@ -146,30 +166,42 @@ async def run(url: str, plan: Plan, manners: Manners, observe: Observer) -> Harv
         return harvest
 
 
-def _way_in(tree: TagTree, form: int | None) -> Template:
-    """The template of the form asked for, else the best one of the page."""
-    if form is not None:
-        known = forms.find(tree)
-        if not 0 <= form < len(known) or not known[form].query_field:
+async def _way_in(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> tuple[TagTree, Template]:
+    """The home page, and the template of the form asked for, else the best way in that was found."""
+    if plan.form is None:
+        ways = await drive(look(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
+        if not ways.found:
+            kinds = [found.kind for found in forms.find(ways.home)]
+            there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
+            seen = f"and {len(ways.opened)} pages around it have no search either"
             raise NoSearchForm(
-                f"--form {form}: {tree.url} has {len(known)} forms, numbered from 0; see `upwell forms {tree.url}`"
+                f"{url} has {there}, none that searches, {seen}; name the search page itself, or a form with --form"
             )
-        return templates.of_form(known[form], tree)
-    ways = templates.find(tree)
-    if not ways:
-        kinds = [found.kind for found in forms.find(tree)]
-        there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
+        return ways.home, ways.found[0]
+    home = await net.fetch(Request(url=url))
+    if home.status >= 400:
+        raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
+    tree = _read(home)
+    known = forms.find(tree)
+    if not 0 <= plan.form < len(known) or (template := templates.of_form(known[plan.form], tree)) is None:
         raise NoSearchForm(
-            f"{tree.url} has {there}, none that searches; name the search page itself, or a form with --form"
+            f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
-    return ways[0]
+    return tree, template
+
+
+def _read(response: Response) -> TagTree:
+    if "json" in response.headers.get("Content-Type", ""):
+        return read(as_html(response.body), url=response.url)
+    return read(response.body, url=response.url, headers=response.headers)
 
 
 class _Worker:
     """The state of one harvest while it runs."""
 
-    def __init__(self, net: Fetcher, template: Template, plan: Plan, observe: Observer) -> None:
-        self.net, self.template, self.plan, self.observe = net, template, plan, observe
+    def __init__(self, net: Fetcher, chromium: Chromium, template: Template, plan: Plan, observe: Observer) -> None:
+        self.net, self.chromium, self.template, self.plan, self.observe = net, chromium, template, plan, observe
+        self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.asked_at = urlsplit(template.url).path
         self.harvest: Harvest | None = None
         self.errors_in_a_row = 0
@@ -195,14 +227,21 @@ class _Worker:
 
     async def _answers(self, queries: tuple[str, ...]) -> AsyncIterator[tuple[Response, TagTree]]:
         for query in queries:
-            answer = await self._get(templates.fill(self.template, query), query)
+            answer = await self._get(await self._filled(query), query)
             if answer is not None:
                 yield answer
+
+    async def _filled(self, query: str) -> Request:
+        self.template = await drive(fresh(self.template, self.last), self.net, self.chromium)
+        return templates.fill(self.template, query)
 
     async def _get(self, request: Request, query: str) -> tuple[Response, TagTree] | None:
         """One answer, or None where it could not be had (which is counted)."""
         try:
-            response = await self.net.fetch(request)
+            asked = self.chromium if self.template.rendered else self.net
+            response = await asked.fetch(request)
+            if response.blocked:
+                raise Unreachable(f"{request.url} refuses: {response.blocked}")
         except (Unreachable, Forbidden) as error:
             self.observe(Trouble(skipped=Skipped(stage="fetch", page=request.url, reason=str(error))))
             if self.harvest is not None:
@@ -210,7 +249,8 @@ class _Worker:
                 self.harvest.answers["error"] += 1
             self.errors_in_a_row += 1
             return None
-        return response, read(response.body, url=response.url, headers=response.headers)
+        self.last = _read(response)
+        return response, self.last
 
     async def harvest_all(self, language: str) -> Reason:
         """Asks until the coverage, the budget, the patience or the words are used up."""
@@ -248,11 +288,11 @@ class _Worker:
     async def _home(self, url: str) -> TagTree:
         """The home page once more: its words are asked again now that answers can be read."""
         response = await self.net.fetch(Request(url=url))
-        return read(response.body, url=response.url, headers=response.headers)
+        return _read(response)
 
     async def _ask(self, harvest: Harvest, query: str, policy: Frequent) -> tuple[int, int]:
         """One query and its further pages; how many matches came, and how many of them are new."""
-        request: Request | None = templates.fill(self.template, query)
+        request: Request | None = await self._filled(query)
         matches = new = 0
         before: tuple[str, ...] = ()
         while request is not None and self.net.sent < self.plan.budget:
@@ -274,7 +314,7 @@ class _Worker:
                     policy.learn(record.text)
             self._report(harvest, query)
             following = next_page(tree) if reading.kind == "multi" else None
-            request = Request(url=following) if following else None
+            request = Request(url=following, query=query) if following else None
         harvest.matched[matches] += 1
         return matches, new
 
