@@ -51,7 +51,7 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
-    blocked: str = ""  # why this is no answer but a refusal (captcha, login wall, …); empty where it is an answer
+    blocked: str = ""  # why this is no answer but a refusal, where that is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from upwell.harvest.ways import Browser, fresh, look
 from upwell.model import Estimate, Record, Request, Response, Skipped, Template
 from upwell.net.browser import Chromium, Look, Seen
 from upwell.net.fetch import Fetcher, Manners, Recorder
+from upwell.net.refusal import refusal
 from upwell.page.data import as_html
 from upwell.page.tree import TagTree, read
 from upwell.queries.select import Frequent
@@ -240,8 +241,8 @@ class _Worker:
         try:
             asked = self.chromium if self.template.rendered else self.net
             response = await asked.fetch(request)
-            if response.blocked:
-                raise Unreachable(f"{request.url} refuses: {response.blocked}")
+            if refused := refusal(response):
+                raise Unreachable(f"{request.url} refuses: {refused}")
         except (Unreachable, Forbidden) as error:
             self.observe(Trouble(skipped=Skipped(stage="fetch", page=request.url, reason=str(error))))
             if self.harvest is not None:

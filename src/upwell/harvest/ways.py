@@ -17,6 +17,7 @@ from upwell.harvest.trial import answered, is_json, shown, without, words
 from upwell.harvest.trial import tree as as_tree
 from upwell.model import Form, Request, Response, Template
 from upwell.net.browser import Look, Seen
+from upwell.net.refusal import refusal
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
 from upwell.site import declared, forms, links, templates
@@ -320,7 +321,7 @@ def _get(request: Request, ways: Ways | None = None) -> Generator[Request | Look
         return None
     except Unreachable:
         return None
-    return answer if isinstance(answer, Response) else None
+    return replace(answer, blocked=refusal(answer)) if isinstance(answer, Response) else None
 
 
 def _show(wanted: Look) -> Generator[Request | Look, Response | Seen, Seen | None]:

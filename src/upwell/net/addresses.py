@@ -1,6 +1,7 @@
 """Which addresses of the network may be talked to: public ones, and the private ones that the user typed."""
 
 import socket
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -29,6 +30,7 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast
 
 
+@lru_cache(1024)
 def is_loopback(host: str) -> bool:
     """Whether a host, as it stands in an address, is this machine."""
     try:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -19,7 +20,6 @@ from upwell.model import Request, Response
 from upwell.net.addresses import Guard, is_loopback
 from upwell.net.decode import ACCEPTED, Decoder, Excess
 from upwell.net.pace import Pace
-from upwell.net.refusal import refusal
 from upwell.net.robots import Robots
 
 __all__ = ["Fetcher", "Manners", "Recorder"]
@@ -97,6 +97,7 @@ class Fetcher:
             max_field_size=HEADER_LINE,
             max_headers=HEADER_LINES,
         )
+        self._session._retry_connection = False  # aiohttp would send again by itself, past the rate and uncounted
         return self
 
     async def __aexit__(
@@ -111,7 +112,7 @@ class Fetcher:
         Raises Unreachable when it cannot be had, Forbidden when robots.txt says no, Refused where the address is private
         and the user did not type it (without `typed`, the first address counts as typed).
         """
-        host = urlsplit(request.url).hostname or ""
+        host = _host(urlsplit(request.url).netloc)
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
         if not self._typed:
@@ -132,7 +133,7 @@ class Fetcher:
                 self._back_off(request.url, attempt)
                 continue
             if response.status not in AGAIN or attempt == tries - 1:
-                return replace(response, blocked=refusal(response.status, response.body))
+                return response
             reason = f"status {response.status}"
             asked = _seconds(response.headers.get("Retry-After", ""))
             if asked > self.manners.longest_wait:
@@ -148,7 +149,7 @@ class Fetcher:
             response = await self._send(here)
             target = response.headers.get("Location")
             if response.status not in (301, 302, 303, 307, 308) or not target:
-                return replace(response, request=request)
+                return response if here is request else replace(response, request=request)
             address = urldefrag(urljoin(here.url, target))[0]
             if not _same_host(address, request.url):
                 return replace(response, request=request)
@@ -164,10 +165,10 @@ class Fetcher:
     async def _send(self, request: Request) -> Response:
         if self._session is None or self._guard is None:
             raise RuntimeError("a Fetcher is used inside `async with`")
-        self._guard.check(urlsplit(request.url).hostname or "")
+        self._guard.check(_host(urlsplit(request.url).netloc))
         pace = self._pace(request.url)
         headers = {"Content-Type": request.content_type} if request.content_type else {}
-        async with pace.turn():
+        async with pace:
             self.sent += 1
             started = time.monotonic()
             async with self._session.request(
@@ -177,9 +178,7 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
             ) as answer:
-                decoder = Decoder(answer.headers.get("Content-Encoding", ""), self.manners.max_bytes)
-                body = b"".join([decoder.feed(piece) async for piece in answer.content.iter_chunked(PIECE)])
-                decoder.finish()
+                body = await self._body(answer)
             self.bytes += len(body)
             response = Response(
                 request=request, url=request.url, status=answer.status, headers=_headers(answer), body=body
@@ -190,9 +189,19 @@ class Fetcher:
             self.recorder.write(response, answer.request_info.headers.items())
         return response
 
+    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
+        """The decoded body; one that says how long it is, and is not coded, needs no counting."""
+        coding, length = answer.headers.get("Content-Encoding", ""), answer.content_length
+        if not coding and length is not None and length <= self.manners.max_bytes:
+            return await answer.read()
+        decoder = Decoder(coding, self.manners.max_bytes)
+        body = b"".join([decoder.feed(piece) async for piece in answer.content.iter_chunked(PIECE)])
+        decoder.finish()
+        return body
+
     def turn(self, url: str) -> AbstractAsyncContextManager[None]:
         """The host's next turn, for requests that are not sent from here (the browser's)."""
-        return self._pace(url).turn()
+        return self._pace(url)
 
     def _pace(self, url: str) -> Pace:
         host = urlsplit(url).netloc
@@ -211,11 +220,21 @@ class Fetcher:
         self._pace(url).troubled(min(max(wait, asked), self.manners.longest_wait))
 
 
+@lru_cache(4096)
+def _host(netloc: str) -> str:
+    return urlsplit(f"//{netloc}").hostname or ""
+
+
+@lru_cache(1024)
+def _name(header: str) -> str:
+    return "-".join(part.capitalize() for part in header.split("-"))
+
+
 def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
     """The headers as one value a name; the names of common ones as HTTP/1.1 writes them, whatever the server's case."""
     found: dict[str, str] = {}
     for name, value in answer.headers.items():
-        key = "-".join(part.capitalize() for part in name.split("-"))
+        key = _name(name)
         found[key] = f"{found[key]}, {value}" if key in found and key != "Location" else value
     return found
 

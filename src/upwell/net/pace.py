@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from types import TracebackType
 
 __all__ = ["Pace"]
 
@@ -12,7 +11,7 @@ CALMER = 0.8  # what an answer in good order makes of it
 
 
 class Pace:
-    """The turns of one host: given out in order, so that a burst cannot break the rate."""
+    """The turns of one host, each an `async with`: given out in order, so that a burst cannot break the rate."""
 
     def __init__(self, *, gap: float, concurrency: int) -> None:
         self.gap = gap  # seconds between requests, as the user and robots.txt have it
@@ -26,17 +25,24 @@ class Pace:
         """Seconds between requests at the moment: never fewer than an answer takes (AutoThrottle's idea, one at a time)."""
         return max(self.gap * self.trouble, self.latency) if self.gap else 0.0
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def __aenter__(self) -> None:
         """Waits for a free slot and for the host's time to come."""
-        async with self._slots:
-            while True:  # what the host said meanwhile may have moved its time
-                now = time.monotonic()
-                if now >= self._next:
+        await self._slots.acquire()
+        try:
+            while True:  # again, because what the host said meanwhile may have moved its time
+                wait = self._next - time.monotonic()
+                if wait <= 0:
                     break
-                await asyncio.sleep(self._next - now)
-            self._next = time.monotonic() + self.now
-            yield
+                await asyncio.sleep(wait)
+        except BaseException:
+            self._slots.release()
+            raise
+        self._next = time.monotonic() + self.now
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._slots.release()
 
     def answered(self, seconds: float) -> None:
         """An answer in good order came."""

@@ -2,12 +2,14 @@
 
 import re
 
+from upwell.model import Response
+
 __all__ = ["refusal"]
 
-BODY = 60_000  # bytes; a refusal is a small page, and a large one is not searched
+BODY = 40_000  # bytes; a refusal is a small page, and a large one is not searched
 TEXT = 1_500  # characters of visible text: a refusal says little else, a normal page with a captcha in its contact form does
 CAPTCHA = re.compile(
-    rb"g-recaptcha|h-captcha|hcaptcha\.com|cf-challenge|cf-turnstile|challenge-platform|_pxcaptcha|px-captcha|datadome|"
+    rb"g-recaptcha|h-captcha|hcaptcha\.com|cf-challenge|cf-turnstile|challenge-platform|px-captcha|"
     rb"are you (?:a )?(?:human|robot)|not a robot|verify (?:that )?you are (?:a )?human|unusual traffic|type the characters you see|captcha",
     re.I,
 )
@@ -29,14 +31,14 @@ PASSWORD = re.compile(rb"<input[^>]+type\s*=\s*[\"']?password", re.I)
 UNSEEN = re.compile(rb"<(script|style|noscript)\b.*?</\1\s*>|<[^>]*>|\s+", re.I | re.S)
 
 
-def refusal(status: int, body: bytes) -> str:
+def refusal(response: Response) -> str:
     """Why an answer is a refusal, in a few words; empty where it is an answer.
 
-    >>> refusal(200, b"<h1>Too Many Requests</h1>"), refusal(403, b""), refusal(200, b"<h1>200 cities</h1>")
-    ('too many requests', 'status 403', '')
+    It reads the page, so it is asked by who uses the answer, not by the fetcher, which knows the status only.
     """
-    if status in (401, 402, 403, 407, 429, 451):
-        return f"status {status}"
+    body = response.body
+    if response.blocked or response.status in (401, 402, 403, 407, 429, 451):
+        return response.blocked or f"status {response.status}"
     if len(body) > BODY:
         return ""
     signs = [
