@@ -69,6 +69,7 @@ class Harvest:
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    ignored_robots: bool = False
     matched: Counter[int] = field(default_factory=Counter)  # how many queries brought so many matches
 
     @property
@@ -114,6 +115,7 @@ class Harvest:
             "checks": {
                 "skipped": len(self.skipped),
                 "limit": self.limit or None,
+                **({"robots": "ignored"} if self.ignored_robots else {}),
                 "fill": {name: round(n / held, 3) for name, n in found.most_common()},
             },
             "stopped": self.stopped,
@@ -161,7 +163,7 @@ async def run(
                 raise
             worker.harvest.stopped = "forbidden"
         harvest = worker.harvest
-        harvest.requests, harvest.bytes = net.sent, net.bytes
+        harvest.requests, harvest.bytes, harvest.ignored_robots = net.sent, net.bytes, manners.ignore_robots
         harvest.seconds = time.monotonic() - started
         observe(Stopped(reason=harvest.stopped))
         return harvest
@@ -202,6 +204,8 @@ class _Worker:
 
     def __init__(self, net: Fetcher, chromium: Chromium, template: Template, plan: Plan, observe: Observer) -> None:
         self.net, self.chromium, self.template, self.plan, self.observe = net, chromium, template, plan, observe
+        self.later: list[str] = []  # queries that brought no answer, to be asked once more
+        self.failed: set[str] = set()
         self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.asked_at = urlsplit(template.url).path
         self.harvest: Harvest | None = None
@@ -209,8 +213,9 @@ class _Worker:
 
     async def probe(self, home: TagTree, rng: np.random.Generator, url: str) -> Harvest:
         """Asks for nonsense and for words of the site, and learns what answers look like."""
-        background = [tree async for _, tree in self._answers(nonsense(rng, self.plan.background))]
-        words = tuple(dict.fromkeys((*self.plan.words, *of_page(home))))
+        values = self.template.values  # a form without text can be asked for these, and for nothing else
+        background = [tree async for _, tree in self._answers(() if values else nonsense(rng, self.plan.background))]
+        words = values or tuple(dict.fromkeys((*self.plan.words, *of_page(home))))
         answers: list[tuple[str, Response, TagTree]] = []
         model = SourceModel()
         for start in range(0, len(words), self.plan.probes):
@@ -263,7 +268,7 @@ class _Worker:
         for word in queue:
             policy.learn(word)
         first = [word for word in of_page(await self._home(harvest.url)) if word not in queue]
-        queue += first[: self.plan.probes]
+        queue = list(self.template.values) or queue + first[: self.plan.probes]
         dry = 0
         while True:
             if self.net.sent >= self.plan.budget:
@@ -272,9 +277,14 @@ class _Worker:
                 return "blocked"
             if dry >= self.plan.patience:
                 return "saturated"
-            query = queue.pop(0) if queue else policy.next()
+            if len(self.later) >= self.plan.failures:
+                queue, self.later = queue + self.later, []  # another round for what failed (Entity §2)
+            query = queue.pop(0) if queue else None if self.template.values else policy.next()
             if query is None:
-                return "exhausted"
+                if not self.later:
+                    return "exhausted"
+                queue, self.later = self.later, []
+                continue
             matches, new = await self._ask(harvest, query, policy)
             policy.asked(query, matches, new)
             policy.limit = harvest.limit
@@ -298,6 +308,9 @@ class _Worker:
         before: tuple[str, ...] = ()
         while request is not None and self.net.sent < self.plan.budget:
             answer = await self._get(request, query)
+            if (answer is None or answer[0].status >= 500) and query not in self.failed:
+                self.failed.add(query)
+                self.later.append(query)
             if answer is None:
                 break
             response, tree = answer

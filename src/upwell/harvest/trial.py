@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, quote_plus, unquote, urldefrag
 
 import wordfreq
 
@@ -44,7 +44,8 @@ def content(page: TagTree, language: str) -> list[str]:
 
 def shown(page: TagTree) -> frozenset[str]:
     """What a page shows that can be told apart: link targets and longer texts."""
-    return frozenset([*(address for _, address in page.links()), *(chunk for chunk in page.chunks if len(chunk) > 20)])
+    targets = {urldefrag(address)[0] for _, address in page.links()} - {urldefrag(page.url)[0]}
+    return frozenset([*targets, *(chunk for chunk in page.chunks if len(chunk) > 20)])
 
 
 def answered(response: Response) -> frozenset[str]:

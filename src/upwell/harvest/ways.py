@@ -194,6 +194,7 @@ def _try(
     if template.values:
         return (yield from _try_values(ways, template, base, limits))
     none: list[frozenset[str]] = []
+    where = ""
     last: TagTree | None = tree
     for query in nonsense(rng, 2):
         template = yield from fresh(template, last)
@@ -203,6 +204,7 @@ def _try(
             return False
         last = None if is_json(answer) else as_tree(answer)
         none.append(without(answered(answer), query))
+        where = urlsplit(answer.url).path
     ways.nothing = none[0] | none[1]
     noise = len(none[1] - none[0] - without(base))
     for word in words(tree, ways.home, ways.words, limits.words):
@@ -211,12 +213,12 @@ def _try(
         if answer is None or answer.status >= 400 or answer.blocked:
             continue
         last = None if is_json(answer) else as_tree(answer)
+        if ways.found and urlsplit(answer.url).path != where:
+            continue  # the site went to the only match by itself: that does not say which records are behind this door
         new = without(answered(answer), word) - without(base | none[0] | none[1], word)
-        if len(new) > 2 * noise + 1:
-            if any(
-                known == word and len(new & reached) * 2 > min(len(new), len(reached)) for known, reached in ways.reach
-            ):
-                return False  # another door to the same room
+        if len(new) > 2 * noise + 2:  # a match is a link and a text at least
+            if (yield from _known(ways, word, new)):
+                return False
             ways.found.append(template)
             ways.reach.append((word, new))
             ways.words += [word] if word not in ways.words else []
@@ -225,16 +227,31 @@ def _try(
     return False
 
 
+def _known(ways: Ways, word: str, new: frozenset[str]) -> Generator[Request | Look, Response | Seen, bool]:
+    """Whether what a word brought is mostly what it brings through an interface that is known: another door to the same room."""
+    for other, (known, reached) in list(zip(ways.found, ways.reach, strict=True)):
+        if known != word and not other.values:
+            answer = yield from _get(templates.fill((yield from fresh(other, None)), word), ways)
+            reached = without(answered(answer), word) if answer is not None else frozenset()
+        if len(new & reached) * 2 > min(len(new), len(reached)):
+            return True
+    return False
+
+
 def _try_values(
     ways: Ways, template: Template, base: frozenset[str], limits: Limits
 ) -> Generator[Request | Look, Response | Seen, bool]:
     """A form without text: its values must bring distinct answers with something new in them."""
     step = max(1, len(template.values) // limits.values)
+    tried = template.values[::step][: limits.values]
     seen: list[frozenset[str]] = []
-    for value in template.values[::step][: limits.values]:
+    for value in tried:
         answer = yield from _get(templates.fill(template, value), ways)
         if answer is not None and answer.status < 400 and not answer.blocked:
-            seen.append(without(answered(answer), value) - without(base, value))
+            new = answered(answer) - base
+            for echoed in tried:  # out of every answer, or a value would tell it from the others
+                new = without(new, echoed)
+            seen.append(new)
     good = templates.informative(seen) and max(map(len, seen)) > 1
     (ways.found if good else ways.decoys).append(template)
     if good:
