@@ -73,6 +73,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         "source.json",
         "summary.json",
         "report.html",
+        "archive",
     }
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {
