@@ -207,12 +207,13 @@ class _Worker:
         self.later: list[str] = []  # queries that brought no answer, to be asked once more
         self.failed: set[str] = set()
         self.last: TagTree | None = None  # the last answer: tokens are taken from its form
-        self.asked_at = urlsplit(template.url).path
+        self.home: TagTree | None = None
         self.harvest: Harvest | None = None
         self.errors_in_a_row = 0
 
     async def probe(self, home: TagTree, rng: np.random.Generator, url: str) -> Harvest:
         """Asks for nonsense and for words of the site, and learns what answers look like."""
+        self.home = home
         values = self.template.values  # a form without text can be asked for these, and for nothing else
         background = [tree async for _, tree in self._answers(() if values else nonsense(rng, self.plan.background))]
         words = values or tuple(dict.fromkeys((*self.plan.words, *of_page(home))))
@@ -236,6 +237,10 @@ class _Worker:
             answer = await self._get(await self._filled(query), query)
             if answer is not None:
                 yield answer
+
+    def _asked_at(self, response: Response) -> str:
+        """The path that answers come from; where the query is a part of the path, any."""
+        return urlsplit(self.template.url if self.template.query_field else response.url).path
 
     async def _filled(self, query: str) -> Request:
         self.template = await drive(fresh(self.template, self.last), self.net, self.chromium)
@@ -298,8 +303,9 @@ class _Worker:
 
     async def _home(self, url: str) -> TagTree:
         """The home page once more: its words are asked again now that answers can be read."""
-        response = await self.net.fetch(Request(url=url))
-        return _read(response)
+        if self.template.via == "browser" and self.home is not None:
+            return self.home  # the plain page has no words
+        return _read(await self.net.fetch(Request(url=url)))
 
     async def _ask(self, harvest: Harvest, query: str, policy: Frequent) -> tuple[int, int]:
         """One query and its further pages; how many matches came, and how many of them are new."""
@@ -314,7 +320,7 @@ class _Worker:
             if answer is None:
                 break
             response, tree = answer
-            reading = apply(harvest.model, tree, status=response.status, asked_at=self.asked_at)
+            reading = apply(harvest.model, tree, status=response.status, asked_at=self._asked_at(response))
             self._note(harvest, reading, query, tree)
             keys = tuple(record.key for record in reading.records)
             if keys == before:

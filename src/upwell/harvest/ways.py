@@ -298,7 +298,7 @@ def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator
     seen = yield from _show(Look(url=ways.home.url))
     if seen is None:
         return
-    tree = read(seen.html, url=seen.url)
+    tree = ways.home = read(seen.html, url=seen.url)  # the plain page may be an empty shell
     before = len(ways.found)
     yield from _page(ways, tree, limits, rng)
     ways.found[before:] = [replace(one, via="browser") for one in ways.found[before:]]
