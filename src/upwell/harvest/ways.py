@@ -92,7 +92,7 @@ def look(
         yield from _page(ways, ways.home, limits, rng)
         if not ways.found:
             yield from _around(ways, limits, rng)
-    if browser == "always" or (browser == "auto" and not ways.found and not ways.decoys):
+    if browser == "always" or (browser == "auto" and not ways.found):
         yield from _rendered(ways, limits, rng)
     if ways.found:
         return ways
@@ -319,8 +319,13 @@ def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator
             if (yield from _try(ways, template, tree, limits, rng)):
                 return
         if typed.url != seen.url and (template := of_call(Request(url=typed.url), word)) is not None:
-            new = without(shown(read(typed.html, url=typed.url)), word) - without(shown(tree), word)
-            if len(new) > 1 and _harmless(template, ways.home.url):
+            (other,) = nonsense(rng, 1)
+            nothing = yield from _show(Look(url=templates.fill(template, other).url))
+            if nothing is None or not _harmless(template, ways.home.url):
+                return
+            none = without(shown(read(nothing.html, url=nothing.url)), other)
+            new = without(shown(read(typed.html, url=typed.url)), word) - without(shown(tree) | none, word)
+            if len(new) > 2:
                 ways.found.append(replace(template, rendered=True))
                 return
 
