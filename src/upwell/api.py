@@ -5,8 +5,9 @@ import importlib
 import json
 import pkgutil
 import signal
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -23,7 +24,11 @@ from upwell.harvest import loop, report
 from upwell.harvest.crawl import Frontier
 from upwell.harvest.events import Event, Observer
 from upwell.harvest.loop import Plan
+from upwell.harvest.ways import Browser, Ways, look
 from upwell.model import Request
+from upwell.net import archive
+from upwell.net.archive import Archive, Saved
+from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
 from upwell.queries import logs
@@ -52,16 +57,24 @@ def _quiet(_: Event) -> None:
     """The observer that does nothing."""
 
 
-def forms(page: str | Path, *, base_url: str = "", manners: Manners | None = None) -> dict[str, object]:
-    """How a site is asked: the forms of a page (a URL or a saved file), judged, and the templates that follow, best first."""
+def forms(
+    page: str | Path, *, base_url: str = "", manners: Manners | None = None, browser: Browser = "auto"
+) -> dict[str, object]:
+    """How a site is asked: the forms of a page, judged, and the templates that follow, best first.
+
+    A saved file is only read. At an address the interfaces are tried with a few queries, so that one that finds nothing is not
+    offered, and where the page has none, pages one or two clicks away are looked at, and then the browser's view of it.
+    """
     text = str(page)
     if text.startswith(("http://", "https://")):
-        tree = asyncio.run(_get(text, manners or Manners()))
+        ways = asyncio.run(_look(text, manners or Manners(), browser))
+        tree, found = ways.home, tuple(ways.found)
     else:
         path = Path(page)
         if not path.is_file():
             raise WrongUsage(f"{text} is neither a file nor an address that begins with http:// or https://")
         tree = read(path.read_bytes(), url=base_url)
+        found = site_templates.find(tree)
     return {
         "page": text,
         "forms": [
@@ -77,28 +90,22 @@ def forms(page: str | Path, *, base_url: str = "", manners: Manners | None = Non
                 "score": t.score,
                 "via": t.via,
             }
-            for t in site_templates.find(tree)
+            for t in found
         ],
     }
 
 
-async def _get(url: str, manners: Manners) -> TagTree:
-    async with Fetcher(manners) as net:
-        response = await net.fetch(Request(url=url))
-        return read(response.body, url=response.url, headers=response.headers)
+async def _look(url: str, manners: Manners, browser: Browser) -> Ways:
+    async with Fetcher(manners, typed=(url,)) as net, Chromium(net) as chromium:
+        return await loop.drive(look(url, np.random.default_rng(0), browser), net, chromium)
 
 
 def extract(folder: str | Path) -> Iterator[dict[str, object]]:
-    """Offline: the kinds and records of a folder of saved answers of one source, one result a page, in page order."""
-    root = Path(folder)
-    pages = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
-    if not pages:
-        raise WrongUsage(f"{root} has no .html files; `upwell extract` wants a folder of saved answers of one source")
-    known = _pages_file(root)
-    names = [p.relative_to(root).as_posix() for p in pages]
-    trees = [read(p.read_bytes(), url=known.get(n, {}).get("url") or "") for p, n in zip(pages, names, strict=True)]
+    """Offline: the kinds and records of saved answers of one source (a folder of HTML, or WARC), one result a page, in page order."""
+    saved = list(_saved(Path(folder)))
+    trees = [read(page.body, url=page.url, headers=page.headers) for page in saved]
     model = source.learn(trees)
-    for name, tree in zip(names, trees, strict=True):
+    for name, tree in zip((page.page for page in saved), trees, strict=True):
         reading = source.apply(model, tree)
         yield {
             "page": name,
@@ -128,27 +135,33 @@ def blocks(
         for name, tree in crawled:
             yield _blocks_of(name, tree, site)
         return
-    pages = [page for place in places for page in _saved(place)]
+    pages = [page for place in places for page in _pages(place)]
     step = max(1, len(pages) / LEARN_BLOCKS)
     sample = [pages[int(i * step)] for i in range(min(len(pages), LEARN_BLOCKS))]
-    site = informative.learn(read(path.read_bytes(), url=url) for _, path, url in sample)
-    for name, path, url in pages:  # read again, so that memory does not grow with the site
-        yield _blocks_of(name, read(path.read_bytes(), url=url), site)
+    site = informative.learn(read(body(), url=url) for _, body, url in sample)
+    for name, body, url in pages:  # read again, so that memory does not grow with the site
+        yield _blocks_of(name, read(body(), url=url), site)
 
 
-def _saved(place: str | Path) -> list[tuple[str, Path, str]]:
-    """The name, file and address of each saved page of a place."""
+def _pages(place: str | Path) -> list[tuple[str, Callable[[], bytes], str]]:
+    """The name, a way to read it, and the address of each saved page of a place: a page, a folder of pages, or WARC."""
     root = Path(place)
-    if root.is_file():
-        return [(str(place), root, "")]
+    if root.is_file() and root.suffix.lower() in (".html", ".htm"):
+        return [(str(place), root.read_bytes, "")]
     found = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
+    if not found and archive.files(root):
+        return [(saved.page, partial(bytes, saved.body), saved.url) for saved in archive.pages(root)]
+    if not found and root.is_file():
+        return [(str(place), root.read_bytes, "")]
     if not found:
         raise WrongUsage(
-            f"{place} is no page, no folder with .html files and no address that begins with http:// or https://"
+            f"{place} is no page, no folder with .html files or WARC, and no address that begins with http:// or https://"
         )
     known = _pages_file(root)
     names = [p.relative_to(root).as_posix() for p in found]
-    return [(name, path, known.get(name, {}).get("url") or "") for name, path in zip(names, found, strict=True)]
+    return [
+        (name, path.read_bytes, known.get(name, {}).get("url") or "") for name, path in zip(names, found, strict=True)
+    ]
 
 
 def _blocks_of(name: str, tree: TagTree, site: informative.Site) -> dict[str, object]:
@@ -193,6 +206,21 @@ async def _crawl(
             else:
                 frontier.add((found for _, found in tree.links()), level)
     return pages
+
+
+def _saved(root: Path) -> Iterator[Saved]:
+    """The saved pages at a path: HTML files below it, with what `pages.jsonl` says of them; without any, the answers of its WARC files."""
+    pages = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
+    if not pages and not archive.files(root):
+        raise WrongUsage(f"{root} has no .html files and no WARC; this wants saved answers of one source")
+    known = _pages_file(root)
+    for path in pages:
+        name = path.relative_to(root).as_posix()
+        said = known.get(name, {})
+        url, query = said.get("url") or "", said.get("query") or ""
+        yield Saved(page=name, url=url, query=query, status=200, headers={}, body=path.read_bytes())
+    if not pages:
+        yield from archive.pages(root)
 
 
 def _pages_file(root: Path) -> dict[str, dict[str, str]]:
@@ -348,7 +376,9 @@ def harvest(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
-    brought = asyncio.run(_interruptible(loop.run(url, plan or Plan(), manners or Manners(), observe)))
+    with Archive(folder / "archive") as kept:
+        running = loop.run(url, plan or Plan(), manners or Manners(), observe, recorder=kept)
+        brought = asyncio.run(_interruptible(running))
     summary = brought.summary()
     records = write(list(brought.records.values()), folder, format)
     (folder / "source.json").write_text(brought.model.to_json() + "\n", encoding="utf-8")

@@ -17,10 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from upwell import api
 from upwell.demo import Switches, serve
-from upwell.errors import UpwellError
+from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Observer, Stopped, Trouble
 from upwell.harvest.loop import Plan
 from upwell.harvest.report import certificate
+from upwell.harvest.ways import Browser
 from upwell.model import Estimate
 from upwell.net.fetch import Manners
 from upwell.queries.select import Selection
@@ -40,6 +41,7 @@ Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results."
 Budget = Annotated[int, typer.Option(min=1, help="Requests to send at most.")]
 Rate = Annotated[float, typer.Option(min=0, help="Requests a second and host; 0 means no limit, on loopback only.")]
 Contact = Annotated[str, typer.Option(help="Your address, sent along so that the host's owner can reach you.")]
+Browse = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
 IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site of your own only.")]
 
 
@@ -59,10 +61,18 @@ def main() -> None:
 def forms(
     page: Annotated[str, typer.Argument(help="An address, or a saved HTML file.")],
     base_url: Annotated[str, typer.Option(help="Where a saved file came from.")] = "",
+    rate: Rate = 1.0,
+    contact: Contact = "",
+    ignore_robots: IgnoreRobots = False,
+    browser: Browse = "auto",
     as_json: Json = False,
 ) -> None:
-    """How is this site asked? Judges every form of a page and gives the templates that follow, best first."""
-    found = api.forms(page, base_url=base_url)
+    """How is this site asked? Judges every form of a page and gives the templates that follow, best first.
+
+    At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
+    """
+    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
+    found = api.forms(page, base_url=base_url, manners=manners, browser=_browse(browser))
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -72,7 +82,8 @@ def forms(
         print(f"form {form['index']}: {form['kind']} ({form['score']:.2f}){field}")
     ways: list[dict[str, object]] = found["templates"]  # type: ignore[assignment] # as above
     for way in ways:
-        print(f"ask: {way['method']} {way['url']} with {way['query_field']}=…")
+        field = f" with {way['query_field']}=…" if way["query_field"] else ""
+        print(f"ask: {way['method']} {way['url']}{field} (found by {way['via']})")
     if not ways:
         print("no way in found on this page")
 
@@ -91,11 +102,12 @@ def harvest(
     format: Annotated[str, typer.Option(help="parquet, csv or jsonl.")] = "parquet",
     contact: Contact = "",
     ignore_robots: IgnoreRobots = False,
+    browser: Browse = "auto",
     as_json: Json = False,
 ) -> None:
     """From a home page to a table: finds the form, probes, learns, harvests, says how much is held."""
     kind: Format = format  # type: ignore[assignment] # api.harvest checks it
-    plan = Plan(budget=budget, coverage=coverage, form=form, words=tuple(words.split()))
+    plan = Plan(budget=budget, coverage=coverage, form=form, words=tuple(words.split()), browser=_browse(browser))
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     with _Display(budget, not as_json) as display:
         result = api.harvest(url, out=out, plan=plan, manners=manners, format=kind, observe=display)
@@ -244,6 +256,12 @@ def demo(
     with _Display(budget, not as_json) as display:
         result, truth = api.demo(out=out, switches=switches, budget=budget, observe=display)
     _show(result, as_json, truth)
+
+
+def _browse(said: str) -> Browser:
+    if said in ("auto", "never", "always"):
+        return said  # type: ignore[return-value] # mypy does not narrow a str by `in`
+    raise WrongUsage(f"--browser {said}: it is auto, never or always")
 
 
 def _serve(switches: Switches, port: int, as_json: bool) -> None:

@@ -5,13 +5,23 @@
     ├── NoSearchForm        the site has no way in that was found
     ├── Forbidden           robots.txt forbids the page that is needed
     ├── Unreachable         the site did not answer
+    │   └── Refused         an address in a private network that the user did not name
     ├── NothingLearned      the answers could not be told apart or cut into records
     └── MissingExtra        an optional part is not installed
 
 A single bad page is no error but a value (`upwell.model.Skipped`); an error ends the run.
 """
 
-__all__ = ["Forbidden", "MissingExtra", "NoSearchForm", "NothingLearned", "Unreachable", "UpwellError", "WrongUsage"]
+__all__ = [
+    "Forbidden",
+    "MissingExtra",
+    "NoSearchForm",
+    "NothingLearned",
+    "Refused",
+    "Unreachable",
+    "UpwellError",
+    "WrongUsage",
+]
 
 
 class UpwellError(Exception):
@@ -36,6 +46,10 @@ class Forbidden(UpwellError):
 
 class Unreachable(UpwellError):
     """The site did not answer, however often it was asked."""
+
+
+class Refused(Unreachable):
+    """An address in a private network, reached from elsewhere, is not asked."""
 
 
 class NothingLearned(UpwellError):

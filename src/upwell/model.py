@@ -39,6 +39,7 @@ class Request:
     method: Literal["GET", "POST"] = "GET"
     body: bytes = b""
     content_type: str = ""
+    query: str = ""  # what it asks for, where it asks; kept in the archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,7 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    blocked: str = ""  # why this is no answer but a refusal, where that is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +76,15 @@ class Form:
     method: Literal["GET", "POST"]
     action: str
     fields: tuple[Field, ...]
+    enctype: str = ""  # of a POST, where it is not application/x-www-form-urlencoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """How a source is asked: the request to send, and which field takes the query."""
+    """How a source is asked: the request to send, and which field takes the query.
+
+    Where no field takes it, `query_field` is empty and `{query}` stands in `url` or `body` in its place.
+    """
 
     method: Literal["GET", "POST"]
     url: str
@@ -87,6 +93,12 @@ class Template:
     charset: str = "utf-8"
     score: float = 1.0
     via: Via = "form"
+    page: str = ""  # where the form stands: cookies and tokens come from there
+    tokens: tuple[str, ...] = ()  # fields whose value must be fetched anew
+    values: tuple[str, ...] = ()  # all that the query field can take; empty: any text
+    enctype: str = ""  # as Form.enctype
+    body: str = ""  # of a request that is no form: JSON with {query} in it
+    rendered: bool = False  # its answers exist only after JavaScript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

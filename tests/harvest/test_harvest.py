@@ -73,6 +73,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         "source.json",
         "summary.json",
         "report.html",
+        "archive",
     }
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {
@@ -127,7 +128,7 @@ def test_the_same_seed_gives_the_same_records(tmp_path: Path) -> None:
 def test_no_way_in_is_said(tmp_path: Path) -> None:
     """A page whose form needs JavaScript, a login wall, a wrong form number: each message says what there was."""
     with serve(Switches(script="form")) as site, pytest.raises(NoSearchForm, match="login, mailing list"):
-        harvest(site, tmp_path)
+        harvest(site, tmp_path, browser="never")
     with serve(Switches(login_wall=True)) as site, pytest.raises(NothingLearned, match="--words"):
         harvest(site, tmp_path)
     with serve() as site, pytest.raises(NoSearchForm, match="--form 7"):

@@ -1,6 +1,5 @@
 """What a form is for, and what its filled template sends."""
 
-from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -75,11 +74,49 @@ def test_filling_sends_what_chromium_sends(charset: str, method: str) -> None:
         address, body = theirs.url, theirs.post_data_buffer or b""
     tree = read(html.replace("<input type=file name=f>", ""), url="http://example.test/")
     (form,) = forms.find(tree)
-    ours = templates.fill(templates.of_form(replace(form, query_field="q"), tree), query)
+    way = templates.of_form(form, tree, "q")
+    assert way is not None
+    ours = templates.fill(way, query)
     if method == "get":
         address = address.replace("&f=", "")
     assert (ours.url, ours.body) == (address, body)
     assert ours.method == method.upper()
+
+
+PRESSED = {
+    "named button": "<form action=/odd><input name=q><button name=go value=1>Search</button><button name=go value=2>No</button></form>",
+    "input without value": "<form action=/odd><input name=q><input type=submit name=go></form>",
+    "image": "<form action=/odd><input name=q><input type=image name=go alt=Search></form>",
+    "formaction": "<form action=/no><input name=q><button formaction=/odd?x=1 formmethod=post>Search</button></form>",
+    "several selected": "<form action=/odd><input name=q><select name=m multiple><option selected>1<option>2<option selected>3</select>"
+    "<select name=d><option disabled>0<option>1</select><select name=l size=3><option>no</select><button>Search</button></form>",
+    "fieldset": "<form action=/odd><input name=q><fieldset disabled><legend><input name=l value=1></legend><input name=g value=1></fieldset>"
+    "<input type=hidden name=_charset_><button>Search</button></form>",
+    "multipart": "<form action=/odd method=post enctype=multipart/form-data><input name=q><textarea name=t>a\nb</textarea><button>Search</button></form>",
+    "plain": "<form action=/odd method=post enctype=text/plain><input name=q><input name=n value=1><button>Search</button></form>",
+}
+
+
+@pytest.mark.parametrize("kind", PRESSED)
+def test_pressing_enter_sends_what_chromium_sends(kind: str) -> None:
+    """Which button counts as pressed, where it sends, what disabled and multiple controls do, and the other encodings."""
+    html = f"<meta charset=utf-8>{PRESSED[kind]}"
+    with browser() as page:
+        page.route("**/*", lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8"))
+        page.goto("http://example.test/")
+        page.fill("input[name=q]", 'Zürich "深')
+        with page.expect_request("**/odd**") as sent:
+            page.press("input[name=q]", "Enter")
+        address, body = sent.value.url, sent.value.post_data_buffer or b""
+        said = sent.value.headers.get("content-type", "")
+    tree = read(html, url="http://example.test/")
+    way = templates.of_form(forms.find(tree)[0], tree, "q")
+    assert way is not None
+    ours = templates.fill(way, 'Zürich "深')
+    boundary = said.partition("boundary=")[2]
+    if boundary:
+        body = body.replace(boundary.encode(), ours.content_type.partition("boundary=")[2].encode())
+    assert (ours.url, ours.body, ours.content_type.split(";")[0]) == (address, body, said.split(";")[0])
 
 
 @pytest.mark.parametrize(
@@ -105,5 +142,5 @@ def test_the_search_form_of_the_demo_site(demo: Running) -> None:
         tree = read(page.content(), url=demo.url)
     assert [form.kind for form in forms.find(tree)] == ["search", "login", "mailing list"]
     (way,) = templates.find(tree)
-    assert templates.fill(way, "x") == Request(url=f"{demo.url}search?q=x")
+    assert templates.fill(way, "x") == Request(url=f"{demo.url}search?q=x", query="x")
     assert parse_qsl(urlsplit(templates.fill(way, "a+b c").url).query) == [("q", "a+b c")]

@@ -1,1 +1,1 @@
-"""The loop: `learn` (the source model), `loop` (ask, read, ask again), `report` (what people see), `events` (what observers get)."""
+"""The loop: `ways` (how a site is asked), `learn` (the source model), `loop` (ask, read, ask again), `result` (what it brought), `report`, `events`."""

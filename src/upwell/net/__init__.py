@@ -1,1 +1,1 @@
-"""Talking to the world: `fetch` (polite HTTP)."""
+"""Talking to the world: `fetch` (polite HTTP: `pace`, `robots`, `addresses`, `decode`, `refusal`), `browser`, `archive`."""

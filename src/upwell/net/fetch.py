@@ -1,26 +1,34 @@
 """Polite HTTP: robots.txt, one rate for each host, back-off, and limits on everything that a server could do to us."""
 
-import asyncio
 import random
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
+from functools import lru_cache
 from types import TracebackType
-from urllib.parse import urljoin, urlsplit
+from typing import Protocol
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 import aiohttp
-from protego import Protego
+import yarl
 
-from upwell.errors import Forbidden, Unreachable, WrongUsage
+from upwell.errors import Unreachable, WrongUsage
 from upwell.model import Request, Response
+from upwell.net.addresses import Guard, is_loopback
+from upwell.net.decode import ACCEPTED, Decoder, Excess
+from upwell.net.pace import Pace
+from upwell.net.robots import Robots
 
-__all__ = ["Fetcher", "Manners"]
+__all__ = ["Fetcher", "Manners", "Recorder"]
 
 REDIRECTS = 10  # RFC 9110 §15.4 asks for a limit and names none; browsers stop at 20
-ROBOTS_BYTES = 512_000  # RFC 9309 §2.5: at least 500 KiB
 AGAIN = frozenset((408, 429, 500, 502, 503, 504))
+HEADER_LINE = 16_384  # bytes of one header field, and of the status line
+HEADER_LINES = 128
+PIECE = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +36,13 @@ class Manners:
     """How politely, and within what limits, the world is talked to."""
 
     rate: float = 1.0  # requests a second and host; 0: no limit, on loopback only
+    concurrency: int = 2  # requests at once and host
     agent: str = "Upwell/0.1"
     contact: str = ""  # an address that the host's owner can write to; part of the agent
     ignore_robots: bool = False  # for one's own site
     timeout: float = 30.0  # seconds for a whole answer
+    connect: float = 10.0  # seconds for a connection
+    first_byte: float = 20.0  # seconds without a byte
     max_bytes: int = 20_000_000  # of an answer, decompressed
     retries: int = 4  # times that a failed request is sent again
     longest_wait: float = 120.0  # seconds that a server can make us wait with Retry-After
@@ -42,23 +53,51 @@ class Manners:
         return f"{self.agent} (+{self.contact})" if self.contact else self.agent
 
 
-class Fetcher:
-    """Sends requests under the manners; counts what it sent and received."""
+class Recorder(Protocol):
+    """What keeps every exchange before it is used: `upwell.net.archive.Archive`."""
 
-    def __init__(self, manners: Manners | None = None) -> None:
+    def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> None:
+        """Keeps a response and the request that it answers, with the headers that were sent."""
+        ...
+
+
+class Fetcher:
+    """Sends requests under the manners; counts what it sent and received. One for each source: it keeps its cookies."""
+
+    def __init__(
+        self, manners: Manners | None = None, *, typed: Iterable[str] = (), recorder: Recorder | None = None
+    ) -> None:
         self.manners = manners or Manners()
         self.sent = 0
         self.bytes = 0
+        self.recorder = recorder
+        self.robots = Robots(self.manners.agent, self._rules)
         self._session: aiohttp.ClientSession | None = None
-        self._robots: dict[str, Protego | None] = {}
-        self._next: dict[str, float] = {}
+        self._typed = {urlsplit(url).hostname or "" for url in typed}
+        self._guard: Guard | None = None
+        self._paces: dict[str, Pace] = {}
 
     async def __aenter__(self) -> "Fetcher":
-        timeout = aiohttp.ClientTimeout(total=self.manners.timeout, connect=min(10.0, self.manners.timeout))
-        headers = {"User-Agent": self.manners.user_agent, "Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+        limits, whole = self.manners, self.manners.timeout
+        self._guard = Guard()
+        self._guard.typed = self._typed
         self._session = aiohttp.ClientSession(
-            timeout=timeout, headers=headers, cookie_jar=aiohttp.CookieJar(unsafe=True)
+            connector=aiohttp.TCPConnector(resolver=self._guard, limit=0, ttl_dns_cache=300),
+            timeout=aiohttp.ClientTimeout(
+                total=whole, sock_connect=min(limits.connect, whole), sock_read=min(limits.first_byte, whole)
+            ),
+            headers={
+                "User-Agent": limits.user_agent,
+                "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
+                "Accept-Encoding": ACCEPTED,
+            },
+            cookie_jar=aiohttp.CookieJar(unsafe=True),
+            auto_decompress=False,
+            max_line_size=HEADER_LINE,
+            max_field_size=HEADER_LINE,
+            max_headers=HEADER_LINES,
         )
+        self._session._retry_connection = False  # aiohttp would send again by itself, past the rate and uncounted
         return self
 
     async def __aexit__(
@@ -68,133 +107,150 @@ class Fetcher:
             await self._session.close()
 
     async def fetch(self, request: Request) -> Response:
-        """The answer to a request, after redirects on the same host; raises Unreachable when it cannot be had, Forbidden when robots.txt says no."""
-        if self.manners.rate <= 0 and not _is_loopback(request.url):
+        """The answer to a request, after redirects on the same host.
+
+        Raises Unreachable when it cannot be had, Forbidden when robots.txt says no, Refused where the address is private
+        and the user did not type it (without `typed`, the first address counts as typed).
+        """
+        host = _host(urlsplit(request.url).netloc)
+        if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
-        await self._allowed(request.url)
+        if not self._typed:
+            self._typed.add(host)
+        tries = self.manners.retries + 1
         reason = ""
-        for attempt in range(self.manners.retries + 1):
+        for attempt in range(tries):
             try:
+                if not self.manners.ignore_robots:
+                    await self.robots.check(request.url)
                 response = await self._follow(request)
+            except Excess as error:
+                raise Unreachable(f"{request.url} cannot be taken: {error}") from error
+            except aiohttp.ClientConnectorCertificateError as error:
+                raise Unreachable(f"{request.url} has no valid certificate ({error.certificate_error})") from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
                 reason = f"{type(error).__name__}: {error}"[:200]
-                await self._wait(attempt)
+                self._back_off(request.url, attempt)
                 continue
-            if response.status not in AGAIN or attempt == self.manners.retries:
+            if response.status not in AGAIN or attempt == tries - 1:
                 return response
             reason = f"status {response.status}"
-            await self._wait(attempt, response.headers.get("Retry-After", ""))
-        raise Unreachable(
-            f"{request.url} did not answer in {self.manners.retries + 1} tries ({reason}); try later or with a lower --rate"
-        )
+            asked = _seconds(response.headers.get("Retry-After", ""))
+            if asked > self.manners.longest_wait:
+                return replace(response, blocked=f"status {response.status}, asked to wait for {asked:,.0f} s")
+            self._back_off(request.url, attempt, asked)
+        told = f"did not answer in {tries} tries ({reason})"
+        raise Unreachable(f"{request.url} {told}; is the address right? try later, or with a lower --rate")
 
-    async def _follow(self, request: Request) -> Response:
+    async def _follow(self, request: Request, *, checked: bool = True) -> Response:
         """One try: the request and the redirects that it leads to, as long as they stay on the host."""
         here = request
         for _ in range(REDIRECTS):
             response = await self._send(here)
             target = response.headers.get("Location")
             if response.status not in (301, 302, 303, 307, 308) or not target:
-                return Response(
-                    request=request, url=here.url, status=response.status, headers=response.headers, body=response.body
-                )
-            address = urljoin(here.url, target)
-            if urlsplit(address).hostname != urlsplit(request.url).hostname:
-                return response
-            await self._allowed(address)
+                return response if here is request else replace(response, request=request)
+            address = urldefrag(urljoin(here.url, target))[0]
+            if not _same_host(address, request.url):
+                return replace(response, request=request)
+            if checked and not self.manners.ignore_robots:
+                await self.robots.check(address)
             keeps = response.status in (307, 308)
-            here = Request(
-                url=address,
-                method=here.method if keeps else "GET",
-                body=here.body if keeps else b"",
-                content_type=here.content_type if keeps else "",
-            )
+            here = replace(here, url=address) if keeps else Request(url=address, query=request.query)
         raise ValueError(f"more than {REDIRECTS} redirects")
 
+    async def _rules(self, url: str) -> Response:
+        return await self._follow(Request(url=url), checked=False)
+
     async def _send(self, request: Request) -> Response:
-        if self._session is None:
+        if self._session is None or self._guard is None:
             raise RuntimeError("a Fetcher is used inside `async with`")
-        await self._turn(urlsplit(request.url).netloc)
-        self.sent += 1
+        self._guard.check(_host(urlsplit(request.url).netloc))
+        pace = self._pace(request.url)
         headers = {"Content-Type": request.content_type} if request.content_type else {}
-        async with self._session.request(
-            request.method, request.url, data=request.body or None, headers=headers, allow_redirects=False
-        ) as answer:
-            body = bytearray()
-            async for piece in answer.content.iter_chunked(1 << 16):
-                body += piece
-                if len(body) > self.manners.max_bytes:
-                    raise ValueError(f"more than {self.manners.max_bytes:,} bytes")
+        async with pace:
+            self.sent += 1
+            started = time.monotonic()
+            async with self._session.request(
+                request.method,
+                yarl.URL(request.url, encoded=True),
+                data=request.body or None,
+                headers=headers,
+                allow_redirects=False,
+            ) as answer:
+                body = await self._body(answer)
             self.bytes += len(body)
-            return Response(
-                request=request,
-                url=str(answer.url),
-                status=answer.status,
-                headers=dict(answer.headers),
-                body=bytes(body),
+            response = Response(
+                request=request, url=request.url, status=answer.status, headers=_headers(answer), body=body
             )
+            if answer.status not in AGAIN:
+                pace.answered(time.monotonic() - started)
+        if self.recorder is not None:
+            self.recorder.write(response, answer.request_info.headers.items())
+        return response
 
-    async def _turn(self, host: str) -> None:
-        """Waits until the host may be asked again; turns are given out in order, so that a burst cannot break the rate."""
-        if self.manners.rate <= 0:
-            return
-        gap = max(1 / self.manners.rate, self._delay(host))
-        turn = max(time.monotonic(), self._next.get(host, 0.0))
-        self._next[host] = turn + gap
-        await asyncio.sleep(max(0.0, turn - time.monotonic()))
+    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
+        """The decoded body; one that says how long it is, and is not coded, needs no counting."""
+        coding, length = answer.headers.get("Content-Encoding", ""), answer.content_length
+        if not coding and length is not None and length <= self.manners.max_bytes:
+            return await answer.read()
+        decoder = Decoder(coding, self.manners.max_bytes)
+        body = b"".join([decoder.feed(piece) async for piece in answer.content.iter_chunked(PIECE)])
+        decoder.finish()
+        return body
 
-    def _delay(self, host: str) -> float:
-        rules = self._robots.get(host)
-        said = rules.crawl_delay(self.manners.agent) if rules is not None else None
-        return float(said or 0.0)
+    def turn(self, url: str) -> AbstractAsyncContextManager[None]:
+        """The host's next turn, for requests that are not sent from here (the browser's)."""
+        return self._pace(url)
 
-    async def _wait(self, attempt: int, retry_after: str = "") -> None:
-        """Backs off: what the server asked for, else twice as long each time, with jitter."""
+    def _pace(self, url: str) -> Pace:
+        host = urlsplit(url).netloc
+        pace = self._paces.get(host)
+        if pace is None:
+            gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
+            pace = self._paces[host] = Pace(gap=gap, concurrency=self.manners.concurrency)
+        if not self.manners.ignore_robots and self.manners.rate > 0:
+            pace.gap = max(pace.gap, self.robots.delay(url))
+        return pace
+
+    def _back_off(self, url: str, attempt: int, asked: float = 0.0) -> None:
+        """The whole host rests: as long as it asked for, else twice as long each time, with jitter."""
         step = 0.05 if self.manners.rate <= 0 else 1 / self.manners.rate
         wait = step * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 # jitter
-        await asyncio.sleep(min(max(wait, _seconds(retry_after)), self.manners.longest_wait))
+        self._pace(url).troubled(min(max(wait, asked), self.manners.longest_wait))
 
-    async def _allowed(self, url: str) -> None:
-        """RFC 9309: no robots.txt (4xx) allows everything, one that cannot be had (5xx, no answer) forbids everything."""
-        if self.manners.ignore_robots:
-            return
-        parts = urlsplit(url)
-        if parts.netloc not in self._robots:
-            address = f"{parts.scheme}://{parts.netloc}/robots.txt"
-            self._robots[parts.netloc] = Protego.parse("")  # while it is being asked for
-            try:
-                response = await self._send(Request(url=address))
-            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-                del self._robots[parts.netloc]
-                raise Unreachable(
-                    f"{address} did not answer ({type(error).__name__}: {error}); is the address right?"
-                ) from error
-            if response.status >= 500:
-                self._robots[parts.netloc] = Protego.parse("User-agent: *\nDisallow: /")
-            elif response.status < 300:
-                self._robots[parts.netloc] = Protego.parse(response.body[:ROBOTS_BYTES].decode("utf-8", "replace"))
-        rules = self._robots[parts.netloc]
-        if rules is not None and not rules.can_fetch(url, self.manners.agent):
-            raise Forbidden(
-                f"robots.txt of {parts.netloc} forbids {parts.path or '/'} to {self.manners.agent}; use --ignore-robots only for a site of your own"
-            )
+
+@lru_cache(4096)
+def _host(netloc: str) -> str:
+    return urlsplit(f"//{netloc}").hostname or ""
+
+
+@lru_cache(1024)
+def _name(header: str) -> str:
+    return "-".join(part.capitalize() for part in header.split("-"))
+
+
+def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
+    """The headers as one value a name; the names of common ones as HTTP/1.1 writes them, whatever the server's case."""
+    found: dict[str, str] = {}
+    for name, value in answer.headers.items():
+        key = _name(name)
+        found[key] = f"{found[key]}, {value}" if key in found and key != "Location" else value
+    return found
+
+
+def _same_host(one: str, other: str) -> bool:
+    hosts = [(urlsplit(url).hostname or "").removeprefix("www.") for url in (one, other)]
+    return hosts[0] == hosts[1] and urlsplit(one).scheme in ("http", "https")
 
 
 def _seconds(retry_after: str) -> float:
     """Retry-After in both its forms (RFC 9110 §10.2.3), as seconds from now."""
     if not retry_after:
         return 0.0
-    if retry_after.strip().isdigit():
+    if retry_after.strip().isdecimal():
         return float(retry_after)
     try:
         return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,1 +1,1 @@
-"""How a site is asked: `forms` (what each form of a page is for), `templates` (the request that a filled form sends)."""
+"""How a site is asked: `forms` (what each is for), `declared` (SearchAction, OpenSearch), `templates` (what is sent), `links` (where to look)."""

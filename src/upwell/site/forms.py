@@ -88,18 +88,50 @@ def _fields(tree: TagTree, form: int, rows: list[int]) -> tuple[Field, ...]:
             words += [tree.attr(row, "value") or "", tree.attr(row, "alt") or "", tree.text(row)]
         value: str | None = tree.attr(row, "value") or ""
         values: tuple[str, ...] = ()
-        if tree.attr(row, "disabled") is not None or kind in ("submit", "button", "image", "reset", "file"):
+        if kind in ("submit", "button", "image", "reset", "file"):
             value = None
         elif kind in ("checkbox", "radio"):
             on = tree.attr(row, "value")
             values = (on if on is not None else "on",)
             value = values[0] if tree.attr(row, "checked") is not None else None
         elif kind == "select":
-            value, values = _options(tree, row)
+            chosen, values = _options(tree, row)
+            value = chosen[-1] if chosen else None
+            if not _disabled(tree, row):
+                found += [Field(name=name, type=kind, value=more, values=values) for more in chosen[:-1]]
         elif kind == "textarea":
             value = tree.text(row)
+        if _disabled(tree, row):
+            value, values = None, ()
+        elif kind in ("submit", "image"):  # what it sends when it is pressed; Chromium sends the label that it shows
+            said = tree.attr(row, "value")
+            values = (said if said is not None else "Submit" if tag == "input" else "",)
         found.append(Field(name=name, type=kind, value=value, values=values, words=" ".join(filter(None, words))))
     return tuple(found)
+
+
+def _submits(tree: TagTree, row: int) -> bool:
+    """Whether a control is a button that sends the form."""
+    kind = (tree.attr(row, "type") or "").lower()
+    return (
+        kind in ("submit", "image")
+        if tree.name(row) == "input"
+        else tree.name(row) == "button" and kind not in ("reset", "button")
+    )
+
+
+def _disabled(tree: TagTree, row: int) -> bool:
+    """Whether a control is disabled, itself or by a fieldset around it (but not from inside the fieldset's legend)."""
+    if tree.attr(row, "disabled") is not None:
+        return True
+    legend = False
+    for above in tree.ancestors(row):
+        if tree.name(above) == "fieldset":
+            if tree.attr(above, "disabled") is not None and not legend:
+                return True
+            legend = False
+        legend = legend or tree.name(above) == "legend"
+    return False
 
 
 INPUT_TYPES = frozenset(
@@ -130,25 +162,30 @@ INPUT_TYPES = frozenset(
 )
 
 
-def _options(tree: TagTree, select: int) -> tuple[str | None, tuple[str, ...]]:
-    """What a select sends untouched (the selected option, else its first), and all that it could send."""
-    values, chosen = [], None
+def _options(tree: TagTree, select: int) -> tuple[list[str], tuple[str, ...]]:
+    """What a select sends untouched (what is selected, else the first that can be), and all that it could send."""
+    values, chosen = [], []
     for row in tree.rows("option"):
-        if select < row < tree.end[select]:
+        if select < row < tree.end[select] and tree.attr(row, "disabled") is None:
             said = tree.attr(row, "value")
             values.append(said if said is not None else " ".join(tree.text(int(row)).split()))
             if tree.attr(row, "selected") is not None:
-                chosen = values[-1]
-    if chosen is None and tree.attr(select, "multiple") is None and values:
-        chosen = values[0]
-    return chosen, tuple(values)
+                chosen.append(values[-1])
+    if tree.attr(select, "multiple") is not None:
+        return chosen, tuple(values)
+    if not chosen and (tree.attr(select, "size") or "1") in ("", "0", "1"):
+        chosen = values[:1]
+    return chosen[-1:], tuple(values)
 
 
 def _judge(tree: TagTree, index: int, row: int) -> Form:
     rows = list(_controls(tree, row))
     fields = _fields(tree, row, rows)
-    action = tree.resolve(tree.attr(row, "action") or tree.url or "") or tree.url
-    method: Literal["GET", "POST"] = "POST" if (tree.attr(row, "method") or "").strip().lower() == "post" else "GET"
+    pressed = next((i for i in rows if _submits(tree, i) and not _disabled(tree, i)), row)
+    said = {name: tree.attr(pressed, f"form{name}") or tree.attr(row, name) or "" for name in ("action", "method")}
+    action = tree.resolve(said["action"] or tree.url or "") or tree.url
+    method: Literal["GET", "POST"] = "POST" if said["method"].strip().lower() == "post" else "GET"
+    enctype = (tree.attr(pressed, "formenctype") or tree.attr(row, "enctype") or "").strip().lower()
     texts = [f for f in fields if f.type in TEXT_TYPES]
     query = max(texts, key=_query_likeness, default=None)
     kind, score = _kind(tree, row, action, method, fields, texts, query)
@@ -160,6 +197,7 @@ def _judge(tree: TagTree, index: int, row: int) -> Form:
         method=method,
         action=action,
         fields=fields,
+        enctype=enctype if method == "POST" and enctype in ("multipart/form-data", "text/plain") else "",
     )
 
 

@@ -1,64 +1,211 @@
 """The request that a filled search form sends, exactly as a browser would send it."""
 
+import json
 import re
-from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
+from collections.abc import Iterable
+from dataclasses import replace
+from urllib.parse import quote, quote_plus, urldefrag, urlsplit, urlunsplit
 
-from upwell.model import Form, Request, Template
+from upwell.model import Field, Form, Request, Template
 from upwell.page.tree import TagTree
-from upwell.site import forms
+from upwell.site import declared, forms
 
-__all__ = ["fill", "find", "of_form"]
+__all__ = ["fill", "find", "informative", "of_form", "refresh", "same_request", "settings", "texts"]
+
+BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that no field holds (RFC 7578 §4.1)
+# Hidden fields that a site checks and that grow old; by their names, or by a value that nobody wrote by hand.
+TOKEN_NAME = re.compile(
+    r"token|csrf|xsrf|nonce|authenticity|viewstate|eventvalidation|form_?build_?id|session|sessid", re.I
+)
+TOKEN_VALUE = re.compile(r"(?=.*\d)(?=.*[a-z])[0-9a-z+/=_-]{20,}", re.I)
+INFORMATIVE = (
+    0.25  # Madhavan et al. 2008 §4: a template whose answers have fewer distinct signatures than this share is not
+)
+FREE = ("text", "search")
 
 
 def find(tree: TagTree) -> tuple[Template, ...]:
-    """Every way to ask that the page itself offers, best first."""
-    found = [of_form(form, tree) for form in forms.find(tree) if form.kind == "search" and form.query_field]
-    return tuple(sorted(found, key=lambda template: -template.score))
+    """Every way to ask that the page itself offers, best first: what it declares, then its search forms by their score."""
+    judged = sorted((form for form in forms.find(tree) if form.kind == "search"), key=lambda form: -form.score)
+    found: list[Template] = list(declared.actions(tree))
+    for form in judged:
+        template = of_form(form, tree)
+        if template is not None and not any(same_request(template, known) for known in found):
+            found.append(template)
+    return tuple(found)
 
 
-def of_form(form: Form, tree: TagTree) -> Template:
-    """A search form as a template: defaults kept, the query field empty, the first named submit button pressed."""
-    fields: list[tuple[str, str]] = []
-    for field in form.fields:
-        if field.name == form.query_field and ("", "") not in fields and field.type not in ("hidden", "select"):
-            fields.append((field.name, ""))
-        elif field.value is not None and field.name:
-            fields.append((field.name, field.value))
+def same_request(one: Template, other: Template) -> bool:
+    """Whether two templates send the same thing."""
+    return fill(one, "query") == fill(other, "query")
+
+
+def of_form(form: Form, tree: TagTree, field: str = "") -> Template | None:
+    """A search form as a template: defaults kept, the query field empty, the first submit button pressed.
+
+    `field` names another text field to ask with. A form without text field is asked through its select (or radio) with the
+    most values (Entity §3: 3 % of sites); None where it has nothing that can be varied.
+    """
+    name = field or form.query_field or ""
+    values: tuple[str, ...] = ()
+    if not name:
+        name, values = max(settings(form), key=lambda one: len(one[1]), default=("", ()))
+        if not name:
+            return None
     row = int(tree.rows("form")[form.index])
-    charset = (tree.attr(row, "accept-charset") or "").split(",")[0].split()
+    said = (tree.attr(row, "accept-charset") or "").split(",")[0].split()
+    charset = said[0].lower() if said and _known(said[0]) else _page_charset(tree)
     return Template(
         method=form.method,
         url=form.action,
-        query_field=form.query_field or "",
-        fields=tuple(fields),
-        charset=charset[0].lower() if charset else _page_charset(tree),
+        query_field=name,
+        fields=_sent(form, name, charset),
+        charset=charset,
         score=form.score,
         via="form",
+        page=tree.url,
+        tokens=tuple(dict.fromkeys(f.name for f in form.fields if _is_token(f))),
+        values=values,
+        enctype=form.enctype,
     )
+
+
+def _sent(form: Form, query_field: str, charset: str) -> tuple[tuple[str, str], ...]:
+    """Names and values in the order of the document (HTML standard §4.10.22.4, "constructing the entry list")."""
+    pairs: list[tuple[str, str]] = []
+    pressed = asked = False
+    for field in form.fields:
+        if field.type in ("submit", "image"):
+            if field.values and not pressed:
+                pressed = True
+                if field.type == "image":
+                    prefix = f"{field.name}." if field.name else ""
+                    pairs += [(f"{prefix}x", "0"), (f"{prefix}y", "0")]
+                elif field.name:
+                    pairs.append((field.name, field.values[0]))
+        elif field.name == query_field and not asked and field.type != "hidden":
+            asked = True
+            pairs.append((field.name, ""))
+        elif field.name == query_field and asked and field.type == "radio":
+            continue
+        elif field.name == "_charset_" and field.type == "hidden":
+            pairs.append((field.name, charset.upper()))
+        elif field.value is not None and field.name:
+            pairs.append((field.name, field.value))
+    return tuple(pairs)
+
+
+def settings(form: Form) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What can be set besides text: selects and radios with their values (an empty one means "any"), checkboxes left out."""
+    found: dict[str, tuple[str, ...]] = {}
+    for field in form.fields:
+        if field.type == "select" and field.name and len(field.values) > 1:
+            found[field.name] = tuple(dict.fromkeys(field.values))
+        elif field.type == "radio" and field.name:
+            found[field.name] = (*found.get(field.name, ()), *field.values)
+    return tuple((name, values) for name, values in found.items() if len(values) > 1)
+
+
+def texts(form: Form) -> tuple[str, ...]:
+    """The names of the fields that take free text, the likeliest first."""
+    names = [f.name for f in form.fields if f.type in FREE and f.name]
+    first = [form.query_field] if form.query_field in names else []
+    return tuple(dict.fromkeys([*first, *names]))
+
+
+def informative(signatures: Iterable[object]) -> bool:
+    """Whether the answers of a template's values tell apart what the source holds (Madhavan et al. 2008 §4).
+
+    >>> informative(["a", "b", "a", "c"]), informative(["same"] * 10)
+    (True, False)
+    """
+    seen = list(signatures)
+    return len(set(seen)) > 1 and len(set(seen)) / len(seen) >= INFORMATIVE
+
+
+def refresh(template: Template, tree: TagTree) -> Template | None:
+    """The template with the tokens of another page of the site, or None where that page does not have the form."""
+    for form in forms.find(tree):
+        fresh = of_form(form, tree, template.query_field) if form.method == template.method else None
+        if fresh is None or urlsplit(fresh.url).path != urlsplit(template.url).path:
+            continue
+        now = dict(fresh.fields)
+        if template.query_field in now and all(name in now for name in template.tokens):
+            fields = tuple((name, now[name] if name in template.tokens else value) for name, value in template.fields)
+            return replace(template, fields=fields)
+    return None
 
 
 def fill(template: Template, query: str) -> Request:
     """The request for a query; what the form's charset cannot write becomes a character reference, as in a browser.
 
-    >>> fill(Template(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20"))), "two words")
-    Request(url='http://x/find?q=two+words&n=20', method='GET', body=b'', content_type='')
+    >>> ask = Template(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
+    >>> fill(ask, "two words").url
+    'http://x/find?q=two+words&n=20'
+    >>> fill(Template(method="GET", url="http://x/find/{query}", query_field=""), "two words").url
+    'http://x/find/two%20words'
     """
-    pairs = [(name, query if name == template.query_field else value) for name, value in template.fields]
-    if template.query_field not in dict(template.fields):
-        pairs.append((template.query_field, query))
-    encoded = "&".join(f"{_encode(name, template.charset)}={_encode(value, template.charset)}" for name, value in pairs)
-    target = urldefrag(template.url)[0]
-    if template.method == "POST":
+    if template.body:
+        written = template.body.replace("{query}", json.dumps(query)[1:-1])
         return Request(
-            url=target, method="POST", body=encoded.encode("ascii"), content_type="application/x-www-form-urlencoded"
+            url=template.url, method="POST", body=written.encode(), content_type="application/json", query=query
         )
-    return Request(url=urlunsplit(urlsplit(target)._replace(query=encoded)))
+    pairs = [(name, query if name == template.query_field else value) for name, value in template.fields]
+    target = urldefrag(template.url)[0]
+    if not template.query_field:
+        target = target.replace("{query}", quote(query, safe=""))
+    elif template.query_field not in dict(template.fields):
+        pairs.append((template.query_field, query))
+    if template.method == "POST":
+        body, kind = _body(pairs, template)
+        return Request(url=target, method="POST", body=body, content_type=kind, query=query)
+    if template.query_field or pairs:
+        target = urlunsplit(urlsplit(target)._replace(query=_urlencoded(pairs, template.charset)))
+    return Request(url=target, query=query)
+
+
+def _body(pairs: list[tuple[str, str]], template: Template) -> tuple[bytes, str]:
+    """What a POST carries and its content type (HTML standard §4.10.22.7 and §4.10.22.8)."""
+    if template.enctype == "multipart/form-data":
+        pieces = [
+            f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{_crlf(value)}\r\n'
+            for name, value in pairs
+        ]
+        text = "".join(pieces) + f"--{BOUNDARY}--\r\n"
+        return text.encode(template.charset, "xmlcharrefreplace"), f"multipart/form-data; boundary={BOUNDARY}"
+    if template.enctype == "text/plain":
+        text = "".join(f"{_crlf(name)}={_crlf(value)}\r\n" for name, value in pairs)
+        return text.encode(template.charset, "xmlcharrefreplace"), "text/plain"
+    return _urlencoded(pairs, template.charset).encode("ascii"), "application/x-www-form-urlencoded"
+
+
+def _urlencoded(pairs: list[tuple[str, str]], charset: str) -> str:
+    return "&".join(f"{_encode(name, charset)}={_encode(value, charset)}" for name, value in pairs)
 
 
 def _encode(text: str, charset: str) -> str:
     """application/x-www-form-urlencoded (URL standard §5.2): newlines as CRLF, space as plus, `*-._` left alone."""
-    newlines = re.sub(r"\r\n|\r|\n", "\r\n", text)
-    return quote_plus(newlines.encode(charset, "xmlcharrefreplace"), safe="*").replace("~", "%7E")
+    return quote_plus(_crlf(text).encode(charset, "xmlcharrefreplace"), safe="*").replace("~", "%7E")
+
+
+def _crlf(text: str) -> str:
+    return re.sub(r"\r\n|\r|\n", "\r\n", text)
+
+
+def _quoted(name: str) -> str:
+    return _crlf(name).replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")
+
+
+def _is_token(field: Field) -> bool:
+    return field.type == "hidden" and bool(TOKEN_NAME.search(field.name) or TOKEN_VALUE.fullmatch(field.value or ""))
+
+
+def _known(charset: str) -> bool:
+    try:
+        "".encode(charset)
+    except LookupError:
+        return False
+    return True
 
 
 def _page_charset(tree: TagTree) -> str:

@@ -1,0 +1,106 @@
+"""The browser: pages after JavaScript, under the same manners as everything else."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import pytest
+
+from upwell import api
+from upwell.demo import Switches, serve
+from upwell.errors import Forbidden, Unreachable
+from upwell.harvest.loop import Plan
+from upwell.net.browser import Chromium, Look, Seen
+from upwell.net.fetch import Fetcher, Manners
+
+HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
+RESULTS = """<h1>Search</h1><div id=out></div><script>
+const word = new URLSearchParams(location.search).get("q"), rows = [];
+for (const name of ["river", "music", "stone"]) for (let i = 0; i < 12; i++) rows.push(name + " number " + i);
+const hits = rows.filter(row => row.includes(word));
+out.innerHTML = hits.map(row => `<li><a href="/${row}">${row}</a> is one of many records about it</li>`).join("") || "<p>Nothing here</p>";
+</script>"""
+
+
+@contextmanager
+def scripted() -> Iterator[tuple[str, list[str]]]:
+    """A site whose answers are made in the page, without a request; and the paths that it was asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = urlsplit(self.path).path
+            asked.append(path)
+            body = {"/": HOME, "/find": RESULTS}.get(path, "").encode()
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/", asked
+        server.shutdown()
+
+
+def see(look: Look, manners: Manners | None = None) -> Seen:
+    async def run() -> Seen:
+        async with Fetcher(manners or Manners(rate=0), typed=(look.url,)) as net, Chromium(net) as chromium:
+            return await chromium.look(look)
+
+    return asyncio.run(run())
+
+
+def ways(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
+    """The templates, as JSON has them."""
+    return list(json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser)))["templates"])
+
+
+def test_a_page_after_javascript_and_a_typed_query() -> None:
+    """The form that a script made is there; typing brings the request that the script makes, and the answer on the page."""
+    with serve(Switches(script="results")) as site:
+        assert 'type="search"' in see(Look(url=site.url)).html
+        typed = see(Look(url=site.url, query="iceland"))
+    assert [call.url for call in typed.calls] == [f"{site.url}api/search?q=iceland&page=1"]
+    assert 'class="city"' in typed.html
+
+
+def test_the_browser_obeys_robots_and_types_into_no_other_box() -> None:
+    """A forbidden page is not opened; a page with a login and a newsletter only has no box to type into."""
+    with serve(Switches(disallow="/")) as site, pytest.raises(Forbidden):
+        see(Look(url=site.url))
+    with serve() as site:
+        with pytest.raises(Unreachable, match="no search box"):
+            see(Look(url=f"{site.url}register", query="word"))
+        assert {r.method for r in site.received} == {"GET"}
+
+
+def test_answers_that_only_the_browser_shows_are_harvested_there(tmp_path: Path) -> None:
+    """The plain answer is the same for every query: auto finds that out, and asks in the browser."""
+    with scripted() as (url, _):
+        (way,) = ways(url)
+        assert (way["url"], way["via"]) == (f"{url}find", "browser")
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=45, patience=2), manners=Manners(rate=0))
+    assert int(str(result.summary["records"])) >= 24
+
+
+def test_never_means_never() -> None:
+    """Without the browser the box counts as one that finds nothing."""
+    with scripted() as (url, _):
+        (way,) = ways(url, "never")
+    assert (way["via"], way["score"] < 0.6) == ("form", True)
+
+
+def test_a_closed_port_is_said() -> None:
+    """Nobody there: an error, not a traceback of the browser."""
+    with pytest.raises(Unreachable, match="cannot be shown"):
+        see(Look(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))
