@@ -1,9 +1,10 @@
 """Informative blocks: article texts of the news corpus, and tables of contents of index pages that were labelled by hand.
 
-How the tables were labelled: of each of the twelve applications the first four answers with at least three matches, and of
-the demo site its home page and an answer in each layout, were opened, and the elements that hold the list of matches
-were marked (`toc_labels.json`, `DEMO`); menus, sort links, facets, pagers, exports and footers were not. Anchors are
-counted inside and outside (Wisdom's SNC), a page weighs one, an application weighs one.
+How the tables were labelled: of each of the twelve applications one answer was read by hand, link group by link group, and
+the element that holds the list of matches was named; the same element was then marked on its first four answers with at
+least three matches (`toc_labels.json`). The demo site's home page and an answer in each layout likewise (`DEMO`). Menus, sort
+links, facets, pagers, exports and footers are not marked. Anchors are counted inside and outside (Wisdom's SNC); a page
+weighs one, an application weighs one. The method was developed on these same pages: there is no held-out part.
 """
 
 import json
