@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from upwell import bench as benches
+from upwell.answers import clusters
 from upwell.bench import Table
 from upwell.demo import Switches, serve
 from upwell.errors import WrongUsage
 from upwell.harvest import learn as source
 from upwell.harvest import loop, report
 from upwell.harvest.events import Event, Observer
+from upwell.harvest.learn import SourceModel
 from upwell.harvest.loop import Plan
 from upwell.model import Request
 from upwell.net.fetch import Fetcher, Manners
@@ -25,7 +29,7 @@ from upwell.site import forms as site_forms
 from upwell.site import templates as site_templates
 from upwell.store.records import FORMATS, Format, read_keys, write
 
-__all__ = ["Result", "bench", "demo", "extract", "forms", "harvest"]
+__all__ = ["Result", "bench", "cluster", "demo", "extract", "forms", "harvest"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,25 +82,53 @@ async def _get(url: str, manners: Manners) -> TagTree:
         return read(response.body, url=response.url, headers=response.headers)
 
 
-def extract(folder: str | Path) -> Iterator[dict[str, object]]:
-    """Offline: the kinds and records of a folder of saved answers of one source, one result a page, in page order."""
-    root = Path(folder)
+def extract(
+    folder: str | Path, *, model: SourceModel | None = None, save: str | Path | None = None, links: bool = False
+) -> Iterator[dict[str, object]]:
+    """Offline: the kinds and records of a folder of saved answers of one source, one result a page, in page order.
+
+    Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
+    record's links behind its text.
+    """
+    names, trees, queries = _saved(Path(folder))
+    if model is None:
+        model = source.learn(trees, queries=queries)
+    if save is not None:
+        Path(save).write_text(model.to_json() + "\n", encoding="utf-8")
+    grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
+    for name, tree, query, cluster in zip(names, trees, queries, grouped, strict=True):
+        reading = source.apply(model, tree, asked_at=model.asked_at)
+        yield {
+            "page": name,
+            "kind": reading.kind,
+            "cluster": cluster,
+            "pagelets": [{"path": reading.pagelet, "score": round(reading.score, 2)}] if reading.pagelet else [],
+            "records": [
+                {"text": " ".join([r.text, *r.links]) if links else r.text, "fields": dict(r.fields), "path": r.path}
+                for r in reading.records
+            ],
+            "checks": source.check(reading, tree, query),
+        }
+
+
+def cluster(folder: str | Path, *, params: clusters.Params | None = None) -> Iterator[dict[str, object]]:
+    """Offline: page clustering only; the kind of each page beside its cluster."""
+    names, trees, queries = _saved(Path(folder))
+    grouped = clusters.group(trees, params, rng=np.random.default_rng(0)).labels
+    model = source.learn(trees, queries=queries)
+    for name, tree, label in zip(names, trees, grouped, strict=True):
+        yield {"page": name, "cluster": label, "kind": source.apply(model, tree, asked_at=model.asked_at).kind}
+
+
+def _saved(root: Path) -> tuple[list[str], list[TagTree], list[str]]:
+    """The pages of a folder: their names, trees and queries ("" where they are not known)."""
     pages = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
     if not pages:
         raise WrongUsage(f"{root} has no .html files; `upwell extract` wants a folder of saved answers of one source")
     known = _pages_file(root)
     names = [p.relative_to(root).as_posix() for p in pages]
     trees = [read(p.read_bytes(), url=known.get(n, {}).get("url") or "") for p, n in zip(pages, names, strict=True)]
-    model = source.learn(trees)
-    for name, tree in zip(names, trees, strict=True):
-        reading = source.apply(model, tree)
-        yield {
-            "page": name,
-            "kind": reading.kind,
-            "cluster": ("multi", "single", "none", "error").index(reading.kind),
-            "pagelets": [{"path": reading.pagelet, "score": 1.0}] if reading.pagelet else [],
-            "records": [{"text": r.text, "fields": dict(r.fields), "path": r.path} for r in reading.records],
-        }
+    return names, trees, [known.get(name, {}).get("query") or "" for name in names]
 
 
 def _pages_file(root: Path) -> dict[str, dict[str, str]]:

@@ -147,7 +147,7 @@ def _clustered(
         counts = counts.copy()
         counts.data[:] = 1.0
     rows = weigh(counts, "raw" if how == "raw" else "tfidf").toarray()
-    labels = np.array(_numbered(_choose(rows, None, params, rng)))
+    labels = np.array(_numbered(_choose(rows, None, params, rng)), dtype=np.int32)
     centres = np.array([_unit(rows[labels == k].mean(axis=0)) for k in range(labels.max(initial=-1) + 1)])
     fit = np.array([float((rows[labels == k] @ centre).min()) for k, centre in enumerate(centres)])
     return Clustering(

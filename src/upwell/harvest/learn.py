@@ -20,7 +20,7 @@ from upwell.extract.objects import Cut, Rule, Shape
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 
-__all__ = ["Reading", "SourceModel", "apply", "learn", "load"]
+__all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load"]
 
 # A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
 COMMON = 0.4  # swept 0.2 … 0.5 on kinds: matches that answer several probes must stay below
@@ -37,6 +37,8 @@ WRONG = re.compile(
     r"\b(errors?|fehler|erreur|errore|erro|fel|virhe|not found|no such|bad request|forbidden|denied|invalid|exception)\b",
     re.I,
 )
+# From this many answers on, a source that fits badly has changed rather than been asked for what it does not have.
+ENOUGH = 5
 VERSION = 2
 
 
@@ -48,6 +50,7 @@ class SourceModel:
     rule: Rule = field(default_factory=Rule)
     share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
     longest: int = 0  # units of the longest match
+    fits: float = 0.0  # share of the answers it was learned from that have matches
     bare: int = 0  # rows that an answer without matches usually has
     asked_at: str = ""  # the path that most answers came from
     volatile: tuple[str, ...] = ()  # URL arguments that change while the match stays the same
@@ -95,7 +98,7 @@ class Reading:
     kind: Kind
     records: tuple[Record, ...] = ()
     pagelet: str | None = None
-    score: float = 0.0
+    score: float = 0.0  # share of the page's text that the matches hold
 
 
 def learn(
@@ -155,8 +158,10 @@ def learn(
             matches, longest = matches + len(made), max(longest, units)
     share = {f"{path:x}": round(n / matches, 3) for path, n in counts.most_common()}
     model = replace(model, rule=rule, share=share, longest=longest)
-    empty = [len(tree) for tree in (*answers, *background) if not _cuts(model, leaves.of(tree))]
-    model = replace(model, bare=int(np.median(empty)) if empty else 0)
+    without = [tree for tree in answers if not _cuts(model, leaves.of(tree))]
+    empty = [len(tree) for tree in (*without, *background)]
+    fits = 1 - len(without) / len(answers)
+    model = replace(model, bare=int(np.median(empty)) if empty else 0, fits=round(fits, 3))
     return replace(model, volatile=_volatile([answers[i] for i in chosen], model))
 
 
@@ -170,7 +175,8 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         container = int(page.above[int(made.starts[0]), made.depth])
         headings = fields.headings_of(tree, container)
         records = tuple(_record(model, page, made, i, headings) for i in range(len(made)))
-        return Reading(kind="multi", records=records, pagelet=tree.path(container))
+        held = int(page.chars[objects.spread(made.starts, made.ends)].sum()) / max(1, int(page.chars.sum()))
+        return Reading(kind="multi", records=records, pagelet=tree.path(container), score=held)
     if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
         return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
@@ -182,6 +188,26 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
             kind="single", records=(Record(key=address, url=address, path=tree.path(row), text=text, fields=found),)
         )
     return Reading(kind="none")
+
+
+def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]:
+    """What speaks for or against a reading (DESIGN §4.3): does the page count as many, do the matches have the query's words?
+
+    None where the page or the caller does not say.
+    """
+    texts = [record.text.lower() for record in reading.records]
+    words = [word for word in pagelets.WORD.findall(query.lower()) if len(word) > 1]
+    with_query = [any(word in text for word in words) for text in texts]
+    shown = pagelets.Evidence(leaves.of(tree)).shown if texts else frozenset()
+    return {
+        "count": len(texts) in shown if shown else None,
+        "query": round(sum(with_query) / len(texts), 3) if texts and words else None,
+    }
+
+
+def drifted(model: SourceModel, kinds: Sequence[Kind]) -> bool:
+    """Whether so few answers fit a model that its source should be learned again: less than half of the share at learning."""
+    return len(kinds) >= ENOUGH and kinds.count("multi") / len(kinds) < model.fits / 2
 
 
 def _cuts(model: SourceModel, page: leaves.Leaves) -> list[Cut]:
