@@ -24,9 +24,9 @@ __all__ = ["Cut", "Key", "Rule", "Shape", "candidates", "cut", "rule_of", "shape
 
 How = Literal["has", "begins", "is", "after"]
 MOST = 400  # a page with more pieces of a kind is cut into words, not into matches
-LEAST = 0.02  # a container with less of the page's text holds no answer; swept 0 … 0.1, the first that loses nothing
+LEAST = 0.02  # a container with less of the page's text holds no answer; not swept yet
 # A piece that shares less than this part of what the median piece shares with the others is a heading or an advertisement.
-ALIKE = 0.5  # swept 0, 0.3, 0.5, 0.7 on answers/* (docs/decisions/0010-record-extraction.md)
+ALIKE = 0.5  # tried 0 and 0.5 on answers/*, not swept finer yet
 USUAL = 0.5  # a path that at least this share of the pieces has is usual
 
 Flags = NDArray[np.bool_]
