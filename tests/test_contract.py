@@ -68,7 +68,7 @@ def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["page"] for row in rows] == ["0.html", "1.html", "2.html", "3.html", "sub/empty.html"]
     assert [row["kind"] for row in rows] == ["multi", "multi", "multi", "multi", "error"]
-    assert all(set(row) == {"page", "kind", "cluster", "pagelets", "records"} for row in rows)
+    assert all(set(row) == {"page", "kind", "cluster", "pagelets", "records", "checks"} for row in rows)
     assert len(rows[0]["records"]) == 20
 
 

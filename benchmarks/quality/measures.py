@@ -10,6 +10,7 @@ from tests.page.naive import differences
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
 from benchmarks.quality import blocks
+from upwell.answers import clusters
 from upwell.bench import queries as bench
 from upwell.harvest import learn
 from upwell.page.charset import decode
@@ -46,22 +47,42 @@ def forms() -> dict[str, float]:
     return {name: score[name] for name in ("f1", "precision", "recall", "query_field")}
 
 
-def records(corpus: str) -> dict[str, float]:
-    """Records cut out of answers, against those that people labelled."""
+def records(corpus: str, links: bool = False) -> dict[str, float]:
+    """Records cut out of answers, against those that people labelled; `links` where the labels have the targets of links."""
     rows = labels(corpus)
     with ProcessPoolExecutor(2) as pool:
-        found = [page for pages in pool.map(partial(_records, corpus), by_site(rows).values()) for page in pages]
+        found = [page for pages in pool.map(partial(_records, corpus, links), by_site(rows).values()) for page in pages]
     score = scorer("records").score(rows, found)
     return {name: score[name] for name in ("f1", "precision", "recall")}
 
 
-def _records(corpus: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    model = learn.learn(trees)
-    readings = [learn.apply(model, tree) for tree in trees]
+    model = learn.learn(trees, queries=[row.get("query") or "" for row in rows])
+    found = []
+    for row, tree in zip(rows, trees, strict=True):
+        matches = learn.apply(model, tree).records
+        texts = [" ".join([record.text, *record.links]) if links else record.text for record in matches]
+        found.append({"page": row["page"], "records": [{"text": text} for text in texts]})
+    return found
+
+
+def kinds() -> dict[str, float]:
+    """Answers grouped by template (1 − entropy) and named by kind."""
+    rows = labels("kinds")
+    with ProcessPoolExecutor(2) as pool:
+        found = [page for pages in pool.map(_kinds, by_site(rows).values()) for page in pages]
+    score = scorer("kinds").score(rows, found)
+    return {"purity": 1 - score["entropy"], "few_clusters": 1 / score["clusters"], "kind_right": score["kind_right"]}
+
+
+def _kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    trees = [read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
+    grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
+    model = learn.learn(trees, queries=[row.get("query") or "" for row in rows])
     return [
-        {"page": row["page"], "records": [{"text": record.text} for record in reading.records]}
-        for row, reading in zip(rows, readings, strict=True)
+        {"page": row["page"], "cluster": label, "kind": learn.apply(model, tree, asked_at=model.asked_at).kind}
+        for row, tree, label in zip(rows, trees, grouped, strict=True)
     ]
 
 
@@ -91,4 +112,7 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "articles/alone": partial(blocks.articles, alone=True),
     "tocs/site": partial(blocks.tocs, alone=False),
     "tocs/alone": partial(blocks.tocs, alone=True),
+    "records/tbdw+links": partial(records, "answers/tbdw", links=True),
+    "records/vints1+links": partial(records, "answers/vints1", links=True),
+    "kinds": kinds,
 }

@@ -5,9 +5,8 @@ import importlib
 import json
 import pkgutil
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -15,19 +14,20 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell import bench as benches
+from upwell.answers import clusters
 from upwell.bench import Table
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable, WrongUsage
 from upwell.extract import blocks as informative
 from upwell.harvest import learn as source
-from upwell.harvest import loop, report
+from upwell.harvest import loop, report, saved
 from upwell.harvest.crawl import Frontier
 from upwell.harvest.events import Event, Observer
+from upwell.harvest.learn import SourceModel
 from upwell.harvest.loop import Plan
 from upwell.harvest.ways import Browser, Ways, look
 from upwell.model import Request
-from upwell.net import archive
-from upwell.net.archive import Archive, Saved
+from upwell.net.archive import Archive
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
@@ -40,7 +40,7 @@ from upwell.site import templates as site_templates
 from upwell.store import tables
 from upwell.store.records import FORMATS, Format, read_keys, write
 
-__all__ = ["Result", "bench", "blocks", "demo", "extract", "forms", "harvest", "probe", "queries"]
+__all__ = ["Result", "bench", "blocks", "cluster", "demo", "extract", "forms", "harvest", "probe", "queries"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,20 +100,42 @@ async def _look(url: str, manners: Manners, browser: Browser) -> Ways:
         return await loop.drive(look(url, np.random.default_rng(0), browser), net, chromium)
 
 
-def extract(folder: str | Path) -> Iterator[dict[str, object]]:
-    """Offline: the kinds and records of saved answers of one source (a folder of HTML, or WARC), one result a page, in page order."""
-    saved = list(_saved(Path(folder)))
-    trees = [read(page.body, url=page.url, headers=page.headers) for page in saved]
-    model = source.learn(trees)
-    for name, tree in zip((page.page for page in saved), trees, strict=True):
-        reading = source.apply(model, tree)
+def extract(
+    folder: str | Path, *, model: SourceModel | None = None, save: str | Path | None = None, links: bool = False
+) -> Iterator[dict[str, object]]:
+    """Offline: the kinds and records of saved answers of one source (a folder of HTML, or WARC), one result a page, in page order.
+
+    Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
+    record's links behind its text.
+    """
+    names, trees, queries = saved.answers(Path(folder))
+    if model is None:
+        model = source.learn(trees, queries=queries)
+    if save is not None:
+        Path(save).write_text(model.to_json() + "\n", encoding="utf-8")
+    grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
+    for name, tree, query, cluster in zip(names, trees, queries, grouped, strict=True):
+        reading = source.apply(model, tree, asked_at=model.asked_at)
         yield {
             "page": name,
             "kind": reading.kind,
-            "cluster": ("multi", "single", "none", "error").index(reading.kind),
-            "pagelets": [{"path": reading.pagelet, "score": 1.0}] if reading.pagelet else [],
-            "records": [{"text": r.text, "fields": dict(r.fields), "path": r.path} for r in reading.records],
+            "cluster": cluster,
+            "pagelets": [{"path": reading.pagelet, "score": round(reading.score, 2)}] if reading.pagelet else [],
+            "records": [
+                {"text": " ".join([r.text, *r.links]) if links else r.text, "fields": dict(r.fields), "path": r.path}
+                for r in reading.records
+            ],
+            "checks": source.check(reading, tree, query),
         }
+
+
+def cluster(folder: str | Path, *, params: clusters.Params | None = None) -> Iterator[dict[str, object]]:
+    """Offline: page clustering only; the kind of each page beside its cluster."""
+    names, trees, queries = saved.answers(Path(folder))
+    grouped = clusters.group(trees, params, rng=np.random.default_rng(0)).labels
+    model = source.learn(trees, queries=queries)
+    for name, tree, label in zip(names, trees, grouped, strict=True):
+        yield {"page": name, "cluster": label, "kind": source.apply(model, tree, asked_at=model.asked_at).kind}
 
 
 LEARN_BLOCKS = 1000  # pages of a site that are learned from; Wisdom §4.1: entropies stay within 0.1 past 200
@@ -135,33 +157,12 @@ def blocks(
         for name, tree in crawled:
             yield _blocks_of(name, tree, site)
         return
-    pages = [page for place in places for page in _pages(place)]
+    pages = [page for place in places for page in saved.pages(place)]
     step = max(1, len(pages) / LEARN_BLOCKS)
     sample = [pages[int(i * step)] for i in range(min(len(pages), LEARN_BLOCKS))]
     site = informative.learn(read(body(), url=url) for _, body, url in sample)
     for name, body, url in pages:  # read again, so that memory does not grow with the site
         yield _blocks_of(name, read(body(), url=url), site)
-
-
-def _pages(place: str | Path) -> list[tuple[str, Callable[[], bytes], str]]:
-    """The name, a way to read it, and the address of each saved page of a place: a page, a folder of pages, or WARC."""
-    root = Path(place)
-    if root.is_file() and root.suffix.lower() in (".html", ".htm"):
-        return [(str(place), root.read_bytes, "")]
-    found = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
-    if not found and archive.files(root):
-        return [(saved.page, partial(bytes, saved.body), saved.url) for saved in archive.pages(root)]
-    if not found and root.is_file():
-        return [(str(place), root.read_bytes, "")]
-    if not found:
-        raise WrongUsage(
-            f"{place} is no page, no folder with .html files or WARC, and no address that begins with http:// or https://"
-        )
-    known = _pages_file(root)
-    names = [p.relative_to(root).as_posix() for p in found]
-    return [
-        (name, path.read_bytes, known.get(name, {}).get("url") or "") for name, path in zip(names, found, strict=True)
-    ]
 
 
 def _blocks_of(name: str, tree: TagTree, site: informative.Site) -> dict[str, object]:
@@ -206,33 +207,6 @@ async def _crawl(
             else:
                 frontier.add((found for _, found in tree.links()), level)
     return pages
-
-
-def _saved(root: Path) -> Iterator[Saved]:
-    """The saved pages at a path: HTML files below it, with what `pages.jsonl` says of them; without any, the answers of its WARC files."""
-    pages = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
-    if not pages and not archive.files(root):
-        raise WrongUsage(f"{root} has no .html files and no WARC; this wants saved answers of one source")
-    known = _pages_file(root)
-    for path in pages:
-        name = path.relative_to(root).as_posix()
-        said = known.get(name, {})
-        url, query = said.get("url") or "", said.get("query") or ""
-        yield Saved(page=name, url=url, query=query, status=200, headers={}, body=path.read_bytes())
-    if not pages:
-        yield from archive.pages(root)
-
-
-def _pages_file(root: Path) -> dict[str, dict[str, str]]:
-    """What `pages.jsonl` says of the pages of a folder, where there is one."""
-    path = root / "pages.jsonl"
-    if not path.is_file():
-        return {}
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        return {row["page"]: row for row in rows}
-    except (ValueError, KeyError, TypeError) as error:
-        raise WrongUsage(f'{path} is not JSON Lines with a "page" in each line ({error})') from error
 
 
 def queries(

@@ -16,13 +16,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from upwell import api
+from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Observer, Stopped, Trouble
+from upwell.harvest.learn import drifted, load
 from upwell.harvest.loop import Plan
 from upwell.harvest.report import certificate
 from upwell.harvest.ways import Browser
-from upwell.model import Estimate
+from upwell.model import Estimate, Kind
 from upwell.net.fetch import Manners
 from upwell.queries.select import Selection
 from upwell.store.records import Format
@@ -118,15 +120,63 @@ def harvest(
 
 @app.command(epilog="Example: upwell extract saved-answers/ --json")
 def extract(
-    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")], as_json: Json = False
+    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
+    source: Annotated[Path | None, typer.Option(help="A source.json: apply it, learn nothing.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Where to keep what was learned (a source.json).")] = None,
+    links: Annotated[
+        bool, typer.Option("--links", help="Put the targets of a record's links behind its text.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
-    for row in api.extract(path):
+    model = load(_text(source)) if source else None
+    kinds: list[Kind] = []
+    for row in api.extract(path, model=model, save=save, links=links):
+        kinds.append(row["kind"])  # type: ignore[arg-type] # as api.extract makes it
         if as_json:
             print(json.dumps(row, ensure_ascii=False))
         else:
             records: list[dict[str, object]] = row["records"]  # type: ignore[assignment] # as api.extract makes it
             print(f"{row['page']}: {row['kind']}, {len(records)} records")
+    if model and drifted(model, kinds):
+        print(
+            f"upwell: only {kinds.count('multi')} of {len(kinds)} answers fit {source}, {model.fits:.0%} did when it was learned;"
+            " the site may have changed: learn it again without --source",
+            file=sys.stderr,
+        )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
+
+
+@app.command(epilog="Example: upwell cluster saved-answers/ --signature tfidf-tags --json")
+def cluster(
+    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
+    signature: Annotated[str, typer.Option(help=", ".join(SIGNATURES))] = Params().signature,
+    algorithm: Annotated[str, typer.Option(help="simple or bisecting.")] = "simple",
+    distance: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
+    k: Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
+    for name, value, known in (
+        ("signature", signature, SIGNATURES),
+        ("algorithm", algorithm, ("simple", "bisecting")),
+        ("distance", distance, ("cosine", "euclidean")),
+    ):
+        if value not in known:
+            raise WrongUsage(f"{name} {value!r} is none of {', '.join(known)}")
+    params = Params(signature=signature, algorithm=algorithm, distance=distance, k=k)  # type: ignore[arg-type] # just checked
+    for row in api.cluster(path, params=params):
+        print(
+            json.dumps(row, ensure_ascii=False)
+            if as_json
+            else f"{row['page']}: cluster {row['cluster']}, {row['kind']}"
+        )
 
 
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")

@@ -110,6 +110,7 @@ class Record:
     path: str
     text: str
     fields: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[str, ...] = ()  # targets of its links, as the page writes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

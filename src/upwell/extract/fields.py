@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from upwell.extract.leaves import Leaves
 from upwell.page.tree import TagTree
 
-__all__ = ["headings_of", "read"]
+__all__ = ["headings_of", "of", "read"]
 
 
 def headings_of(tree: TagTree, row: int) -> tuple[str, ...]:
@@ -21,20 +22,49 @@ def headings_of(tree: TagTree, row: int) -> tuple[str, ...]:
 
 
 def read(tree: TagTree, rows: Sequence[int], headings: Sequence[str] = ()) -> tuple[dict[str, str], str | None]:
-    """The fields of a match that spans these sibling rows, and the address of its first link.
+    """The fields of a match that spans these sibling rows, and the address of its first link."""
+    pieces = [
+        (tree.chunks[chunk], int(tree.chunk_row[chunk]), root, place)
+        for place, root in enumerate(rows)
+        for chunk in range(int(tree.text_at[root]), int(tree.text_end[root]))
+    ]
+    address = next((url for root in rows for _, url in tree.links(root)), None)
+    return _named(tree, pieces, headings), address
 
-    A piece of text is named by `itemprop`, class, column heading or term (<dt>, <th>), or else by its tag and place.
+
+def of(
+    leaves: Leaves, first: int, last: int, depth: int, headings: Sequence[str] = ()
+) -> tuple[dict[str, str], str | None]:
+    """The fields of a match that is a range of leaves below a container of this depth, and the address of its first link."""
+    tree, pieces, place, before = leaves.tree, [], -1, -2
+    for i in range(first, last):
+        row, unit = int(leaves.row[i]), int(leaves.above[i, depth + 1])
+        if unit != before or unit < 0:
+            place, before = place + 1, unit
+        pieces.append((leaves.texts[i].strip(), row, unit if unit >= 0 else row, place))
+    address = next(
+        (url for i in range(first, last) if leaves.linked[i] and (url := _address(tree, int(leaves.row[i])))), None
+    )
+    return _named(tree, pieces, headings), address
+
+
+def _address(tree: TagTree, row: int) -> str | None:
+    """Where the link around a row leads to."""
+    link = next((above for above in (row, *tree.ancestors(row)) if tree.name(above) == "a"), None)
+    return tree.resolve(tree.attr(link, "href")) if link is not None else None
+
+
+def _named(tree: TagTree, pieces: Sequence[tuple[str, int, int, int]], headings: Sequence[str]) -> dict[str, str]:
+    """Pieces of text (text, row, row of its unit, place of the unit) by name.
+
+    A piece is named by `itemprop`, class, column heading or term (<dt>, <th>), or else by its tag and place.
     """
     found: dict[str, list[str]] = {}
-    address = None
-    for place, root in enumerate(rows):
-        if address is None:
-            address = next((url for _, url in tree.links(root)), None)
-        for chunk in range(int(tree.text_at[root]), int(tree.text_end[root])):
-            name = _name(tree, int(tree.chunk_row[chunk]), root, place, headings)
-            if name:
-                found.setdefault(name, []).append(tree.chunks[chunk])
-    return {name: " ".join(pieces) for name, pieces in found.items()}, address
+    for text, row, root, place in pieces:
+        name = _name(tree, row, root, place, headings)
+        if name:
+            found.setdefault(name, []).append(text)
+    return {name: " ".join(texts) for name, texts in found.items()}
 
 
 def _name(tree: TagTree, row: int, root: int, place: int, headings: Sequence[str]) -> str:

@@ -1,52 +1,318 @@
-"""The matches inside a pagelet (Thor's QA-Objects): its children, or runs of its children where a match is several of them."""
+"""The matches of an answer (Thor's QA-Objects): every way to cut a page into repeated pieces, and the way that was learned.
 
-from collections import Counter
+    container   a row, or all rows with the same path, that may hold matches
+    unit        what stands right below a container: a child with text, or a text of its own
+    leader      the unit that a match begins with; the match goes on to the next leader, or to the container's end
+    rule        how leaders are told: they have, begin with, or are a path, or stand after parting tags (<hr>, <br><br> …)
+    cut         the matches of one page as ranges of leaves
+
+Thor §IV phase 4 and Thor-objects §3; departs from them: the separators (count, deviation, identifiable tags, partial path,
+repeating pattern, sibling pairs) do not vote, each makes candidates, and `pagelets` weighs the cuts that come out.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.pagelets import signature
-from upwell.page.tree import TagTree
+from upwell.extract.leaves import PARTS, Leaves, fold, step_of
+from upwell.page.tree import Ints
 
-__all__ = ["leader_of", "split"]
+__all__ = ["Cut", "Key", "Rule", "Shape", "candidates", "cut", "rule_of", "shape_of", "spread"]
 
-# A signature that stands at the head of matches is at least this often there as the most frequent one.
-OFTEN = 0.3  # swept 0.2 … 0.5 on the same corpora; three <dd> for a <dt> need 0.33
+How = Literal["has", "begins", "is", "after"]
+MOST = 400  # a page with more pieces of a kind is cut into words, not into matches
+LEAST = 0.02  # a container with less of the page's text holds no answer; not swept yet
+# A piece that shares less than this part of what the median piece shares with the others is a heading or an advertisement.
+ALIKE = 0.5  # tried 0 and 0.5 on answers/*, not swept finer yet
+USUAL = 0.5  # a path that at least this share of the pieces has is usual
 
-
-def leader_of(tree: TagTree, pagelet: int, weight: NDArray[np.float64]) -> str | None:
-    """The signature that each match of a pagelet begins with: the first of those that repeat often and hold weight."""
-    mass = tree.sum_chunks(weight)
-    below = [row for row in tree.children(pagelet) if mass[row] > 0]
-    count = Counter(_plain(tree, row) for row in below)
-    most = max(count.values(), default=0)
-    return next((s for s in (_plain(tree, row) for row in below) if count[s] >= OFTEN * most), None)
+Flags = NDArray[np.bool_]
 
 
-def split(tree: TagTree, pagelet: int, leader: str) -> list[list[int]]:
-    """The matches of a pagelet as runs of its children, each from one leader to the next.
+class Key(NamedTuple):
+    """A rule as numbers, equal on all pages of a source."""
 
-    What follows the last leader is only taken as far as the other runs reach, so that a pager below is not part of it.
-    """
-    runs: list[list[int]] = []
-    for row in tree.children(pagelet):
-        if _plain(tree, row) == leader:
-            runs.append([row])
-        elif runs:
-            runs[-1].append(row)
-    kept = [[row for row in run if tree.text_end[row] > tree.text_at[row]] for run in runs]
-    kept = [run for run in kept if run]
-    if len(kept) > 1:
-        usual = Counter(_plain(tree, row) for run in kept[:-1] for row in run)
-        longest = max(len(run) for run in kept[:-1])
-        kept[-1] = [row for i, row in enumerate(kept[-1]) if i == 0 or (i < longest and usual[_plain(tree, row)])]
-    elif kept:
-        kept[0] = kept[0][:1] if len(runs) == 1 and len(kept[0]) > 4 else kept[0]
-    return kept
+    every: bool  # all containers with the path, or one of them
+    classed: bool  # the path of the container counts classes
+    container: int
+    how: How
+    leader_classed: bool
+    leader: int
 
 
-def _plain(tree: TagTree, row: int) -> str:
-    """A child's signature; in lists and tables the tag alone, because their rows are striped and marked by classes."""
-    if tree.name(row) in ("li", "tr", "dt", "dd", "td"):
-        return tree.name(row)
-    return signature(tree, row)
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule as `source.json` has it."""
+
+    container: str = ""
+    every: bool = True
+    how: How = "is"
+    leader: str = ""
+    classed: bool = False
+    leader_classed: bool = False
+
+    def key(self) -> Key:
+        """The same as numbers."""
+        if self.how == "after":
+            names = self.leader.split()
+            leader = sum(min(names.count(name), 2) << (2 * k) for k, name in enumerate(PARTS))
+        else:
+            leader = fold(self.leader) if self.leader else 0
+        return Key(self.every, self.classed, fold(self.container), self.how, self.leader_classed, leader)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The matches of one page: match i is the leaves starts[i] … ends[i]."""
+
+    starts: Ints
+    ends: Ints
+    depth: int  # of the containers
+    unit: Ints  # for each leaf of the page, the number of its unit at that depth
+    container_end: Ints  # for each match
+    keys: set[Key] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What matches are made of: the share of them that has each path, and how many units the longest has."""
+
+    share: Mapping[int, float] = field(default_factory=dict)
+    longest: int = 0
+
+
+class _Level:
+    """The containers of one depth, and their units."""
+
+    def __init__(self, leaves: Leaves, depth: int) -> None:
+        above, n = leaves.above, len(leaves)
+        self.container, self.below = above[:, depth], above[:, depth + 1]
+        first = np.ones(n, dtype=bool)
+        first[1:] = self.container[1:] != self.container[:-1]
+        self.new = first.copy()
+        self.new[1:] |= (self.below[1:] != self.below[:-1]) | (self.below[1:] < 0)
+        self.unit = (np.cumsum(self.new) - 1).astype(np.int32)
+        self.unit_start = np.flatnonzero(self.new).astype(np.int32)
+        at = np.flatnonzero(first)
+        end = np.append(at[1:], n)
+        held = self.container[at] >= 0
+        self.at, self.end, self.row = at[held], end[held], self.container[at[held]]
+        self.end_of = np.repeat(end, np.diff(np.append(at, n))).astype(np.int32)
+
+
+def candidates(leaves: Leaves) -> list[Cut]:
+    """Every cut of a page into two matches or more, each once, with all the rules that lead to it."""
+    found: dict[tuple[bytes, bytes], Cut] = {}
+    if len(leaves) < 2:
+        return []
+    codes = [
+        (False, leaves.tagged, *_coded(leaves.tagged[leaves.row])),
+        (True, leaves.classed, *_coded(leaves.classed[leaves.row])),
+    ]
+    chars = np.concatenate(([0], np.cumsum(leaves.chars)))
+    for depth in range(leaves.above.shape[1] - 1):
+        level = _Level(leaves, depth)
+        for every, classed, path, places in _groups(leaves, level):
+            size = sum(int(chars[b] - chars[a]) for a, b in places)
+            if size < LEAST * chars[-1]:
+                continue
+            inside = np.concatenate([np.arange(a, b) for a, b in places])
+            for how, leader_classed, leader, starts in _leaders(leaves, level, inside, codes):
+                made = _cut(level, starts, depth)
+                known = found.setdefault((made.starts.tobytes(), made.ends.tobytes()), made)
+                if known.depth == depth:  # what a deeper container only says again, the one above says better
+                    known.keys.add(Key(every, classed, path, how, leader_classed, leader))
+    return [_trimmed(leaves, made) for made in found.values()]
+
+
+def cut(leaves: Leaves, key: Key, shape: Shape) -> list[Cut]:
+    """The matches that a learned rule finds: one cut, or for a rule of one container a cut for each that has leaders."""
+    if not len(leaves):
+        return []
+    paths = leaves.classed if key.classed else leaves.tagged
+    rows = np.flatnonzero(paths == np.uint64(key.container))
+    rows = rows[leaves.end[rows] > leaves.at[rows]]
+    cuts = []
+    for depth in np.unique(leaves.tree.depth[rows]).tolist():
+        if depth + 1 >= leaves.above.shape[1]:
+            continue
+        level = _Level(leaves, depth)
+        places = [(int(leaves.at[row]), int(leaves.end[row])) for row in rows[leaves.tree.depth[rows] == depth]]
+        for some in [places] if key.every else [[place] for place in places]:
+            inside = np.concatenate([np.arange(a, b) for a, b in some])
+            starts = _led(leaves, level, inside, key)
+            if len(starts):
+                cuts.append(_trimmed(leaves, _cut(level, starts, depth), shape))
+    return [made for made in cuts if len(made)]
+
+
+def shape_of(leaves: Leaves, cuts: Cut) -> tuple[dict[int, int], int]:
+    """For each path the number of matches that have it, and the units of the longest match."""
+    counts: dict[int, int] = {}
+    for a, b in zip(cuts.starts.tolist(), cuts.ends.tolist(), strict=True):
+        for path in np.unique(leaves.tagged[leaves.row[a:b]]).tolist():
+            counts[path] = counts.get(path, 0) + 1
+    inner = cuts.ends < cuts.container_end  # the last of a container may have taken in what follows
+    units = (cuts.unit[cuts.ends - 1] - cuts.unit[cuts.starts] + 1)[inner if inner.any() else slice(None)]
+    return counts, int(units.max(initial=1))
+
+
+def rule_of(leaves: Leaves, key: Key) -> Rule | None:
+    """A key as a readable rule, from a page that has the rows it speaks of."""
+    container = _readable(leaves, key.container, key.classed)
+    if key.how == "after":
+        leader: str | None = " ".join(name for k, name in enumerate(PARTS) for _ in range(key.leader >> (2 * k) & 3))
+    else:
+        leader = _readable(leaves, key.leader, key.leader_classed) if key.leader else ""
+    if container is None or leader is None:
+        return None
+    return Rule(
+        container=container, every=key.every, how=key.how, leader=leader, classed=key.classed, leader_classed=key.leader_classed
+    )  # fmt: skip
+
+
+def _readable(leaves: Leaves, path: int, classed: bool) -> str | None:
+    rows = np.flatnonzero((leaves.classed if classed else leaves.tagged) == np.uint64(path))
+    if not len(rows):
+        return None
+    row = int(rows[0])
+    return "/".join(reversed([step_of(leaves.tree, r, classed) for r in (row, *leaves.tree.ancestors(row))]))
+
+
+def _groups(leaves: Leaves, level: _Level) -> Iterator[tuple[bool, bool, int, list[tuple[int, int]]]]:
+    """The containers of a level one by one, and those with the same path together."""
+    places = list(zip(level.at.tolist(), level.end.tolist(), strict=True))
+    for row, (a, b) in zip(level.row.tolist(), places, strict=True):
+        if level.unit[b - 1] > level.unit[a]:
+            yield False, False, int(leaves.tagged[row]), [(a, b)]
+    for classed, paths in ((False, leaves.tagged), (True, leaves.classed)):
+        together: dict[int, list[tuple[int, int]]] = {}
+        for path, place in zip(paths[level.row].tolist(), places, strict=True):
+            together.setdefault(path, []).append(place)
+        for path, some in together.items():
+            if len(some) > 1:
+                yield True, classed, path, some
+
+
+def _coded(paths: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Ints]:
+    names, code = np.unique(paths, return_inverse=True)
+    return names, code.astype(np.int32)
+
+
+def _leaders(
+    leaves: Leaves, level: _Level, inside: Ints, codes: list[tuple[bool, NDArray[np.uint64], NDArray[np.uint64], Ints]]
+) -> Iterator[tuple[How, bool, int, Ints]]:
+    """Every way to tell leaders among the units of a group of containers that finds two or more."""
+    units = level.unit[inside]
+    starts = inside[level.new[inside]]
+    below = level.below[starts]
+    for classed, of_row, names, code in codes:
+        pairs = np.unique(code[inside].astype(np.int64) * (len(level.unit_start) + 1) + units)
+        for name, some in _runs(
+            pairs // (len(level.unit_start) + 1), level.unit_start[pairs % (len(level.unit_start) + 1)]
+        ):
+            yield "has", classed, int(names[name]), some
+        for name, some in _runs(code[starts], starts):
+            yield "begins", classed, int(names[name]), some
+        looks, look = np.unique(np.where(below >= 0, of_row[below], np.uint64(0)), return_inverse=True)
+        for name, some in _runs(look, starts):
+            yield "is", classed, int(looks[name]), some
+    for parts, some in _runs(leaves.before[starts].astype(np.int64), starts):
+        if parts:
+            yield "after", False, parts, some
+
+
+def _runs(names: NDArray[np.integer], starts: Ints) -> Iterator[tuple[int, Ints]]:
+    """For each name that two or more starts have: the name, and these starts."""
+    order = np.argsort(names, kind="stable")
+    sorted_names = names[order]
+    at = np.flatnonzero(np.append(True, sorted_names[1:] != sorted_names[:-1]))
+    for a, b in zip(at.tolist(), np.append(at[1:], len(order)).tolist(), strict=True):
+        if 2 <= b - a <= MOST:
+            yield int(sorted_names[a]), starts[order[a:b]]
+
+
+def _led(leaves: Leaves, level: _Level, inside: Ints, key: Key) -> Ints:
+    """The units of a group of containers that are leaders by a key."""
+    starts = inside[level.new[inside]].astype(np.int32)
+    paths = leaves.classed if key.leader_classed else leaves.tagged
+    leader = np.uint64(key.leader)
+    if key.how == "has":
+        return np.asarray(level.unit_start[np.unique(level.unit[inside[paths[leaves.row[inside]] == leader]])])
+    if key.how == "after":
+        led = leaves.before[starts] == leader
+    elif key.how == "begins":
+        led = paths[leaves.row[starts]] == leader
+    else:
+        below = level.below[starts]
+        led = np.where(below >= 0, paths[below], np.uint64(0)) == leader
+    return np.asarray(starts[led])
+
+
+def _cut(level: _Level, starts: Ints, depth: int) -> Cut:
+    container_end = level.end_of[starts]
+    ends = np.minimum(np.append(starts[1:], container_end[-1]), container_end).astype(np.int32)
+    return Cut(starts.astype(np.int32), ends, depth, level.unit, container_end)
+
+
+def _trimmed(leaves: Leaves, made: Cut, shape: Shape | None = None) -> Cut:
+    """The cut without what follows the last match of a container, and without pieces that look like none of the others."""
+    paths = leaves.tagged[leaves.row] if shape else leaves.path_code
+    ends = made.ends.copy()
+    last = ends == made.container_end
+    if shape is not None:
+        known = np.fromiter((path in shape.share for path in paths.tolist()), bool, len(paths))
+        longest = shape.longest
+    elif last.all():
+        known, longest = np.ones(len(paths), dtype=bool), len(paths)
+    else:
+        inner = np.flatnonzero(~last)
+        known = np.zeros(int(paths.max()) + 1, dtype=bool)
+        known[paths[spread(made.starts[inner], ends[inner])]] = True
+        known = known[paths]
+        longest = int((made.unit[ends[inner] - 1] - made.unit[made.starts[inner]]).max()) + 1
+    for i in np.flatnonzero(last).tolist():
+        a, b = int(made.starts[i]), int(made.ends[i])
+        units = made.unit[a:b] - made.unit[a]
+        fits = np.bincount(units, weights=known[a:b]) > 0
+        fits[longest:] = False
+        fits[0] = True
+        ends[i] = a + int(np.searchsorted(units, len(fits) if fits.all() else int(fits.argmin())))
+    kept = _alike(paths, made.starts, ends, shape)
+    return Cut(made.starts[kept], ends[kept], made.depth, made.unit, made.container_end[kept], made.keys)
+
+
+def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints, shape: Shape | None) -> Flags:
+    """Which pieces share enough with the others: of their own paths how common they are, of the usual paths how many they have."""
+    n = len(starts)
+    if shape is None and n < 4:
+        return np.ones(n, dtype=bool)
+    piece = np.repeat(np.arange(n), ends - starts)
+    names, code = np.unique(paths[spread(starts, ends)], return_inverse=True)
+    pairs = np.unique(piece * len(names) + code)
+    piece, code = pairs // len(names), pairs % len(names)
+    share = np.bincount(code, minlength=len(names)) / n
+    if shape is not None:
+        share = np.array([shape.share.get(int(name), 0.0) for name in names], dtype=np.float64)
+    common = np.bincount(piece, weights=share[code], minlength=n) / np.bincount(piece, minlength=n)
+    has = np.bincount(piece, weights=(share >= USUAL)[code], minlength=n)
+    if shape is None:
+        kept = (common >= ALIKE * np.median(common)) & (has >= ALIKE * np.median(has))
+        return np.asarray(kept if kept.sum() >= 2 else np.ones(n, dtype=bool))
+    values = np.array(list(shape.share.values()))
+    typical = (values * values).sum() / max(1e-9, values.sum())
+    return np.asarray((common >= ALIKE * typical) & (has >= ALIKE * (values >= USUAL).sum()))
+
+
+def spread(starts: Ints, ends: Ints) -> Ints:
+    """The leaves of all ranges, one after the other."""
+    size = ends - starts
+    return (np.arange(int(size.sum())) + np.repeat(starts - np.concatenate(([0], np.cumsum(size)[:-1])), size)).astype(
+        np.int32
+    )

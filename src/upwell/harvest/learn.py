@@ -2,25 +2,46 @@
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from dataclasses import fields as fields_of
+from functools import partial
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract import fields, objects, pagelets
+from upwell.errors import WrongUsage
+from upwell.extract import fields, leaves, objects, pagelets
+from upwell.extract.objects import Cut, Rule, Shape
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 
-__all__ = ["Reading", "SourceModel", "apply", "learn"]
+__all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load"]
 
-# A text that stands on this share of all answers is part of the frame, not of a match.
-COMMON = 0.5
-# A match's own page is one match: the smallest row that holds all that the page says and an empty answer does not.
-WHOLE = 1.0
-VERSION = 1
+# A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
+COMMON = (
+    0.4  # tried "two answers" and 0.4 on kinds, not swept finer yet: matches that answer several probes must stay below
+)
+# Answers that are searched for repeated structure: those with the most text of their own.
+SAMPLE = 10  # not swept yet
+# What is the same on all answers, or stands in places that answers to nonsense have too, is no answer, however regular it is.
+CHANGING = 0.2  # not swept yet
+# A cut that the evidence likes this much less than the best of the source says nothing about where matches are.
+REACH = 12.0  # not swept yet
+# An answer without matches that has less than this share of the rows that such answers usually have is an error.
+BARE = 0.6  # not swept yet
+# How titles and headings say that something went wrong.
+WRONG = re.compile(
+    r"\b(errors?|fehler|erreur|errore|erro|fel|virhe|not found|no such|bad request|forbidden|denied|invalid|exception)\b",
+    re.I,
+)
+# From this many answers on, a source that fits badly has changed rather than been asked for what it does not have.
+ENOUGH = 5
+VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +49,48 @@ class SourceModel:
     """What an answer of the source looks like; small, readable, and saved as `source.json`."""
 
     version: int = VERSION
-    pagelet: str = ""  # signatures from <html> down to the row that holds the matches
-    leader: str = ""  # signature that each match begins with
+    rule: Rule = field(default_factory=Rule)
+    share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
+    longest: int = 0  # units of the longest match
+    fits: float = 0.0  # share of the answers it was learned from that have matches
+    bare: int = 0  # rows that an answer without matches usually has
+    asked_at: str = ""  # the path that most answers came from
     volatile: tuple[str, ...] = ()  # URL arguments that change while the match stays the same
     frame: tuple[str, ...] = ()  # texts that stand on most answers
-    empty_paths: tuple[str, ...] = field(default=(), repr=False)  # places that exist in answers without matches
+
+    @property
+    def pagelet(self) -> str:
+        """Where the matches are, as a path."""
+        return self.rule.container
+
+    @property
+    def leader(self) -> str:
+        """What each match begins with; "" where nothing was learned."""
+        return f"{self.rule.how} {self.rule.leader or 'text'}" if self.rule.container else ""
+
+    @property
+    def shape(self) -> Shape:
+        """What matches are made of."""
+        return Shape(share={int(path, 16): share for path, share in self.share.items()}, longest=self.longest)
 
     def to_json(self) -> str:
         """As `source.json` has it."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+
+
+def load(text: str) -> SourceModel:
+    """A model from the text of a `source.json`."""
+    try:
+        found = json.loads(text)
+        if found["version"] != VERSION:
+            raise WrongUsage(
+                f"source.json is of version {found['version']}, this Upwell reads {VERSION}; learn the source again"
+            )
+        known = {part.name for part in fields_of(SourceModel)}
+        values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
+        return SourceModel(**{**values, "rule": Rule(**found["rule"])})
+    except (ValueError, KeyError, TypeError) as error:
+        raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,42 +100,89 @@ class Reading:
     kind: Kind
     records: tuple[Record, ...] = ()
     pagelet: str | None = None
+    score: float = 0.0  # share of the page's text that the matches hold
 
 
-def learn(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> SourceModel:
-    """Learns from answers to real words, and from answers to nonsense (`background`), which show what a page without matches has."""
-    empty_paths = frozenset(path for tree in background for path in _paths(tree))
-    often = Counter(text for tree in answers for text in set(tree.chunks))
-    frame = frozenset(text for text, n in often.items() if len(answers) > 2 and n > COMMON * len(answers))
-    votes: Counter[tuple[str, str]] = Counter()
-    for tree in answers:
-        weight = _weight(tree, frame, empty_paths)
-        pagelet = pagelets.locate(tree, weight)
-        leader = objects.leader_of(tree, pagelet, weight)
-        if leader is not None:
-            votes[_path(tree, pagelet), leader] += len(objects.split(tree, pagelet, leader))
-    (where, leader), _ = max(votes.items(), key=lambda item: item[1], default=(("", ""), 0))
-    model = SourceModel(
-        pagelet=where, leader=leader, frame=tuple(sorted(frame)), empty_paths=tuple(sorted(empty_paths))
+def learn(
+    answers: Sequence[TagTree], background: Sequence[TagTree] = (), *, queries: Sequence[str] = ()
+) -> SourceModel:
+    """Learns from answers to real words, and from answers to nonsense (`background`), which show what a page without matches has.
+
+    Thor §IV; departs from it: the rule that the evidence of all answers together speaks for is chosen, one rule a source.
+    """
+    several = len(answers) + len(background) > 1
+    often = Counter(text for tree in (*answers, *background) for text in set(tree.chunks))
+    least = max(1.0, COMMON * (len(answers) + len(background)))
+    frame = frozenset(text for text, n in often.items() if n > least)
+    frame |= {text for tree in background for text in tree.chunks}
+    bare = [leaves.of(tree) for tree in background]
+    places = (
+        np.unique(np.concatenate([page.classed[page.row] for page in bare])) if bare else np.zeros(0, dtype=np.uint64)
     )
-    return replace(model, volatile=_volatile(answers, model))
+    asked = dict(enumerate(queries))
+    own = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
+    chosen = sorted(range(len(answers)), key=lambda i: -own[i])[:SAMPLE]
+    found: list[tuple[leaves.Leaves, list[tuple[Cut, float]]]] = []
+    for i in chosen:
+        page = leaves.of(answers[i])
+        evidence = pagelets.Evidence(page, frame if several else None, asked.get(i, ""))
+        fresh = ~np.isin(page.classed[page.row], places)
+        dynamic = [
+            made
+            for made in objects.candidates(page)
+            if evidence.changing(made) >= CHANGING and fresh[objects.spread(made.starts, made.ends)].mean() >= CHANGING
+        ]
+        found.append((page, [(made, pagelets.score(evidence, made)) for made in dynamic]))
+    best = max((score for _, cuts in found for _, score in cuts), default=0.0)
+    votes: defaultdict[objects.Key, float] = defaultdict(float)
+    for _, cuts in found:
+        here: dict[objects.Key, float] = {}
+        for made, score in cuts:
+            if score > best - REACH:
+                for key in made.keys:
+                    here[key] = max(here.get(key, 0.0), score - best + REACH)
+        for key, value in here.items():
+            votes[key] += value
+    where = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
+    model = SourceModel(frame=tuple(sorted(frame)) if several else (), asked_at=where)
+    if not votes:
+        return model
+    key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.classed, k.every, k))
+    rule = next((rule for page, _ in found if (rule := objects.rule_of(page, key)) is not None), Rule())
+    counts: Counter[int] = Counter()
+    matches, longest = 0, 1
+    for page, cuts in found:
+        fitting = [(score, i) for i, (made, score) in enumerate(cuts) if key in made.keys]
+        if fitting:
+            made = cuts[max(fitting)[1]][0]
+            here_counts, units = objects.shape_of(page, made)
+            counts.update(here_counts)
+            matches, longest = matches + len(made), max(longest, units)
+    share = {f"{path:x}": round(n / matches, 3) for path, n in counts.most_common()}
+    model = replace(model, rule=rule, share=share, longest=longest)
+    without = [tree for tree in answers if not _cuts(model, leaves.of(tree))]
+    empty = [len(tree) for tree in (*without, *background)]
+    fits = 1 - len(without) / len(answers)
+    model = replace(model, bare=int(np.median(empty)) if empty else 0, fits=round(fits, 3))
+    return replace(model, volatile=_volatile([answers[i] for i in chosen], model))
 
 
 def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "") -> Reading:
     """Reads one answer; `asked_at` is the path of the template, to tell a match's own page from a page of matches."""
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
-    pagelet = _pagelet(model, tree)
-    if pagelet is not None:
-        headings = fields.headings_of(tree, pagelet)
-        runs = objects.split(tree, pagelet, model.leader)
-        if headings:
-            runs = [run for run in runs if any(tree.name(row) != "th" for row in tree.children(run[0]))]
-        if runs:
-            records = tuple(_record(model, tree, run, headings) for run in runs)
-            return Reading(kind="multi", records=records, pagelet=tree.path(pagelet))
+    page = leaves.of(tree)
+    if cuts := _cuts(model, page):
+        made = cuts[0] if len(cuts) == 1 else max(cuts, key=partial(pagelets.score, pagelets.Evidence(page)))
+        container = int(page.above[int(made.starts[0]), made.depth])
+        headings = fields.headings_of(tree, container)
+        records = tuple(_record(model, page, made, i, headings) for i in range(len(made)))
+        held = int(page.chars[objects.spread(made.starts, made.ends)].sum()) / max(1, int(page.chars.sum()))
+        return Reading(kind="multi", records=records, pagelet=tree.path(container), score=held)
+    if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
+        return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
-        row = pagelets.locate(tree, _weight(tree, frozenset(model.frame), frozenset(model.empty_paths)), WHOLE)
+        row = pagelets.locate(tree, _weight(tree, frozenset(model.frame)))
         found, _ = fields.read(tree, [row])
         address = _stable(tree.url, model.volatile)
         text = " ".join(tree.text(row).split())
@@ -91,40 +192,49 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     return Reading(kind="none")
 
 
-def _record(model: SourceModel, tree: TagTree, run: Sequence[int], headings: Sequence[str]) -> Record:
-    found, address = fields.read(tree, run, headings)
+def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]:
+    """What speaks for or against a reading (DESIGN §4.3): does the page count as many, do the matches have the query's words?
+
+    None where the page or the caller does not say.
+    """
+    texts = [record.text.lower() for record in reading.records]
+    words = [word for word in pagelets.WORD.findall(query.lower()) if len(word) > 1]
+    with_query = [any(word in text for word in words) for text in texts]
+    shown = pagelets.Evidence(leaves.of(tree)).shown if texts else frozenset()
+    return {
+        "count": len(texts) in shown if shown else None,
+        "query": round(sum(with_query) / len(texts), 3) if texts and words else None,
+    }
+
+
+def drifted(model: SourceModel, kinds: Sequence[Kind]) -> bool:
+    """Whether so few answers fit a model that its source should be learned again: less than half of the share at learning."""
+    return len(kinds) >= ENOUGH and kinds.count("multi") / len(kinds) < model.fits / 2
+
+
+def _cuts(model: SourceModel, page: leaves.Leaves) -> list[Cut]:
+    return objects.cut(page, model.rule.key(), model.shape) if model.rule.container else []
+
+
+def _said(tree: TagTree) -> str:
+    """What a page calls itself: its title and its main headings."""
+    return " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2"))])
+
+
+def _record(model: SourceModel, page: leaves.Leaves, made: Cut, i: int, headings: Sequence[str]) -> Record:
+    first, last = int(made.starts[i]), int(made.ends[i])
+    found, address = fields.of(page, first, last, made.depth, headings)
     address = _stable(address, model.volatile) if address else None
-    text = " ".join(" ".join(tree.text(row).split()) for row in run)
+    text = page.text(first, last)
     key = address or hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-    return Record(key=key, url=address, path=tree.path(run[0]), text=text, fields=found)
+    unit = int(page.above[first, made.depth + 1])
+    path = page.tree.path(unit if unit >= 0 else int(page.row[first]))
+    return Record(key=key, url=address, path=path, text=text, fields=found, links=page.targets(first, last))
 
 
-def _pagelet(model: SourceModel, tree: TagTree) -> int | None:
-    """The row at the learned place with the most leaders below it."""
-    if not model.leader:
-        return None
-    last = model.pagelet.rsplit("/", 1)[-1].split(".")[0]
-    places = [int(row) for row in tree.rows(last) if _path(tree, int(row)) == model.pagelet]
-    return max(places, key=lambda row: len(objects.split(tree, row, model.leader)), default=None)
-
-
-def _weight(tree: TagTree, frame: frozenset[str], empty_paths: frozenset[str]) -> NDArray[np.float64]:
-    """How much of each chunk may be part of a match: its length, or nothing if it is frame or also on empty answers."""
-    places = {row: _path(tree, row) in empty_paths for row in set(tree.chunk_row.tolist())} if empty_paths else {}
-    return np.array(
-        [
-            0.0 if text in frame or places.get(row, False) else float(len(text))
-            for text, row in zip(tree.chunks, tree.chunk_row.tolist(), strict=True)
-        ]
-    )
-
-
-def _path(tree: TagTree, row: int) -> str:
-    return "/".join(reversed([pagelets.signature(tree, r) for r in (row, *tree.ancestors(row))]))
-
-
-def _paths(tree: TagTree) -> set[str]:
-    return {_path(tree, row) for row in set(tree.chunk_row.tolist())}
+def _weight(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
+    """How much of each chunk may be part of a match: its length, or nothing if it is frame."""
+    return np.array([0.0 if text in frame else float(len(text)) for text in tree.chunks])
 
 
 def _volatile(answers: Sequence[TagTree], model: SourceModel) -> tuple[str, ...]:

@@ -1,0 +1,74 @@
+"""Pages of one template come to one cluster, whatever the signature that can tell them apart."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from upwell.answers import clusters
+from upwell.answers.clusters import Params, assign, group, rank
+from upwell.page.tree import TagTree, read
+
+LIST, NONE, BROKEN = range(3)
+
+
+def answer(kind: int, i: int) -> TagTree:
+    body = {
+        LIST: "<ul class=hits>"
+        + "".join(f"<li class=hit><a href=/{i}{j}>word{i}{j}</a><p>text" for j in range(2 + i % 5))
+        + "</ul>",
+        NONE: f"<p class=none>Nothing found for <i>word{i}</i>.</p><dl><dt>Try<dd>others</dl>",
+        BROKEN: f"<blockquote class=error><pre>trace {i}</pre></blockquote>",
+    }[kind]
+    return read(
+        f"<nav><a href=/>Home</a></nav><main>{body}</main>", url=f"http://h/{('s', 's', 'oops')[kind]}?q=word{i}"
+    )
+
+
+KINDS = [LIST] * 12 + [NONE] * 8 + [BROKEN] * 3
+PAGES = [answer(kind, i) for i, kind in enumerate(KINDS)]
+
+
+def same(labels: tuple[int, ...]) -> bool:
+    return len(set(zip(labels, KINDS, strict=True))) == len(set(labels)) == 3
+
+
+@pytest.mark.parametrize("signature", ["tfidf-tags", "tfidf-classes", "tfidf-paths", "idf-classes"])
+@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
+def test_three_templates(signature: str, distance: str) -> None:
+    """Structure tells the three apart, with the number of clusters given; bisecting may divide a large one first."""
+    params = Params(signature=signature, distance=distance, k=3)  # type: ignore[arg-type] # parametrized
+    assert same(group(PAGES, params, rng=np.random.default_rng(1)).labels)
+    labels = group(PAGES, replace(params, algorithm="bisecting", k=5), rng=np.random.default_rng(1)).labels
+    assert len(set(zip(labels, KINDS, strict=True))) == len(set(labels))
+
+
+def test_the_number_is_chosen() -> None:
+    """The silhouette finds three clusters, and one where all pages are equal."""
+    assert same(group(PAGES, rng=np.random.default_rng(0)).labels)
+    assert set(group([answer(NONE, 1)] * 5, rng=np.random.default_rng(0)).labels) == {0}
+
+
+@pytest.mark.parametrize("signature", clusters.SIGNATURES)
+def test_every_signature_labels_every_page(signature: str) -> None:
+    """One label a page; no page and one page are no trouble."""
+    for pages in ([], PAGES[:1], PAGES):
+        assert len(group(pages, Params(signature=signature), rng=np.random.default_rng(0)).labels) == len(pages)
+
+
+def test_the_seed_decides() -> None:
+    """The same pages and the same seed give the same labels."""
+    assert group(PAGES, rng=np.random.default_rng(7)).labels == group(PAGES, rng=np.random.default_rng(7)).labels
+
+
+def test_later_pages_go_to_the_nearest_centre() -> None:
+    """Thor §V-E: a later page of a known template is assigned, one of an unknown template is not."""
+    known = group(PAGES, rng=np.random.default_rng(0))
+    assert assign(known, [answer(LIST, 40), answer(NONE, 41)]) == [known.labels[0], known.labels[12]]
+    strange = read("<table class=t>" + "<tr class=r><td class=c>x" * 30 + "</table>")
+    assert assign(known, [strange]) == [None]
+
+
+def test_lists_rank_first() -> None:
+    """Distinct terms, fanout and size speak for the cluster with the matches."""
+    assert rank(PAGES, KINDS)[0] == LIST

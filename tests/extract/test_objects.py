@@ -1,0 +1,101 @@
+"""Matches on one page alone, in the shapes that answers have, and the rule that is learned from several."""
+
+import json
+
+import pytest
+
+from upwell.errors import WrongUsage
+from upwell.harvest.learn import SourceModel, apply, check, drifted, learn, load
+from upwell.model import Kind
+from upwell.page.tree import TagTree, read
+
+WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "junco", "kelp", "larch"]
+FRAME = (
+    "<h1>Search</h1><ul><li><a href=/>Home</a><li><a href=/a>About</a><li><a href=/c>Contact</a></ul>{}<p>Made here."
+)
+
+
+def things(first: int = 0, n: int = 6) -> list[tuple[str, str, str]]:
+    words = [WORDS[(first + i) % len(WORDS)] for i in range(n)]
+    return [
+        (f"/t/{w}", f"The {w} report", f"What is known of {w}, with many words about {w} and {i} more")
+        for i, w in enumerate(words)
+    ]
+
+
+SHAPES = {
+    "list": ("<ol>{}</ol>", "<li><a href={0}>{1}</a><p>{2}</p>"),
+    "divs": ("<main>{}</main>", "<div class=hit><h3><a href={0}>{1}</a></h3><span>{2}</span></div>"),
+    "definitions": ("<dl>{}</dl>", "<dt><a href={0}>{1}</a><dd>{2}"),
+    "rows in pairs": ("<table>{}</table>", "<tr><td><a href={0}>{1}</a><tr><td colspan=2>{2}"),
+    "flat with breaks": ("<div>{}</div>", "<a href={0}>{1}</a><br>{2}<br><br>"),
+    "flat with rules": ("<center>{}</center>", "<hr><b><a href={0}>{1}</a></b> {2}"),
+    "nested tables": ("<table><tr><td>{}</table>", "<table><tr><td><a href={0}>{1}</a></td></tr><tr><td>{2}</td></tr></table>"),
+    "grid": ("<table><tr>{}</tr></table>", "<td><a href={0}>{1}</a><br>{2}</td>"),
+}  # fmt: skip
+
+
+def page(shape: str, found: list[tuple[str, str, str]]) -> TagTree:
+    around, one = SHAPES[shape]
+    return read(FRAME.format(around.format("".join(one.format(*thing) for thing in found))), url="http://h/s?q=x")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_page_alone(shape: str) -> None:
+    """Every match whole and by itself, the navigation and the footer left out, whatever the markup."""
+    tree = page(shape, things())
+    texts = [record.text for record in apply(learn([tree]), tree).records]
+    assert texts == [f"{title} {text}" for _, title, text in things()]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_model_goes_through_json_and_reads_later_answers(shape: str) -> None:
+    """Learned from three answers, saved, loaded: a fourth answer and one with a single match are read the same way."""
+    model = learn([page(shape, things(first)) for first in (0, 4, 8)])
+    again = load(model.to_json())
+    assert again == model
+    assert len(model.to_json()) < 5000
+    for found in (things(2, 5), things(6, 1)):
+        reading = apply(again, page(shape, found))
+        assert [record.text for record in reading.records] == [f"{title} {text}" for _, title, text in found]
+        assert reading.kind == "multi"
+
+
+def test_lines_of_a_preformatted_list() -> None:
+    """In <pre> each line is a match."""
+    lines = "\n".join(f"{i}. {title:<30} {text}" for i, (_, title, text) in enumerate(things(), 1))
+    tree = read(f"<h1>Found</h1><pre>\n{lines}\n</pre>")
+    assert len(apply(learn([tree]), tree).records) == len(things())
+
+
+def test_an_empty_answer_has_no_matches() -> None:
+    """What answers to nonsense have too is never a match."""
+    empty = read(FRAME.format("<p>Nothing found."), url="http://h/s?q=x")
+    model = learn([page("list", things(first)) for first in (0, 4, 8)], [empty])
+    assert apply(model, empty).kind == "none"
+    assert apply(model, read("<h1>Error 500</h1>")).kind == "error"
+    assert apply(model, read("")).kind == "error"
+    assert not learn([empty, empty, empty]).leader
+
+
+def test_it_checks_itself() -> None:
+    """The page's own count and the query's words are compared with what was read; both may be unknown."""
+    around, one = SHAPES["list"]
+    tree = read(FRAME.format("Results 1 - 6 of 80" + around.format("".join(one.format(*thing) for thing in things()))))
+    reading = apply(learn([tree]), tree)
+    assert check(reading, tree, "report") == {"count": True, "query": 1.0}
+    assert check(reading, tree, "amber") == {"count": True, "query": pytest.approx(1 / 6, abs=0.001)}
+    assert check(apply(SourceModel(), tree), tree) == {"count": None, "query": None}
+
+
+def test_drift_and_wrong_files_are_said() -> None:
+    """A source that stops fitting is noticed; a file that is no model, or of another version, is refused."""
+    model = SourceModel(fits=0.8)
+    few: list[Kind] = ["multi", "none", "none", "none", "none", "none"]
+    most: list[Kind] = ["multi", "multi", "multi", "multi", "multi", "none"]
+    assert drifted(model, few)
+    assert not drifted(model, most)
+    with pytest.raises(WrongUsage, match="learn the source again"):
+        load("[]")
+    with pytest.raises(WrongUsage, match="version 1"):
+        load(json.dumps({"version": 1}))
