@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.page.naive import differences
-from upwell.page.tree import MAX_DEPTH, read
+from upwell.page.nesting import MAX_DEPTH
+from upwell.page.tree import read
 
 TAGS = [
     "div",

@@ -1,1 +1,1 @@
-"""Reading one page: `tree` (a page as columns), `terms` (its words), `vectors` (weights and distances)."""
+"""Reading one page: `charset` (bytes to text), `nesting` (its bound), `tree` (a page as columns), `terms` (its words), `vectors`, `data` (JSON as a page)."""
