@@ -33,7 +33,9 @@ class Cleaning:
     pages: int = 2  # Entity §4.1.1: clicked for at least 2 pages of the site …
     clicks: int = 3  # … each at least 3 times
     top: int = 200  # Entity §4.1.2 looks at the 200 most frequent affixes
-    preposition: float = 3.0  # a prefix with a preposition counts so many times; swept 1, 3, 10 in the bench
+    preposition: float = (
+        3.0  # a prefix with a preposition counts so many times; Entity says more, not how much: not swept yet
+    )
 
 
 class Names:

@@ -165,7 +165,7 @@ class Promising(Frontier):
     comes back costs a request for each page.
     """
 
-    shrink: float = 10.0  # swept 1 … 100 on real and made sources: docs/decisions/0040
+    shrink: float = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
 
     def worth(self) -> Floats:
         usual = max(self.seen_once, 1) / max(self.held, 1)
