@@ -37,7 +37,9 @@ def split(url: str, query: str = "") -> Address:
     """
     try:
         parts = urlsplit(url)
-        host = (parts.hostname or "").removeprefix("www.") + (f":{parts.port}" if parts.port not in (None, 80, 443) else "")
+        host = (parts.hostname or "").removeprefix("www.") + (
+            f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+        )
     except ValueError:  # a port that is no number, a broken IPv6 host: such an address is only itself
         return Address(url, ())
     path, found = _steps(parts.path, query)
@@ -122,7 +124,9 @@ def canonical(address: Address, irrelevant: Iterable[str] = ()) -> str:
     """
     left_out = frozenset(irrelevant)
     kept = sorted((name, value.strip()) for name, value in address.arguments if name not in left_out and value.strip())
-    return unquote(address.place).rstrip("/") + "?" + "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in kept)
+    return (
+        unquote(address.place).rstrip("/") + "?" + "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in kept)
+    )
 
 
 def values(arguments: Sequence[Pair], name: str) -> list[str]:

@@ -1,12 +1,41 @@
 """The links of an answer: the next page."""
 
-from upwell.answers.pager import next_link
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from upwell.answers.buttons import load_more, next_button
+from upwell.answers.pager import Step, next_link, weak_link
+from upwell.model import Request
 from upwell.page.tree import TagTree
 
-__all__ = ["next_page"]
+FORM = "application/x-www-form-urlencoded"
+__all__ = ["next_page", "next_step", "request"]
+
+
+def request(step: Step, query: str = "", charset: str = "utf-8") -> Request:
+    """The request that a step stands for, as a browser would send it.
+
+    >>> request(Step(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
+    'http://x/s?q=a+b&%3E=Next'
+    """
+    sent = urlencode(step.fields, encoding=charset, errors="xmlcharrefreplace")
+    if step.method == "POST":
+        return Request(url=step.url, method="POST", body=sent.encode("ascii"), content_type=FORM, query=query)
+    url = urlunsplit(urlsplit(step.url)._replace(query=sent, fragment="")) if step.fields else step.url
+    return Request(url=url, query=query)
 
 
 def next_page(tree: TagTree, query: str = "") -> str | None:
-    """The address of the next page of an answer, where a link leads to it."""
+    """The address of the next page of an answer, where a link says that it leads there."""
     step = next_link(tree, query)
     return step.url if step else None
+
+
+def next_step(tree: TagTree, query: str = "") -> Step | None:
+    """What to send for the next page of an answer, by whatever the page has: link, button, the request behind "load more"; else what is only likely.
+
+    Leads on where `next_page` follows what people call next: a blog's "newer posts →" leads back.
+    """
+    link, weak = next_link(tree, query), weak_link(tree)
+    if weak is not None and weak.via == "older":
+        return weak
+    return link or next_button(tree, query) or load_more(tree) or weak

@@ -8,6 +8,7 @@ DESIGN §4.3 (pager); Entity has none: it asks for one page a query.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,22 +16,29 @@ from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.arguments import numbers, pairs, split
-from upwell.answers.words import ARROW, LAST, MORE, NEXT, OLDER, PREVIOUS
+from upwell.answers.words import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.tree import TagTree
 
-__all__ = ["Step", "next_link", "weak_link"]
+__all__ = ["PLAIN_NUMBER", "Step", "following_number", "next_link", "weak_link"]
 
 Via = Literal["link", "numbers", "button", "more", "older", "declared"]
 
-NEXT_CLASS = re.compile(r"(?<![a-z])(?:next|nxt|following|forward)(?:[-_]?(?:page|posts?|link|button|btn|item|entries|results?))*(?![a-z])|pagenext", re.I)
+NEXT_CLASS = re.compile(
+    r"(?<![a-z])(?:next|nxt|following|forward)(?:[-_]?(?:page|posts?|link|button|btn|item|entries|results?))*(?![a-z])|pagenext",
+    re.I,
+)
 BACK_CLASS = re.compile(r"(?<![a-z])(?:prev(?:ious)?|back(?:ward)?|first|last)(?![a-z])|previouspost|lastpage", re.I)
-RIGHT = re.compile(r"(?:chevron|arrow|angle|caret|triangle|pager)(?:[-_]?(?:circle|double|big|small))?[-_]?(?:right|next|forward)(?![a-z])|icon-right", re.I)
+RIGHT = re.compile(
+    r"(?:chevron|arrow|angle|caret|triangle|pager)(?:[-_]?(?:circle|double|big|small))?[-_]?(?:right|next|forward)(?![a-z])|icon-right",
+    re.I,
+)
 OFF = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
 PAGER = re.compile(r"pag(?:e|er|es|inat|ing)|navigat|weiter|seiten", re.I)
 PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
 NEWER_ON = 5.0  # "newer posts →" of a blog is called next though its number goes down
 ENOUGH = 3.0  # swept
+MOST = 2  # addresses that one word may lead to; a "weiter" at every match is no pager
 LARGEST = 100_000_000  # what is larger is a time or an identifier, no place in a list
 
 
@@ -75,7 +83,11 @@ class _Link:
         """Classes and names of the link, of what it holds, and of what holds only it."""
         rows = [self.row, *self.inner]
         above = int(self.tree.parent[self.row])
-        while above > 0 and len(rows) < 40 and self.tree.text(above).strip(" \n←→«»‹›<>|") in (self.text.strip(" ←→«»‹›<>|"), self.text):
+        while (
+            above > 0
+            and len(rows) < 40
+            and self.tree.text(above).strip(" \n←→«»‹›<>|") in (self.text.strip(" ←→«»‹›<>|"), self.text)
+        ):
             if self._links_in(above) > 1:
                 break
             rows.append(above)
@@ -89,13 +101,17 @@ class _Link:
     def icons(self) -> str:
         tree = self.tree
         said = [tree.attr(i, a) or "" for i in self.inner for a in ("class", "id")]
-        files = [urlsplit(tree.attr(i, "src") or "").path.rsplit("/", 1)[-1] for i in self.inner if tree.name(i) in ("img", "input")]
+        files = [
+            urlsplit(tree.attr(i, "src") or "").path.rsplit("/", 1)[-1]
+            for i in self.inner
+            if tree.name(i) in ("img", "input")
+        ]
         return " ".join(said + files)
 
 
 def next_link(tree: TagTree, query: str = "") -> Step | None:
     """The link to the next page that can be trusted, or None."""
-    best = max(_scored(tree, query), key=lambda found: found[0], default=None)
+    best = max(_scored(tree), key=lambda found: found[0], default=None)
     if best is not None and best[0] >= ENOUGH:
         return Step(url=best[1].url)
     numbered = _numbered(tree)
@@ -107,7 +123,7 @@ def next_link(tree: TagTree, query: str = "") -> Step | None:
 def weak_link(tree: TagTree) -> Step | None:
     """A link that is only likely to lead on: older entries, numbers alone, or a rel=next that no visible link repeats."""
     for link in _links(tree):
-        if OLDER.fullmatch(link.text) and _counted(tree.url, link.url) > 0:
+        if OLDER.fullmatch(link.text) and _counted(_here(tree), link.url) > 0:
             return Step(url=link.url, via="older")
     numbered = _numbered(tree)
     if numbered is not None:
@@ -117,44 +133,73 @@ def weak_link(tree: TagTree) -> Step | None:
 
 
 def _links(tree: TagTree) -> Iterator[_Link]:
-    here = urldefrag(tree.url)[0]
-    host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
+    here = _here(tree)
+    host = (urlsplit(here).hostname or "").removeprefix("www.")
     for row, address in tree.links():
         url = urldefrag(address)[0]
-        if url != here and (urlsplit(url).hostname or "").removeprefix("www.") == host:
+        if url and url != here and (not host or (urlsplit(url).hostname or "").removeprefix("www.") in (host, "")):
             yield _Link(tree, row, url)
+
+
+def _here(tree: TagTree) -> str:
+    """The address of the page; what the page itself says of it where nobody else does; "" where nobody knows."""
+    if tree.url:
+        return urldefrag(tree.url)[0]
+    for row in tree.rows("link", "meta"):
+        if (tree.attr(row, "rel") or "").lower() == "canonical" or (
+            tree.attr(row, "property") or ""
+        ).lower() == "og:url":
+            said = tree.attr(row, "href") or tree.attr(row, "content") or ""
+            if said.startswith(("http://", "https://")):
+                return urldefrag(said)[0]
+    return ""
 
 
 def _declared(tree: TagTree) -> str | None:
     for row in tree.rows("link"):
         if "next" in (tree.attr(row, "rel") or "").lower().split():
             address = tree.resolve(tree.attr(row, "href"))
-            if address and urldefrag(address)[0] != urldefrag(tree.url)[0]:
+            if address and urldefrag(address)[0] != _here(tree):
                 return urldefrag(address)[0]
     return None
 
 
-def _scored(tree: TagTree, query: str) -> Iterator[tuple[float, _Link]]:
+def _scored(tree: TagTree) -> Iterator[tuple[float, _Link]]:
     """The links that speak of a next page, with the weight of all that speaks for them."""
-    declared = _declared(tree)
-    for link in _links(tree):
-        said = _says_next(link)
-        if said <= 0:
-            continue
-        yield said + _fits(tree.url, link.url, query) + 1.0 * (link.url == declared), link
+    declared, here = _declared(tree), _here(tree)
+    found = [(said, link) for link in _links(tree) if (said := _says_next(link)) > 0]
+    leads: defaultdict[str, set[str]] = defaultdict(set)
+    for _, link in found:
+        leads[link.text].add(link.url)
+    for said, link in found:
+        if len(leads[link.text]) <= MOST:
+            yield said + _fits(here, link.url) + 1.0 * (link.url == declared), link
 
 
 def _says_next(link: _Link) -> float:
     """How much a link says that it leads to the next page; 0 where it says otherwise."""
     text, arrow = link.text, ARROW.fullmatch(link.text)
-    worded = bool(text) and not arrow and bool(NEXT.fullmatch(text))
-    if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text) or re.match(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)", text):
+    worded = bool(text) and not arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
+    if (
+        "prev" in link.rel
+        or PREVIOUS.fullmatch(text)
+        or LAST.fullmatch(text)
+        or re.match(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)", text)
+    ):
         return 0.0
+    if MORE.fullmatch(text):
+        return 1.5  # enough only where the address is this one, counted up by one
     if text and not arrow and not worded and not PLAIN_NUMBER.fullmatch(text):
         # other words: only what is next by its class, and speaks of a list or points on, may be meant
         if not NEXT_CLASS.search(link.looks):
             return 0.0
-        return NEWER_ON if NEWER.search(text) and text[-1] in "→»›>" else 2.0 if OLDER.fullmatch(text) or MORE.fullmatch(text) else 0.0
+        return (
+            NEWER_ON
+            if NEWER.search(text) and text[-1] in "→»›>"
+            else 2.0
+            if OLDER.fullmatch(text) or MORE.fullmatch(text)
+            else 0.0
+        )
     if text and PLAIN_NUMBER.fullmatch(text):
         return 0.0
     if OFF.search(link.tree.attr(link.row, "class") or ""):
@@ -166,7 +211,7 @@ def _says_next(link: _Link) -> float:
     back = bool(BACK_CLASS.search(looks)) and not NEXT_CLASS.search(looks)
     if back and not worded:
         return 0.0
-    single = arrow and len(text.strip()) == 1 and text.strip() not in "»⟫"
+    single = arrow and len(text.strip(" []()|")) == 1 and text.strip(" []()|") not in "»⟫"
     return (
         3.0 * worded
         + (2.0 if single else 1.5 if arrow else 0.0)
@@ -177,7 +222,7 @@ def _says_next(link: _Link) -> float:
     )
 
 
-def _fits(here: str, there: str, query: str) -> float:
+def _fits(here: str, there: str) -> float:
     """Whether an address can be the next page of the search that this page shows: the same place, counting up."""
     step = _counted(here, there)
     alike = _alike(here, there)
@@ -187,15 +232,22 @@ def _fits(here: str, there: str, query: str) -> float:
 def _counted(here: str, there: str) -> int:
     """By how much a number of the address goes up (1 for the first that appears); 0 where none does, -1 where only some go down."""
     mine, theirs = numbers(here), numbers(there)
-    ups = [1 if name not in mine else n - mine[name] for name, n in theirs.items() if n != mine.get(name) and n <= LARGEST]
+    ups = [
+        1 if name not in mine else n - mine[name] for name, n in theirs.items() if n != mine.get(name) and n <= LARGEST
+    ]
     rising = [up for up in ups if up > 0]
     return min(rising) if rising else -1 if ups else 0
 
 
 def _alike(here: str, there: str) -> float:
     """1 where two addresses have one place or one argument in common, -1 where they have nothing in common."""
+    if not here:
+        return 0.5  # nobody knows where we are: nothing speaks against it
     a, b = urlsplit(here), urlsplit(there)
-    one, other = [re.sub(r"\d+", "#", s) for s in a.path.strip("/").split("/")], [re.sub(r"\d+", "#", s) for s in b.path.strip("/").split("/")]
+    one, other = (
+        [re.sub(r"\d+", "#", s) for s in a.path.strip("/").split("/")],
+        [re.sub(r"\d+", "#", s) for s in b.path.strip("/").split("/")],
+    )
     if one == other or one[: len(other)] == other or other[: len(one)] == one:
         return 1.0
     shared = set(pairs(a.query)) & set(pairs(b.query))
@@ -206,18 +258,32 @@ def _alike(here: str, there: str) -> float:
 
 def _numbered(tree: TagTree) -> str | None:
     """The number link after the current page, in a row of them."""
-    groups: dict[int, list[tuple[int, _Link]]] = {}
-    for link in _links(tree):
-        number = PLAIN_NUMBER.fullmatch(link.text)
-        if number and len(link.text) <= 12:
-            groups.setdefault(_row_of_numbers(tree, link.row), []).append((int(re.sub(r"\D", "", number[1])), link))
-    for row, group in groups.items():
-        current = _current(tree, row, group)
-        if current is None:
-            continue
-        for number, link in group:
-            if number == current + 1 and _counted(tree.url, link.url) > 0 and _alike(tree.url, link.url) > 0:
-                return link.url
+    here = _here(tree)
+    links = {
+        link.row: (number, link.url)
+        for link in _links(tree)
+        if (number := _number(link.text)) is not None and _counted(here, link.url) > 0 and _alike(here, link.url) > 0
+    }
+    back = {link.row: n for link in _links(tree) if (n := _number(link.text)) is not None and link.row not in links}
+    row = following_number(tree, [*((n, row) for row, (n, _) in links.items()), *((n, row) for row, n in back.items())])
+    return links[row][1] if row in links else None
+
+
+def _number(text: str) -> int | None:
+    found = PLAIN_NUMBER.fullmatch(text) if len(text) <= 12 else None
+    return int(re.sub(r"\D", "", found[1])) if found else None
+
+
+def following_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
+    """Of number links (number, row), the row of the one after the page that is shown, where they stand in a row."""
+    groups: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, row in numbered:
+        groups[_row_of_numbers(tree, row)].append((number, row))
+    for holder, group in groups.items():
+        current = _current(tree, holder, group)
+        found = next((row for number, row in group if current is not None and number == current + 1), None)
+        if found is not None:
+            return found
     return None
 
 
@@ -229,18 +295,17 @@ def _row_of_numbers(tree: TagTree, row: int) -> int:
     return above
 
 
-def _current(tree: TagTree, row: int, group: list[tuple[int, _Link]]) -> int | None:
+def _current(tree: TagTree, row: int, group: list[tuple[int, int]]) -> int | None:
     """The number of the page that is shown: the one number in the row that is no link, or 1 where the links begin at 2."""
     linked = {number for number, _ in group}
     lone = []
-    links = [link.row for _, link in group]
+    links = [link for _, link in group]
     for i in range(int(tree.text_at[row]), int(tree.text_end[row])):
         holder = int(tree.chunk_row[i])
         if any(link <= holder < int(tree.end[link]) for link in links):
             continue
-        number = PLAIN_NUMBER.fullmatch(tree.chunks[i])
-        if number:
-            lone.append(int(re.sub(r"\D", "", number[1])))
+        if (number := _number(tree.chunks[i])) is not None:
+            lone.append(number)
     between = [n for n in lone if n + 1 in linked and n not in linked]
     if between:
         return between[0]

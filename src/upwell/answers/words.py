@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["ARROW", "LAST", "MORE", "NEXT", "OLDER", "PREVIOUS"]
+__all__ = ["ARROW", "LAST", "MORE", "MORE_RESULTS", "NEXT", "OLDER", "PREVIOUS"]
 
 _EDGE = r"[\W_\d]*"
 # What may stand beside "next" when a further page is meant: a page or things in the plural; "next ticket" is another page.
@@ -33,6 +33,12 @@ PREVIOUS = _said(
     r"előző|prethodna|önceki|geri|προηγούμεν[ηο]|предыдущ(?:ая|ую|ие)(?: страниц[ау])?|назад|попередня|السابق(?:ة)?|قبلی|הקודם|sebelumnya|trước|"
     r"前へ?|前の(?:ページ)?へ?|前ページ|上一?[页頁]|이전|first|erste|première|primera|primeira|prima|первая|最初|首页"
 )
+MORE_RESULTS = _said(
+    r"(?:show |load |view |see )?more (?:\w+ )?(?:results|matches|hits|entries|records|items|documents)|"
+    r"mehr (?:ergebnisse|treffer)|weitere (?:ergebnisse|treffer)|"
+    r"plus de résultats|más resultados|mais resultados|altri risultati|meer resultaten|fler (?:träffar|resultat)|"
+    r"больше результатов|検索結果をもっと見る|更多结果"
+)
 MORE = _said(
     r"(?:show|load|view|see|get|display)?\s*more(?:\s+\w+)?(?:\s+\w+s)?|mehr(?: \w+)?(?: (?:an)?zeigen| laden)?|weitere(?: \w+)?(?: (?:an)?zeigen| laden)?|"
     r"(?:afficher|voir|charger)?\s*plus(?: de \w+)?|(?:mostrar|ver|cargar|carregar)?\s*m[áa]i?s(?: \w+)?|(?:mostra|carica|vedi)\s*altr[io](?: \w+)?|"
@@ -41,8 +47,12 @@ MORE = _said(
 )
 OLDER = _said(
     r"(?:view |see )?(?:older|earlier)(?:\s+\w+)?|ältere(?: \w+)?|(?:articles|billets) plus anciens|plus anciens|entradas (?:antiguas|anteriores)|"
-    r"(?:posts|artigos) (?:mais )?antigos|post più vecchi|oudere(?: berichten)?|äldre(?: inlägg)?|eldre(?: innlegg)?|более старые|раньше|過去の\w*|古い\w*|较旧\w*"
+    r"(?:posts|artigos) (?:mais )?antigos|post più vecchi|oudere(?: berichten)?|äldre(?: inlägg)?|eldre(?: innlegg)?|"
+    r"более старые|раньше|過去の\w*|古い\w*|较旧\w*"
 )
-LAST = _said(r"last(?: page)?|end|letzte(?: seite)?|ende|dernière(?: page)?|dernier|última?o?|ultim[ao]|fine|laatste|sista|viimeinen|последняя|в конец|ostatni[ae]?|poslední|最後(?:へ)?|最后一?页|末页|尾页|끝")
+LAST = _said(
+    r"last(?: page)?|end|letzte(?: seite)?|ende|dernière(?: page)?|dernier|última?o?|ultim[ao]|fine|laatste|sista|"
+    r"viimeinen|последняя|в конец|ostatni[ae]?|poslední|最後(?:へ)?|最后一?页|末页|尾页|끝"
+)
 # A lone arrow to the right: one is a step, two are a step or the end.
-ARROW = re.compile(r"\s*(?:[›>→▶►⟩❯⇒➔➜»⏵]|->|=>|»|>>|››|⟫|▷|〉|&gt;)\s*")
+ARROW = re.compile(r"[\s\[\](){}|]*(?:[›>→▶►⟩❯⇒➔➜»⏵▷〉⟫]|->|=>|>>|››|»»)[\s\[\](){}|]*")
