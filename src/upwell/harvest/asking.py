@@ -72,7 +72,6 @@ class Stream:
     request: Request | None
     turning: Turning = field(default_factory=Turning)
     check: bool = False
-    broad: bool = False
     pair: Pair | None = None
     found: dict[str, str] = field(default_factory=dict)  # text by key, of check queries
     fresh: float = 1.0  # share of the last page that was new
@@ -80,6 +79,7 @@ class Stream:
     said: int | None = None
     shown: int = 0  # records of the last page
     shows: int = 0  # records so far whose text has the query
+    held: int = 0  # records held when it was asked
 
 
 class Asking:
@@ -103,6 +103,7 @@ class Asking:
         self.checking = Checking(plan.checks, self.language)
         self.queue: deque[str] = deque()
         self.broad: deque[str] = deque()
+        self.everything: tuple[str, ...] = ()  # the broad questions, the broadest first
         self.streams: list[Stream] = []
         self.later: list[str] = []  # queries that brought no answer, to be asked once more
         self.failed: set[str] = set()
@@ -119,8 +120,8 @@ class Asking:
     def steps(self) -> Steps:
         """The whole of it; ends with why there is nothing more to ask."""
         probes = yield from self._probe()
-        everything = () if self.template.values or self.about else self._broad()
-        self.broad.extend(query for query in everything if query not in probes)
+        self.everything = () if self.template.values or self.about else self._broad()
+        self.broad.extend(query for query in self.everything if query not in probes)
         self.queue.extend(self.template.values or dict.fromkeys((*self.plan.words, *probes)))
         while True:
             why = self._why_stop()
@@ -186,7 +187,7 @@ class Asking:
             return over
         if self.errors_in_a_row >= self.plan.failures:
             return "blocked"
-        said = max((stream.said or 0 for stream in self.streams), default=0) if self.harvest.totals_hold else 0
+        said = max((stream.said or 0 for stream in self.streams), default=0) if self.harvest.totals_tell else 0
         if self.dry >= self.plan.patience and said <= len(self.harvest.seen):
             return "saturated"  # unless the source says that it has more
         size, held = self.harvest.size, len(self.harvest.seen)
@@ -210,8 +211,8 @@ class Asking:
         if self.queue:
             return (yield from self._open(self.queue.popleft()))
         if self.broad:
-            return (yield from self._open(self.broad.popleft(), broad=True))
-        if free and not self.scouted and self.harvest.totals_hold:
+            return (yield from self._open(self.broad.popleft()))
+        if free and not self.scouted and self.harvest.totals_tell:
             self.scouted = True
             self.queue.extend(() if counted or self.harvest.limit or self.about else self.policy.frequent(SCOUTS))
             if self.queue:
@@ -237,9 +238,9 @@ class Asking:
         return stream
 
     def _open(
-        self, query: str, *, check: bool = False, broad: bool = False, pair: Pair | None = None
+        self, query: str, *, check: bool = False, pair: Pair | None = None
     ) -> Generator[Request | Look, Response | Seen, Stream]:
-        stream = Stream(query, (yield from self._filled(query)), check=check, broad=broad, pair=pair)
+        stream = Stream(query, (yield from self._filled(query)), check=check, pair=pair, held=len(self.harvest.seen))
         stream.turning.cap = self.harvest.limit or None
         self.streams.append(stream)
         if pair:
@@ -326,7 +327,9 @@ class Asking:
         are held sooner than the others. How many are held is known by those that show the word, and guessed from how many of all
         that the source has match it.
         """
-        if not self.harvest.totals_hold or not stream.said or stream.pair or stream.said <= stream.turning.matches:
+        if not self.harvest.totals_tell:
+            return max(stream.fresh, self._benefit(stream))
+        if not stream.said or stream.pair or stream.said <= stream.turning.matches:
             return stream.fresh
         seen, most = len(self.harvest.seen), max(other.said or 0 for other in self.streams)
         shows = max(0.05, stream.shows / max(1, stream.turning.matches))
@@ -337,10 +340,18 @@ class Asking:
             max(stream.fresh, share) if stream is self.current else share
         )  # what was new on a page long ago is so no more
 
+    def _benefit(self, stream: Stream) -> float:
+        """Of the doubt, where nobody counts: a broad question may show what is held first, and everything else behind it.
+
+        So it is followed past twice what was held when it was asked before its pages are believed; the broader, the sooner.
+        """
+        past = stream.turning.matches >= 2 * stream.held + 2 * stream.shown
+        return 0.0 if past or stream.query not in self.everything else 0.9 - self.everything.index(stream.query) / 100
+
     def _left(self, stream: Stream) -> float:
         """How many new records the rest of a query should bring: one that brings everything makes the others needless."""
         total = (
-            stream.said if stream.said and self.harvest.totals_hold else stream.turning.matches + AHEAD * stream.shown
+            stream.said if stream.said and self.harvest.totals_tell else stream.turning.matches + AHEAD * stream.shown
         )
         most = min(total, self.harvest.limit) if self.harvest.limit else total
         return self._share(stream) * max(0, most - stream.turning.matches)

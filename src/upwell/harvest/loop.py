@@ -71,7 +71,7 @@ async def run(
 ) -> Site:
     """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
-    site = Site(url=url, state=state or State(), ignored_robots=manners.ignore_robots)
+    site = Site(url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots)
     async with Fetcher(manners, typed=(url,), recorder=recorder, memory=site.state) as net, Chromium(net) as chromium:
 
         def spent() -> Spent:
@@ -84,9 +84,11 @@ async def run(
 
         ways = await _ways_in(url, plan, net, chromium)
         asking = [Asking(template, ways, plan, site.state, observe, spent) for template in ways.found]
-        for one in asking:
-            observe(Found(template=one.template))
+        for found in ways.found:
+            observe(Found(template=found))
         site.sources = [one.harvest for one in asking]
+        for one in site.sources[1:]:
+            one.known = site.sources[0].known
         rendered = next((t.url.partition("{")[0].partition("?")[0] for t in ways.found if t.rendered), "")
         try:
             await drive(by_turns(asking), net, chromium, rendered)

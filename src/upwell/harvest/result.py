@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from upwell.answers.totals import Trust
 from upwell.answers.turning import Ended, learn_cap
 from upwell.harvest.learn import SourceModel
 from upwell.harvest.ways import Browser
@@ -56,6 +57,7 @@ class Harvest:
     template: Template
     model: SourceModel
     state: State
+    known: set[str] = field(default_factory=set)  # keys that any source of the site has brought
     seen: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
@@ -83,9 +85,17 @@ class Harvest:
     @property
     def totals_hold(self) -> bool:
         """Whether the source's own totals can be believed: constant, and right where all matches came."""
+        return self._told(("constant",))
+
+    @property
+    def totals_tell(self) -> bool:
+        """Whether they tell large from small at least: right, or near."""
+        return self._told(("constant", "estimate"))
+
+    def _told(self, good: tuple[Trust, ...]) -> bool:
         told = [one.trust for one in self.ended if one.trust != "unknown"]
-        good = sum(trust == "constant" for trust in told)
-        return good >= 3 and good >= 0.9 * len(told)
+        right = sum(trust in good for trust in told)
+        return right >= 3 and right >= 0.9 * len(told)
 
     @property
     def lower_bound(self) -> bool:
@@ -112,9 +122,13 @@ class Harvest:
     def add(self, records: Sequence[Record], query: str, page: str) -> int:
         """Takes the records of an answer in; how many are new."""
         about = {"_source": self.template.url, "_query": query, "_page": page}
+        keys = [record.key for record in records]
+        new = len(set(keys) - self.known)  # not by the state, which holds them already where a harvest goes on
+        self.known.update(keys)
         self.matches += len(records)
-        self.seen.update(record.key for record in records)
-        return sum(self.state.add(list(records), about))
+        self.seen.update(keys)
+        self.state.add(list(records), about)
+        return new
 
     def figures(self) -> dict[str, object]:
         """What `summary.json` says of a source (DESIGN §5)."""

@@ -147,7 +147,8 @@ class Fetcher:
             return await get()
         known = self.memory.recall(request, reuse=reuse, younger=younger)
         if known is not None:
-            self.sent, self.bytes = self.sent + known.sent, self.bytes + known.bytes
+            if not younger:  # what robots.txt took counts with the request that it was fetched for
+                self.sent, self.bytes = self.sent + known.sent, self.bytes + known.bytes
             if known.response is None:
                 raise Unreachable(known.error)
             return known.response

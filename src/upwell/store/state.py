@@ -100,21 +100,17 @@ class State:
         With `younger`, only what came in so many seconds before now.
         """
         key = _key(request)
-        if younger and key in self._left and self._age(self._left[key][0]) > younger:
+        if younger and self._left.get(key) and self._age(self._left[key][0]) > younger:
             return None
-        if waiting := self._left.get(key):
-            number = waiting.pop(0)
-            if not waiting:
-                del self._left[key]
-            found, fresh = self._outcome(number, request), True
-        elif reuse and key in self._used:
-            number = self._used[key]
-            found, fresh = self._outcome(number, request), False
-        else:
+        if reuse and key in self._used:  # first, as it was when it was asked: what came later is left for later
+            return Outcome(response=self._outcome(self._used[key], request).response, sent=0, bytes=0)
+        waiting = self._left.get(key)
+        if not waiting:
             return None
-        if found.response is not None:
-            self._used[key] = number
-        return found if fresh else Outcome(response=found.response, sent=0, bytes=0)
+        number = waiting.pop(0)
+        found = self._outcome(number, request)
+        self._note(key, number, found.response)
+        return found
 
     def keep(self, request: Request, outcome: Outcome) -> None:
         """Commits what a request brought."""
@@ -130,8 +126,12 @@ class State:
         row = (self.run, _key(request), head, body, outcome.error, outcome.sent, outcome.bytes, time.time())
         into = "INSERT INTO outcomes (run, request, head, body, error, sent, bytes, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         number = self._write(lambda db: db.execute(into, row)).lastrowid
-        if answer is not None:
-            self._used[_key(request)] = int(number or 0)
+        self._note(_key(request), int(number or 0), answer)
+
+    def _note(self, key: str, number: int, answer: Response | None) -> None:
+        """An answer that is none but an error is no answer to use again."""
+        if answer is not None and answer.status < 400 and not answer.blocked:
+            self._used[key] = number
 
     def _age(self, number: int) -> float:
         return time.time() - float(self._db.execute("SELECT at FROM outcomes WHERE id = ?", (number,)).fetchone()[0])
