@@ -5,7 +5,7 @@
 >>> result = upwell.harvest("https://example.org/", out="harvest")  # doctest: +SKIP
 """
 
-from upwell.api import Result, blocks, demo, extract, forms, harvest
+from upwell.api import Result, blocks, demo, extract, forms, harvest, harvest_all, records
 from upwell.demo import Switches
 from upwell.errors import UpwellError
 from upwell.harvest.events import Event, Observer
@@ -25,4 +25,6 @@ __all__ = [
     "extract",
     "forms",
     "harvest",
+    "harvest_all",
+    "records",
 ]

@@ -5,12 +5,14 @@ import errno
 import importlib
 import json
 import pkgutil
+import queue
 import signal
-from collections.abc import Coroutine, Iterator, Mapping
+import threading
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -19,12 +21,12 @@ from upwell import bench as benches
 from upwell.answers import clusters
 from upwell.bench import Table
 from upwell.demo import Switches, serve
-from upwell.errors import CannotKeep, Forbidden, Unreachable, WrongUsage
+from upwell.errors import CannotKeep, Forbidden, Unreachable, UpwellError, WrongUsage
 from upwell.extract import blocks as informative
 from upwell.harvest import learn as source
 from upwell.harvest import loop, report, saved
 from upwell.harvest.crawl import Frontier
-from upwell.harvest.events import Event, Observer
+from upwell.harvest.events import Event, Held, Observer
 from upwell.harvest.learn import SourceModel
 from upwell.harvest.result import Plan, Site
 from upwell.harvest.ways import Browser, Ways, look
@@ -43,7 +45,9 @@ from upwell.store import tables
 from upwell.store.records import FORMATS, Format, read_keys, write
 from upwell.store.state import State
 
-__all__ = ["Result", "bench", "blocks", "cluster", "demo", "extract", "forms", "harvest", "probe", "queries"]
+__all__ = [
+    "Result", "bench", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "probe", "queries", "records", "sites_of",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -342,31 +346,123 @@ def harvest(
     plan: Plan | None = None,
     manners: Manners | None = None,
     format: Format = "parquet",
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
     observe: Observer = _quiet,
 ) -> Result:
-    """Everything: from a home page to a table, a summary and a report under `out/<host>`."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise WrongUsage(f"{url!r} is not an address; it should begin with http:// or https://")
+    """Everything: from a home page to a table, a summary and a report under `out/<host>`.
+
+    The same call again goes on where it was cut off; with a larger budget, further; with `Plan(refresh=True)`, anew.
+    """
+    (found,) = harvest_all(
+        [url],
+        out=out,
+        plan=plan,
+        manners=manners,
+        format=format,
+        query_log=query_log,
+        knowledge_base=knowledge_base,
+        observe=observe,
+    )
+    if isinstance(found, UpwellError):
+        raise found
+    return found
+
+
+def sites_of(places: Iterable[str]) -> list[str]:
+    """The addresses that are meant: each place itself, or the lines of the file that it names (empty lines and # passed over)."""
+    found: list[str] = []
+    for place in places:
+        if place.startswith(("http://", "https://")) or not Path(place).is_file():
+            found.append(place)
+            continue
+        lines = (line.strip() for line in Path(place).read_text(encoding="utf-8", errors="replace").splitlines())
+        found += [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise WrongUsage("there is no address to harvest; name one, or a file with one a line")
+    return list(dict.fromkeys(found))
+
+
+def harvest_all(
+    urls: Sequence[str],
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    observe: Observer = _quiet,
+) -> list[Result | UpwellError]:
+    """Several sites at once, each polite on its own; in their order what came of each: one that fails does not stop the others."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
-    folder = Path(out) / (parts.hostname + (f"_{parts.port}" if parts.port else ""))
+    wanted = plan or Plan()
+    for url in urls:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise WrongUsage(f"{url!r} is not an address; it should begin with http:// or https://")
+
+    def planned(url: str) -> Plan:
+        if query_log is None:
+            return wanted
+        host = urlsplit(url).hostname or ""
+        generated, _ = queries(log=query_log, knowledge_base=knowledge_base, site=host)
+        return replace(wanted, words=(*wanted.words, *(str(row["query"]) for row in generated)))
+
+    async def one(url: str) -> Result | UpwellError:
+        try:
+            with _kept(folder_of(url, out)) as (folder, state, archive):
+                site = await loop.run(url, planned(url), manners or Manners(), observe, state=state, recorder=archive)
+                return _written(site, folder, format)
+        except UpwellError as error:
+            return error
+
+    return asyncio.run(_together([one(url) for url in urls]))
+
+
+def records(
+    url: str, *, plan: Plan | None = None, manners: Manners | None = None, **more: Any
+) -> Iterator[Mapping[str, object]]:
+    """The records of a harvest as they come, each as soon as it is held; the files are written when it ends (see `harvest`)."""
+    came: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()
+    observe = more.pop("observe", _quiet)
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Held):
+            came.put(event.row)
+        observe(event)
+
+    def work() -> None:
+        try:
+            harvest(url, plan=plan, manners=manners, observe=watch, **more)
+            came.put(None)
+        except BaseException as error:  # noqa: BLE001 # handed to the caller's thread
+            came.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    while (row := came.get()) is not None:
+        if isinstance(row, BaseException):
+            raise row
+        yield row
+
+
+def folder_of(url: str, out: str | Path) -> Path:
+    """Where a site's files are: its host, with the port where it is not the usual one (DESIGN §5)."""
+    parts = urlsplit(url)
+    return Path(out) / ((parts.hostname or "") + (f"_{parts.port}" if parts.port else ""))
+
+
+@contextmanager
+def _kept(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
+    """A site's folder with its state and its archive; what a disk cannot take is said in one line."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
-    with _kept(folder) as (state, archive):
-        running = loop.run(url, plan or Plan(), manners or Manners(), observe, state=state, recorder=archive)
-        site = asyncio.run(_interruptible(running))
-        return _written(site, folder, format)
-
-
-@contextmanager
-def _kept(folder: Path) -> Iterator[tuple[State, Archive]]:
-    """The state and the archive of a site's folder; what a disk cannot take is said in one line."""
     try:
         with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
-            yield state, archive
+            yield folder, state, archive
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
             raise
@@ -392,12 +488,20 @@ def _written(site: Site, folder: Path, format: Format) -> Result:
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
 
 
-async def _interruptible(running: Coroutine[None, None, T]) -> T:
-    """Runs a harvest so that Ctrl-C cancels it, and it ends with what it has."""
-    task = asyncio.ensure_future(running)
+async def _together(running: Sequence[Coroutine[None, None, T]]) -> list[T]:
+    """Runs harvests at once so that Ctrl-C cancels each, and each ends with what it has."""
+    tasks = [asyncio.ensure_future(one) for one in running]
+
+    def cancel() -> None:
+        for task in tasks:
+            task.cancel()
+
     with suppress(ValueError, RuntimeError):  # only the main thread hears of signals
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-    return await task
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, cancel)
+    await asyncio.wait(tasks)
+    if all(task.cancelled() for task in tasks):
+        raise KeyboardInterrupt
+    return [task.result() for task in tasks if not task.cancelled()]
 
 
 def demo(

@@ -13,13 +13,13 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from upwell import api
 from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
 from upwell.errors import UpwellError, WrongUsage
-from upwell.harvest.events import Asked, Event, Found, Learned, Observer, Stopped, Trouble
+from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
 from upwell.harvest.learn import drifted, load
 from upwell.harvest.report import certificate
 from upwell.harvest.result import Plan
@@ -27,7 +27,7 @@ from upwell.harvest.ways import Browser
 from upwell.model import Estimate, Kind
 from upwell.net.fetch import Manners
 from upwell.queries.select import Selection
-from upwell.store.records import Format
+from upwell.store.records import FORMATS
 
 __all__ = ["app", "main"]
 
@@ -90,31 +90,91 @@ def forms(
         print("no way in found on this page")
 
 
-@app.command(epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500")
+@app.command(
+    epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
+    "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl"
+)
 def harvest(
-    url: Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")],
+    places: Annotated[
+        list[str], typer.Argument(help="Home pages of sites, or pages with a search form, or a file with one a line.")
+    ],
     out: Out = Path("harvest"),
     budget: Budget = 1000,
+    seconds: Annotated[float, typer.Option("--time", min=0, help="Seconds to go on at most; 0 means no limit.")] = 0,
+    size: Annotated[int, typer.Option("--bytes", min=0, help="Bytes to receive at most; 0 means no limit.")] = 0,
     coverage: Annotated[
         float, typer.Option(min=0.01, max=1.0, help="Share of the estimated size that is enough.")
     ] = Plan().coverage,
+    goal: Annotated[
+        str, typer.Option(help="complete, or representative: many different queries, first pages only.")
+    ] = "complete",
+    about: Annotated[str, typer.Option(help="Only what matches this, beyond the source's limit of results.")] = "",
     rate: Rate = 1.0,
     form: Annotated[int | None, typer.Option(help="Which form of the page to use (see `upwell forms`).")] = None,
+    template: Annotated[str, typer.Option(help="How to ask: an address with {query} where the query goes.")] = "",
+    source: Annotated[Path | None, typer.Option(help="A source.json: what answers look like is not learned.")] = None,
     words: Annotated[str, typer.Option(help="Words that the source knows, separated by spaces.")] = "",
-    format: Annotated[str, typer.Option(help="parquet, csv or jsonl.")] = "parquet",
+    query_log: Annotated[
+        Path | None, typer.Option(help="A query log (TSV or Parquet of query, url, clicks): its queries come first.")
+    ] = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="A knowledge base (TSV or Parquet of domain, type, entity), for the log.")
+    ] = None,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
+    ] = False,
+    format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "parquet",
+    log: Annotated[Path | None, typer.Option(help="Where to write every event, as JSON Lines.")] = None,
     contact: Contact = "",
     ignore_robots: IgnoreRobots = False,
     browser: Browse = "auto",
     as_json: Json = False,
 ) -> None:
-    """From a home page to a table: finds the form, probes, learns, harvests, says how much is held."""
-    kind: Format = format  # type: ignore[assignment] # api.harvest checks it
-    plan = Plan(budget=budget, coverage=coverage, form=form, words=tuple(words.split()), browser=_browse(browser))
+    """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
+
+    Run again, the same command goes on where it was cut off, or further with a larger budget.
+    """
+    if goal not in ("complete", "representative"):
+        raise WrongUsage(f"--goal {goal}: it is complete or representative")
+    plan = Plan(
+        budget=budget,
+        seconds=seconds,
+        bytes=size,
+        coverage=coverage,
+        goal=goal,  # type: ignore[arg-type] # just checked
+        about=about,
+        form=form,
+        template=template,
+        model=load(_text(source)) if source else None,
+        words=tuple(words.split()),
+        refresh=refresh,
+        browser=_browse(browser),
+    )
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    with _Display(budget, not as_json) as display:
-        result = api.harvest(url, out=out, plan=plan, manners=manners, format=kind, observe=display)
-    _show(result, as_json)
-    if result.summary["stopped"] in ("interrupted", "blocked", "forbidden"):
+    sites = api.sites_of(places)
+    stopped: list[str] = []
+    with _Display(budget, not as_json, log, len(sites)) as display:
+        for found in api.harvest_all(
+            sites,
+            out=out,
+            plan=plan,
+            manners=manners,
+            format=format,  # type: ignore[arg-type] # api checks it
+            query_log=query_log,
+            knowledge_base=knowledge,
+            observe=display,
+        ):
+            if isinstance(found, UpwellError):
+                if len(sites) == 1:
+                    raise found
+                print(f"upwell: {found}", file=sys.stderr)
+                stopped.append("failed")
+            else:
+                _show(found, as_json)
+                stopped.append(str(found.summary["stopped"]))
+    if stopped.count("failed") == len(stopped):
+        raise typer.Exit(1)
+    if any(why in ("interrupted", "blocked", "forbidden", "failed") for why in stopped):
         raise typer.Exit(3)
 
 
@@ -346,16 +406,20 @@ def _show(result: api.Result, as_json: bool, truth: dict[str, object] | None = N
 class _Display:
     """The progress display: one line on stderr that follows the events; a log line for each where stderr is no terminal."""
 
-    def __init__(self, budget: int, shown: bool) -> None:
+    def __init__(self, budget: int, shown: bool, log: Path | None = None, sites: int = 1) -> None:
         self.console = Console(stderr=True)
+        self.log = log.open("a", encoding="utf-8") if log else None
+        self.requests: dict[str, int] = {}
+        self.held = ""
         columns = (
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
         )
         self.progress = Progress(*columns, console=self.console, disable=not (shown and self.console.is_terminal))
-        self.task = self.progress.add_task("looking for the way in", total=budget)
+        self.task = self.progress.add_task("looking for the way in", total=budget * sites)
 
     def __enter__(self) -> Observer:
         self.progress.start()
@@ -363,8 +427,13 @@ class _Display:
 
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
+        if self.log:
+            self.log.close()
 
     def follow(self, event: Event) -> None:
+        if self.log and not isinstance(event, Held):
+            line = {"event": type(event).__name__.lower(), **asdict(event)}
+            print(json.dumps(line, ensure_ascii=False), file=self.log, flush=True)
         if isinstance(event, Found):
             self.console.print(f"asking {event.template.method} {event.template.url}", markup=False, highlight=False)
         elif isinstance(event, Learned):
@@ -372,7 +441,12 @@ class _Display:
         elif isinstance(event, Asked):
             kinds = " ".join(f"{n} {kind}" for kind, n in sorted(event.answers.items()))
             told = f"{event.records:,} records, overlap {event.overlap_rate:.2f}, {kinds}"
-            self.progress.update(self.task, completed=event.requests, description=told)
+            if event.size is not None:
+                ends = [event.records / max(end, 1.0) for end in (event.size.high, event.size.estimate, event.size.low)]
+                low, middle, high = (min(1.0, share) for share in ends)
+                self.held = f", {middle:.0%} held ({low:.0%}–{high:.0%})"
+            self.requests[event.site] = event.requests
+            self.progress.update(self.task, completed=sum(self.requests.values()), description=told + self.held)
         elif isinstance(event, Trouble):
             self.console.print(f"left out: {event.skipped.reason}", markup=False, highlight=False)
         elif isinstance(event, Stopped):

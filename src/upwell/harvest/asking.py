@@ -21,7 +21,7 @@ from upwell.answers.pager import Step
 from upwell.answers.totals import Told, read_totals
 from upwell.answers.turning import Turning
 from upwell.errors import Forbidden, NothingLearned, Unreachable
-from upwell.harvest.events import Asked, Learned, Observer, Trouble
+from upwell.harvest.events import Asked, Held, Learned, Observer, Trouble
 from upwell.harvest.learn import Reading, SourceModel, apply, drifted, learn
 from upwell.harvest.result import Checking, Harvest, Plan, Reason
 from upwell.harvest.trial import tree as as_tree
@@ -122,7 +122,8 @@ class Asking:
         probes = yield from self._probe()
         self.everything = () if self.template.values or self.about else self._broad()
         self.broad.extend(query for query in self.everything if query not in probes)
-        self.queue.extend(self.template.values or dict.fromkeys((*self.plan.words, *probes)))
+        first = self.ways.again or (*self.plan.words, *probes)
+        self.queue.extend(self.template.values or dict.fromkeys(first))
         while True:
             why = self._why_stop()
             if why is not None:
@@ -299,13 +300,22 @@ class Asking:
     def _take(self, records: Sequence[Record], texts: dict[str, str], stream: Stream, response: Response) -> int:
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
         new = self.harvest.add(records, stream.query, page)
+        for record in new:
+            where = {
+                "_key": record.key,
+                "_url": record.url,
+                "_query": stream.query,
+                "_page": page,
+                "_path": record.path,
+            }
+            self.observe(Held(row={**where, **record.fields}))
         for key, text in texts.items():
             self.policy.saw(key, text)
         if stream.check:
             stream.found |= texts
         if not stream.check:
             self.checking.saw(texts)
-        return new
+        return len(new)
 
     def _narrow(self, stream: Stream, texts: list[str], new: int) -> None:
         """The first page of a query: whether a pair was understood, and whether a word has more matches than can come."""
@@ -455,6 +465,7 @@ class Asking:
         harvest.curve.append((sent, len(harvest.seen), harvest.matches))
         self.observe(
             Asked(
+                site=urlsplit(self.template.url).netloc,
                 query=query,
                 requests=sent,
                 answers=dict(harvest.answers),

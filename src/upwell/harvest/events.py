@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from upwell.model import Estimate, Skipped, Template
 
-__all__ = ["Asked", "Event", "Found", "Learned", "Observer", "Stopped", "Trouble"]
+__all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", "Trouble"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,20 @@ class Learned:
 class Asked:
     """A query, or a further page of its answer, came back; the counts are those of the whole harvest so far."""
 
+    site: str
     query: str
     requests: int
     answers: Mapping[str, int]
     records: int
     overlap_rate: float
     size: Estimate | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A record came for the first time."""
+
+    row: Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,5 +58,5 @@ class Stopped:
     reason: str
 
 
-Event = Found | Learned | Asked | Trouble | Stopped
+Event = Found | Learned | Asked | Held | Trouble | Stopped
 Observer = Callable[[Event], None]

@@ -4,9 +4,10 @@ What is asked and why is said elsewhere, by generators (`ways`, `asking`); here 
 """
 
 import asyncio
+import heapq
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -82,7 +83,9 @@ async def run(
             )
             return Spent(requests=net.sent, over="budget" if over else None)
 
+        before = _begin_again(site.state) if plan.refresh else {}
         ways = await _ways_in(url, plan, net, chromium)
+        ways.again = tuple(_covering(before))
         asking = [Asking(template, ways, plan, site.state, observe, spent) for template in ways.found]
         for found in ways.found:
             observe(Found(template=found))
@@ -101,9 +104,57 @@ async def run(
                 raise
             _stop(site, "forbidden")
         site.sources = [one for one in site.sources if one.model.leader] or site.sources
+        if plan.refresh:
+            site.refreshed = await _compare(site, before, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
         observe(Stopped(reason=site.stopped))
         return site
+
+
+def _begin_again(state: State) -> dict[str, set[str]]:
+    """Begins another run, unless one was cut off; what each query brought in the run before."""
+    if state.said("refreshing") != "yes":
+        state.next_run()
+        state.say("refreshing", "yes")
+    return state.sights(state.run - 1)
+
+
+def _covering(before: dict[str, set[str]]) -> Iterator[str]:
+    """Few queries that brought everything: each time the one that brought most of what is left (Yuan §4.4, greedy)."""
+    left = set().union(*before.values()) if before else set()
+    heap = [(-len(keys), query) for query, keys in sorted(before.items())]
+    heapq.heapify(heap)
+    while heap and left:
+        _, query = heapq.heappop(heap)
+        new = len(before[query] & left)
+        if new and (not heap or new >= -heap[0][0]):
+            yield query
+            left -= before[query]
+        elif new:
+            heapq.heappush(heap, (-new, query))
+
+
+async def _compare(site: Site, before: dict[str, set[str]], net: Fetcher) -> dict[str, int]:
+    """What a refreshed harvest shows of the records: new, changed, unchanged, gone; `unseen` were not asked for, or not reached.
+
+    Gone is what a query that was asked again no longer brings, if its own page says so too, where it has one.
+    """
+    found = site.state.compared()
+    asked = site.state.sights(site.state.run)
+    missing = {key for query in asked for key in before.get(query, set()) - asked[query]} & set(found["unseen"])
+    pages = {row["_key"]: row["_url"] for row in site.state.rows() if row["_key"] in missing}
+    gone = []
+    for key in sorted(missing):
+        try:
+            status = (await net.fetch(Request(url=str(pages[key])))).status if pages.get(key) else 410
+        except (Unreachable, Forbidden):
+            continue
+        if status in (404, 410):
+            gone.append(key)
+    site.state.drop(gone)
+    site.state.say("refreshing", "no")
+    counts = {kind: len(found[kind]) for kind in ("new", "changed", "unchanged")}
+    return {**counts, "gone": len(gone), "unseen": len(found["unseen"]) - len(gone)}
 
 
 def _stop(site: Site, why: Reason) -> None:

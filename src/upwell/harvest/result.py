@@ -119,11 +119,12 @@ class Harvest:
         self.ended.append(ended)
         self.limit = learn_cap(self.ended) or 0
 
-    def add(self, records: Sequence[Record], query: str, page: str) -> int:
-        """Takes the records of an answer in; how many are new."""
+    def add(self, records: Sequence[Record], query: str, page: str) -> list[Record]:
+        """Takes the records of an answer in; those that are new."""
         about = {"_source": self.template.url, "_query": query, "_page": page}
         keys = [record.key for record in records]
-        new = len(set(keys) - self.known)  # not by the state, which holds them already where a harvest goes on
+        # not by the state, which holds them already where a harvest goes on
+        new = list({record.key: record for record in records if record.key not in self.known}.values())
         self.known.update(keys)
         self.matches += len(records)
         self.seen.update(keys)

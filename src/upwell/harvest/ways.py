@@ -70,6 +70,7 @@ class Ways:
     refused: str = ""  # why an interface could not be tried, where something forbade it
     words: list[str] = field(default_factory=list)  # that brought matches
     background: list[str] = field(default_factory=list)  # nonsense that was asked
+    again: tuple[str, ...] = ()  # what to ask first, where a harvest is refreshed
     nothing: frozenset[str] = frozenset()  # what the last interface that was tried shows for nonsense
     reach: list[tuple[str, frozenset[str]]] = field(
         default_factory=list

@@ -1,8 +1,10 @@
-"""Records as a table: Parquet, CSV or JSON Lines."""
+"""Records as a table: Parquet, CSV, JSON Lines, or SQLite with full-text search, as Datasette opens it."""
 
 import csv
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -13,8 +15,8 @@ from upwell.errors import WrongUsage
 
 __all__ = ["FORMATS", "Format", "read_keys", "write"]
 
-Format = Literal["parquet", "csv", "jsonl"]
-FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl")
+Format = Literal["parquet", "csv", "jsonl", "sqlite"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
 def write(found: Iterable[Mapping[str, object]], folder: Path, kind: Format = "parquet") -> Path:
@@ -32,6 +34,8 @@ def write(found: Iterable[Mapping[str, object]], folder: Path, kind: Format = "p
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
             writer.writerows(rows)
+    elif kind == "sqlite":
+        _write_sqlite(rows, columns, partial)
     else:
         with partial.open("w", encoding="utf-8") as out:
             out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -39,8 +43,51 @@ def write(found: Iterable[Mapping[str, object]], folder: Path, kind: Format = "p
     return path
 
 
+def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
+    """The table `records`, and `records_fts` over its fields, kept apart by an external-content index (SQLite FTS5 §4.4.3)."""
+    path.unlink(missing_ok=True)
+    names = _distinct(columns)
+    fields = [name for name in names if not name.startswith("_")]
+    quoted = ", ".join(_quoted(name) for name in names)
+    with closing(sqlite3.connect(path)) as db:
+        key = _quoted("_key")
+        db.execute(
+            f"CREATE TABLE records ({', '.join(_quoted(n) + (' PRIMARY KEY' if n == '_key' else '') for n in names)})"
+        )
+        places = ", ".join("?" * len(names))
+        values = ([_cell(row.get(column)) for column in columns] for row in rows)
+        db.executemany(f"INSERT OR REPLACE INTO records ({quoted}) VALUES ({places})", values)  # noqa: S608 # names are quoted
+        if fields:
+            listed = ", ".join(_quoted(name) for name in fields)
+            db.execute(f"CREATE VIRTUAL TABLE records_fts USING fts5({listed}, content=records)")
+            db.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
+        db.execute(f"CREATE INDEX IF NOT EXISTS records_by_key ON records ({key})")
+        db.commit()
+
+
+def _distinct(columns: list[str]) -> list[str]:
+    """Names that SQLite, for which case does not count, can tell apart."""
+    taken: dict[str, int] = {}
+    found = []
+    for name in columns:
+        taken[name.lower()] = taken.get(name.lower(), 0) + 1
+        found.append(name if taken[name.lower()] == 1 else f"{name}_{taken[name.lower()]}")
+    return found
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cell(value: object) -> object:
+    return value if value is None or isinstance(value, int | float | str) else json.dumps(value, ensure_ascii=False)
+
+
 def read_keys(path: Path) -> list[str]:
     """The keys of a written table."""
+    if path.suffix == ".sqlite":
+        with closing(sqlite3.connect(path)) as db:
+            return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
     if path.suffix == ".parquet":
         return [str(key) for key in pq.read_table(path, columns=["_key"])["_key"].to_pylist()]
     with path.open(encoding="utf-8", newline="") as table:

@@ -1,0 +1,121 @@
+"""A harvest that is cut off, repeated, refreshed, or one of several: what is asked, what is kept, and what is said."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import upwell
+from benchmarks.reliability import kill
+from upwell import api
+from upwell.demo import Switches, serve
+from upwell.errors import CannotKeep, UpwellError
+from upwell.harvest.result import Plan
+from upwell.net.fetch import Manners
+from upwell.store.records import read_keys
+
+FREE = Manners(rate=0)
+
+
+def test_the_same_again_asks_nothing_and_more_budget_goes_on(tmp_path: Path) -> None:
+    """A finished harvest run again sends no request and writes the same; with a larger budget it asks only what is new."""
+    with serve() as site:
+        first = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=FREE)
+        sent = len(site.received)
+        again = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=FREE)
+        assert len(site.received) == sent
+        assert read_keys(again.records) == read_keys(first.records)
+        assert again.summary["requests"] == first.summary["requests"]
+        more = api.harvest(site.url, out=tmp_path, plan=Plan(budget=100), manners=FREE)
+        assert 0 < len(site.received) - sent <= 41
+    assert set(read_keys(first.records)) <= set(read_keys(more.records))
+
+
+def test_killed_again_and_again() -> None:
+    """SIGKILL at five moments: the same records, nothing asked twice but what was in flight (the whole: `benchmarks.reliability.kill`)."""
+    found = kill.run(5, Switches(), 120)
+    assert found["kills"] == 5
+    assert found["same"] is True
+    assert int(str(found["sent twice"])) <= int(str(found["allowed"]))
+
+
+def test_refresh_tells_what_changed(tmp_path: Path) -> None:
+    """A second run of a source that stayed as it was finds everything unchanged, and nothing gone."""
+    with serve(Switches(limit=40)) as site:
+        plan = Plan(budget=60)
+        first = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
+        second = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60, refresh=True), manners=FREE)
+    seen = second.summary["refreshed"]
+    assert isinstance(seen, dict)
+    assert seen["gone"] == 0
+    assert seen["changed"] == 0
+    assert seen["unchanged"] > 0.5 * int(str(first.summary["records"]))
+    assert int(str(second.summary["records"])) >= int(str(first.summary["records"]))
+
+
+def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    """Two sites and an address where nobody answers, from a file."""
+    with serve() as one, serve(Switches(layout="table")) as two:
+        listed = tmp_path / "sites.txt"
+        listed.write_text(f"# mine\n{one.url}\n\nhttp://127.0.0.1:9/\n{two.url}\n")
+        sites = api.sites_of([str(listed)])
+        found = api.harvest_all(sites, out=tmp_path, plan=Plan(budget=40), manners=Manners(rate=0, retries=0))
+    assert isinstance(found[1], UpwellError)
+    assert all(isinstance(result, api.Result) and int(str(result.summary["records"])) > 100 for result in found[::2])
+
+
+def test_records_as_they_come(tmp_path: Path) -> None:
+    """The streaming form yields each record once, before the harvest has ended."""
+    with serve() as site:
+        rows = upwell.records(site.url, plan=Plan(budget=60), manners=FREE, out=tmp_path)
+        first = next(rows)
+        assert len(site.received) < 60
+        keys = [first["_key"], *(row["_key"] for row in rows)]
+    (table,) = tmp_path.rglob("records.parquet")
+    assert sorted(keys) == sorted(read_keys(table))  # type: ignore[type-var] # keys are texts
+
+
+def test_about_and_representative(tmp_path: Path) -> None:
+    """Only what matches, past the limit of results; and first pages only."""
+    with serve(Switches(limit=40)) as site:
+        plan = Plan(budget=120, about="finland")
+        result = api.harvest(site.url, out=tmp_path / "a", plan=plan, manners=FREE, format="jsonl")
+        rows = [json.loads(line) for line in result.records.read_text().splitlines()]
+        assert len(rows) > 50
+        assert all("Finland" in str(row) for row in rows)
+        api.harvest(site.url, out=tmp_path / "b", plan=Plan(budget=50, goal="representative"), manners=FREE)
+        searched = [r.query for r in site.received if r.path == "/search"][-30:]
+    assert not any("page=" in query for query in searched)
+
+
+def test_sqlite_can_be_searched(tmp_path: Path) -> None:
+    """The table has every record, and full-text search finds a city by its country."""
+    with serve() as site:
+        result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=50), manners=FREE, format="sqlite")
+    db = sqlite3.connect(result.records)
+    assert db.execute("SELECT COUNT(*) FROM records").fetchone()[0] == result.summary["records"]
+    assert db.execute("SELECT COUNT(*) FROM records_fts WHERE records_fts MATCH 'china'").fetchone()[0] > 0
+    db.close()
+
+
+def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    """A damaged state is named and left as it is."""
+    with serve() as site:
+        folder = api.folder_of(site.url, tmp_path)
+        folder.mkdir()
+        (folder / "state.sqlite").write_bytes(b"x" * 5000)
+        with pytest.raises(CannotKeep, match="damaged"):
+            api.harvest(site.url, out=tmp_path, plan=Plan(budget=20), manners=FREE)
+        assert (folder / "state.sqlite").read_bytes() == b"x" * 5000
+        assert site.received == []
+
+
+def test_limits_of_bytes_and_a_template_of_the_users(tmp_path: Path) -> None:
+    """It stops at the bytes given, and asks as it was told to."""
+    with serve() as site:
+        plan = Plan(budget=500, bytes=300_000, template=f"{site.url}search?q={{query}}", words=("china", "india"))
+        result = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
+    assert result.summary["stopped"] == "budget"
+    assert 300_000 <= int(str(result.summary["bytes"])) < 400_000
+    assert int(str(result.summary["requests"])) < 200
