@@ -8,7 +8,7 @@ import signal
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -24,6 +24,7 @@ from upwell.harvest import loop, report, saved
 from upwell.harvest.crawl import Frontier
 from upwell.harvest.events import Event, Observer
 from upwell.harvest.learn import SourceModel
+from upwell.harvest.linked import links_of
 from upwell.harvest.loop import Plan
 from upwell.harvest.ways import Browser, Ways, look
 from upwell.model import Request
@@ -40,7 +41,7 @@ from upwell.site import templates as site_templates
 from upwell.store import tables
 from upwell.store.records import FORMATS, Format, read_keys, write
 
-__all__ = ["Result", "bench", "blocks", "cluster", "demo", "extract", "forms", "harvest", "probe", "queries"]
+__all__ = ["Result", "bench", "blocks", "cluster", "demo", "extract", "forms", "harvest", "links", "probe", "queries"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +128,11 @@ def extract(
             ],
             "checks": source.check(reading, tree, query),
         }
+
+
+def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:
+    """Offline: next pages, roles of URL arguments, and the second-level URLs worth fetching, from saved answers of one source."""
+    return links_of(Path(path), base_url)
 
 
 def cluster(folder: str | Path, *, params: clusters.Params | None = None) -> Iterator[dict[str, object]]:

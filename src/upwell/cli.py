@@ -21,6 +21,7 @@ from upwell.demo import Switches, serve
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Observer, Stopped, Trouble
 from upwell.harvest.learn import drifted, load
+from upwell.harvest.linked import told
 from upwell.harvest.loop import Plan
 from upwell.harvest.report import certificate
 from upwell.harvest.ways import Browser
@@ -177,6 +178,21 @@ def cluster(
             if as_json
             else f"{row['page']}: cluster {row['cluster']}, {row['kind']}"
         )
+
+
+@app.command(epilog="Example: upwell links saved-answers/ --json")
+def links(
+    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source, or one saved page.")],
+    base_url: Annotated[str, typer.Option(help="Where it came from, if pages.jsonl does not say.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
+    found = api.links(path, base_url=base_url)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for line in told(found):
+        print(line)
 
 
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
