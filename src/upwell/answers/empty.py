@@ -138,7 +138,7 @@ def judge(
         return verdict("error", "says nothing")
     if params.method == "jaccard":
         return verdict("none" if near >= params.threshold else "matches", "similarity")
-    said = bool(model.message) and all(page.says(text) for text in model.message)
+    said = bool(model.message) and all(page.says(text) for text in model.message) and not page.answers(model)
     if not said and (wrong := _wrong(model, tree, near, params)):
         return verdict(wrong, "says so")
     if own <= params.note and not page.new_links(model) and (note := next((t for _, t in mine if NOTE.search(t)), "")):
@@ -196,6 +196,12 @@ class _Page:
     def own(self, model: EmptyModel) -> list[Text]:
         """What no empty page says, at places that do not change by themselves."""
         return [text for text in self.other(model) if text[0] not in model.changing]
+
+    def answers(self, model: EmptyModel) -> bool:
+        """Whether links where empty pages have nothing hold the query: one block of the answer may be empty and another not."""
+        words = [word for word in (self.query.strip().lower(), *tokens(self.query)) if len(word) > 2]
+        rows = [int(row) for row in self.tree.rows("a") if self.places[int(row)] not in model.places]
+        return bool(words) and any(word in self.tree.text(row).lower() for row in rows for word in words)
 
     def new_links(self, model: EmptyModel) -> bool:
         """Whether there are links where empty pages have nothing."""

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -63,7 +64,7 @@ class Roles:
     arguments: dict[str, Argument] = field(default_factory=dict)
     places: frozenset[str] = frozenset()  # where answers come from
 
-    @property
+    @cached_property
     def irrelevant(self) -> frozenset[str]:
         """The names of irrelevant arguments."""
         return frozenset(name for name, argument in self.arguments.items() if argument.irrelevant)

@@ -16,7 +16,7 @@ from upwell.answers.pager import next_link
 from upwell.answers.roles import EXPORT, Roles
 from upwell.page.tree import TagTree
 
-__all__ = ["Kept", "Params", "second_level"]
+__all__ = ["Kept", "Params", "carrying", "second_level"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def second_level(
     for i, tree in enumerate(answers):
         query = queries[i] if i < len(queries) else ""
         brought = 0
-        for url, text in _carrying(tree, roles.query, query):
+        for url, text in carrying(tree, roles.query, query):
             if url in seen or (acts is not None and acts(url, text)):
                 continue
             seen.add(url)
@@ -91,7 +91,7 @@ def second_level(
     return Kept(keep=keep, found=len(seen), trapped=trapped)
 
 
-def _carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[str, str]]:
+def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[str, str]]:
     """The links of an answer on its own host that carry the query argument and lead to pages, with their texts."""
     host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
     for row, address in tree.links():
