@@ -8,6 +8,7 @@ import re
 __all__ = [
     "DISPLAY",
     "FILTER",
+    "MAYBE_SORT",
     "OFF",
     "OPAQUE",
     "PAGE",
@@ -16,6 +17,8 @@ __all__ = [
     "QUERY",
     "SESSION",
     "SORT",
+    "SORT_CODE",
+    "SORT_TEXT",
     "SORT_VALUE",
     "SWITCH",
     "TRACKING",
@@ -63,12 +66,21 @@ SORT = _names(
     r"ascending|reverse|rank(?:ing|_?by)?|by|group_?by|"
     r"sortierung|tri|orden|ordem|ordina|сортировка"
 )
+# Names that are an order only where their values are codes or say so.
+MAYBE_SORT = _names(r"ob|sk|sd|so|o|ord|dir|direction|asc|desc|reverse|rank(?:ing)?|by|tri")
 SORT_VALUE = _names(
     r"[-+~!]?(?:relevan\w*|score|rank(?:ing)?|best(?: ?match)?|(?:last)?_?(?:modified|updated?|created|posted|changed|activity)|m?time|"
     r"date\w*|new(?:est)?|old(?:est)?|latest|recent|"
     r"title\w*|name\w*|author\w*|price\w*|popular(?:ity)?|rating|views?|downloads?|size|year\w*|asc(?:ending)?|desc(?:ending)?|"
     r"a-?z|z-?a|alpha\w*|random|stars?|votes?)"
     r"(?:[-_ :,.]?(?:asc(?:ending)?|desc(?:ending)?|up|down|high|low|old|new|\d))?"
+)
+SORT_CODE = _names(rf"{SORT_VALUE.pattern}|[a-z]{{0,2}}|-?\d{{1,2}}|true|false|on|off|yes|no")
+# What links that change the order say: "newest first", "by title", "Price ▲".
+SORT_TEXT = _names(
+    rf"(?:(?:sort(?:ed)?|order(?:ed)?)(?: results)?(?: by)?|by|nach|par|por|per|op)?:?\s*(?:{SORT_VALUE.pattern}|most \w+|"
+    r"relevanz|datum|preis|titel|pertinence|prix|titre|relevancia|fecha|precio|título|rilevanza|prezzo|titolo|relevantie|prijs|"
+    r"релевантности|дате|цене|названию)(?:\s+(?:first|zuerst|\w*scending|auf\w*|ab\w*))?\s*[▲▼↑↓⇅↕]?"
 )
 DISPLAY = _names(
     r"view|view_?(?:mode|type|as|style)?|layout|display(?:_?(?:mode|type|as))?|format|fmt|style|theme|skin|css|template|"
@@ -109,7 +121,7 @@ SESSION = _names(
     r"guid|cookie|state_?id|form_?(?:id|build_?id|token)|visit(?:or)?_?id"
 )
 # An address, a path with arguments, a whole query string: where to go back to.
-OPAQUE = re.compile(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]+", re.I)
+OPAQUE = re.compile(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
 # How things are shown, as values say it.
 VIEW_VALUE = _names(
     r"(?:builtin|view|layout|style)?[-_ ]?(?:normal|standard|plain|short(?:er)?|long(?:er)?|brief|full|compact|condensed|"

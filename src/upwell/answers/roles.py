@@ -29,7 +29,7 @@ IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
 EXPORT = re.compile(
     r"\.(?:json|jsonl|csv|tsv|xml|rss|rdf|atom|ics|bib|ris|txt|pdf|zip|gz|md|nt|ttl|xlsx?|docx?)$", re.I
 )
-COUNT_BEHIND = re.compile(r"\s*[(\[]?\d[\d.,]*[)\]]?")
+COUNT_BEHIND = re.compile(r"\s*[(\[]?\d[\d.,]*[)\]]?\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,12 +167,12 @@ def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, q
         address = split(url, query)
         _note(seen, page, address, query, query_name, url)
         changed = [(n, v) for n, v in address.arguments if own.get(n) != v]
-        if len(changed) <= 2:
-            text = " ".join(tree.text(row).split())[:40].lower()
-            behind = _behind(tree, row)
-            for name, _ in changed:
-                seen[name].texts[text] += 1
-                seen[name].counted += bool(COUNT_BEHIND.fullmatch(behind)) and bool(behind.strip())
+        # a facet link may also go back to page 1 or carry a token: what is set is what is left without these
+        setting = [n for n, _ in changed if len(changed) == 1 or not _aside(n)]
+        if len(setting) == 1:
+            facts = seen[setting[0]]
+            facts.texts[" ".join(tree.text(row).split())[:40].lower()] += 1
+            facts.counted += bool(COUNT_BEHIND.fullmatch(_behind(tree, row)))
     step = next_link(tree, query)
     if step is not None:
         for name, value in split(step.url, query).arguments:
@@ -180,6 +180,11 @@ def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, q
                 seen[name].turned += 1
                 seen[name].steps.add(value)
     _forms(seen, page, tree, query, query_name)
+
+
+def _aside(name: str) -> bool:
+    word = names.plain(name)
+    return any(known.fullmatch(word) for known in (names.PAGE, names.TRACKING, names.SESSION))
 
 
 def _behind(tree: TagTree, row: int) -> str:
@@ -220,7 +225,8 @@ def _forms(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, 
             value = tree.attr(i, "value") or ""
             facts = seen[name]
             button = kind in ("submit", "image") or (tree.name(i) == "button" and kind in ("text", "submit"))
-            facts.controls["button" if button else "hidden" if kind == "hidden" else "shown"] += 1
+            typed = tree.name(i) == "input" and kind not in ("checkbox", "radio", "hidden")
+            facts.controls["button" if button else "hidden" if kind == "hidden" else "typed" if typed else "shown"] += 1
             facts.beside += 1
             if tree.name(i) == "input":
                 facts.values[value].add(page)
@@ -254,14 +260,19 @@ def _role(
         return "session", "its values say where to go back to, or nothing"
     if _token(facts, pages, params):
         return ("session" if names.SESSION.fullmatch(word) else "tracking"), "one value an answer, another in the next"
+    paged = names.PAGE.fullmatch(word) and (numeric or not values)
+    if facts.controls["typed"] and not paged and not names.PAGE_SIZE.fullmatch(word):
+        return "filter", "people write into it"
+    if facts.counted > 1 and facts.counted >= 0.5 * facts.texts.total() and not paged:
+        return "filter", "its links say how many there are"
     # -- what it is called
     if names.SESSION.fullmatch(word) or _copy(name, facts, seen):
         return "session", "its name" if names.SESSION.fullmatch(word) else "a copy of another field"
-    if names.PAGE.fullmatch(word) and (numeric or not values) and not facts.counted:
+    if paged:
         return "page", "its name, and numbers"
-    if names.SORT.fullmatch(word):
+    if names.SORT.fullmatch(word) or (names.MAYBE_SORT.fullmatch(word) and _ordering(values)):
         return "sort", "its name"
-    if names.PAGE_SIZE.fullmatch(word) and (sized or not values):
+    if names.PAGE_SIZE.fullmatch(word) and (sized or not values) and not _bounded(word, seen):
         return "display", "its name, and sizes"
     if names.DISPLAY.fullmatch(word):
         return "display", "its name"
@@ -272,8 +283,15 @@ def _role(
     shown = [value for value in (*values, *facts.offered) if value]
     if shown and all(names.VIEW_VALUE.fullmatch(value) for value in shown):
         return "display", "its values"
-    if len(shown) > 1 and all(names.SORT_VALUE.fullmatch(value) for value in shown) and not facts.counted:
+    if len(shown) > 1 and all(names.SORT_VALUE.fullmatch(value) for value in shown):
         return "sort", "its values"
+    texts = [text for text in facts.texts if text]
+    if (
+        facts.beside
+        and len(texts) > 1
+        and sum(bool(names.SORT_TEXT.fullmatch(text)) for text in texts) >= 0.8 * len(texts)
+    ):
+        return "sort", "what its links say"
     if names.FILTER.fullmatch(word):
         return "filter", "its name"
     # -- where it stands
@@ -299,6 +317,17 @@ def _role(
     if prevalence >= params.prevalence and prevalence * pages >= params.least and len(values) <= 50:
         return "display", "on most answers, whatever was asked"
     return "unknown", ""
+
+
+def _ordering(values: list[str]) -> bool:
+    """Whether values can name an order: codes, of which there are several or one that says so."""
+    coded = bool(values) and all(names.SORT_CODE.fullmatch(value) for value in values)
+    return coded and (len(values) > 1 or bool(names.SORT_VALUE.fullmatch(values[0])))
+
+
+def _bounded(word: str, seen: dict[str, _Seen]) -> bool:
+    """Whether a greatest value has a least one beside it: then both narrow."""
+    return word.startswith("max") and any(names.plain(other) == "min" + word[3:] for other in seen)
 
 
 def _turns(word: str, facts: _Seen, numeric: bool) -> bool:
