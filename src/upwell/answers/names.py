@@ -62,9 +62,8 @@ PAGE_SIZE = _names(
     r"results_?num|shown?|anzahl|anz|iprops|items"
 )
 SORT = _names(
-    r"sort\w*|\w*_sort|srt|order(?:_?(?:by|dir|field|type))?|ordering|orderby|ob|sk|sd|dir|direction|asc|desc|descending|"
-    r"ascending|reverse|rank(?:ing|_?by)?|by|group_?by|"
-    r"sortierung|tri|orden|ordem|ordina|сортировка"
+    r"sort\w*|\w*_sort|srt|order(?:_?(?:by|dir|field|type))?|ordering|orderby|descending|ascending|sort_?dir|group_?by|rank_?by|"
+    r"sortierung|orden|ordem|ordina|сортировка"
 )
 # Names that are an order only where their values are codes or say so.
 MAYBE_SORT = _names(r"ob|sk|sd|so|o|ord|dir|direction|asc|desc|reverse|rank(?:ing)?|by|tri")
