@@ -1,8 +1,8 @@
 """The next page of an answer: a link, a button, or the request behind "load more"; whichever way it is said.
 
     step    what brings the next page: method, address and fields; its `via` says how it was found
-    trust   links that say "next" (word, arrow, class, rel) and count up; number links where they repeat the search; then
-            buttons; then what is only likely: `more` requests, links to older entries, numbers alone, a rel=next in the head
+    trust   links that say "next" (word, arrow, class, rel) and count up; number links and a rel=next in the head where they repeat
+            the search; then buttons; then what is only likely: `more` requests, older entries, numbers or a head alone
 
 DESIGN §4.3 (pager); Entity has none: it asks for one page a query.
 """
@@ -125,6 +125,9 @@ def next_link(tree: TagTree, query: str = "") -> Step | None:
     numbered = _numbered(tree)
     if numbered is not None and _repeats_search(tree, numbered, query):
         return Step(url=numbered, via="numbers")
+    declared = _declared(tree)
+    if declared is not None and _repeats_search(tree, declared, query):
+        return Step(url=declared, via="declared")
     return None
 
 
@@ -207,7 +210,7 @@ def _says_next(link: _Link) -> float:
             return 0.0
         return NEWER_ON if newer else 2.0
     if text and PLAIN_NUMBER.fullmatch(text):
-        return 0.0
+        return 3.0 * ("next" in link.rel)
     if OFF.search(link.tree.attr(link.row, "class") or ""):
         return 0.0
     told = [t for t in link.told if not PLAIN_NUMBER.fullmatch(t)]
