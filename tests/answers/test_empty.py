@@ -1,5 +1,6 @@
 """Empty answers are told from full ones with three background pages, and from errors, refusals and missing pages."""
 
+import json
 import re
 from urllib.error import HTTPError
 from urllib.parse import quote
@@ -139,3 +140,38 @@ def test_no_word_list_is_needed(demo: Running, model: EmptyModel, monkeypatch: p
     )
     assert learned.sure
     assert [judge(learned, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == ["matches", "none"]
+
+
+def test_words_of_error_in_the_query_or_in_matches(demo: Running, model: EmptyModel) -> None:
+    """Who asks for "error" gets no error, and a match may be called one."""
+    asked = body(demo, "madrid").replace("madrid", "error").replace("Madrid", "Error 404 not found")
+    assert judge(model, page(asked), "error").kind == "matches"
+    assert judge(model, page(body(demo, "error zzqx")), "error zzqx").kind == "none"
+
+
+def test_alternatives_that_look_like_matches() -> None:
+    """Where empty answers show other things in the place of matches, what tells is the message."""
+
+    def answer(items: list[str], message: str = "") -> TagTree:
+        rows = "".join(f"<li><a href=/{item}>{item} of the world</a>" for item in items)
+        return page(f"<nav>Home About</nav><main><p>{message}</p><ul>{rows}</ul></main>")
+
+    def empty_answer(items: list[str]) -> TagTree:
+        return answer(items, "Kalapala zuvu")  # no language that is listed
+
+    background = [
+        (empty_answer(items), word)
+        for items, word in zip((["oak", "elm"], ["fir"], ["ash", "yew"]), NONSENSE, strict=True)
+    ]
+    others = [(answer([f"{word} street", "lane"]), word) for word in ("lime", "pear", "plum", "fig")]
+    model = learn(background, others)
+    assert judge(model, answer(["cherry", "sloe"]), "rosaceae").kind == "matches"
+    assert judge(model, empty_answer(["cherry", "sloe"]), "rosaceae").kind == "none"
+
+
+def test_there_and_back(demo: Running, model: EmptyModel) -> None:
+    """What a source model keeps judges the same."""
+    kept = EmptyModel.of_dict(json.loads(json.dumps(model.as_dict())))
+    for word in ("madrid", "bbxzqk"):
+        answer = page(body(demo, word))
+        assert judge(kept, answer, word).kind == judge(model, answer, word).kind

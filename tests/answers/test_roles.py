@@ -1,5 +1,6 @@
 """Roles of arguments are learned from answers; second-level URLs are kept once for each thing they ask for."""
 
+import json
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
@@ -157,3 +158,8 @@ def test_posted_queries_are_not_asked_again() -> None:
     page = read('<b>1</b> <a href="?w=cat&page=2">Next</a><a href="?w=cat&page=2&kind=b">b</a>', url="http://h/s")
     roles = learn([page] * 3, ["cat"] * 3, query_field="w")
     assert list(second_level([page], roles, ["cat"]).keep.values()) == ["http://h/s?w=cat&page=2&kind=b"]
+
+
+def test_there_and_back(roles: Roles) -> None:
+    """What a source model keeps is what was learned."""
+    assert Roles.of_dict(json.loads(json.dumps(roles.as_dict()))) == roles

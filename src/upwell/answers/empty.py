@@ -13,9 +13,9 @@ counts, so a constant list of any length drowns nothing, and a page that says wh
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Params:
     method: Literal["own", "jaccard"] = "own"
     threshold: float = 0.85  # Entity §5: 0.85 on the mean Jaccard similarity
     least: int = 1  # characters of its own that a full answer has at least; swept, see docs/decisions/0050
+    short: int = (
+        1500  # characters of its own that a refusal, a missing page or an error has at most; as net.refusal has it
+    )
+    unlike: float = 0.8  # similarity from which a page is like the empty ones, whatever it calls itself; not swept
     note: int = 400  # characters of its own that a page with an error message has at most
     bare: float = (
         0.5  # an answer with less than this share of the rows of an empty one is an error; as harvest.learn has 0.6
@@ -55,6 +59,32 @@ class EmptyModel:
     message: frozenset[Text] = frozenset()
     sure: bool = False  # the message was seen to be missing from full answers
     rows: int = 0  # how large a background page is
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a source model keeps it; the signatures only as what all background pages have, which is what they are for."""
+        common = frozenset.intersection(*self.signatures) if self.signatures else frozenset[str]()
+        return {
+            "signature": sorted(common),
+            "known": sorted(self.known),
+            "places": sorted(self.places),
+            "changing": sorted(self.changing),
+            "message": sorted(map(list, self.message)),
+            "sure": self.sure,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def of_dict(cls, kept: Mapping[str, Any]) -> "EmptyModel":
+        """The way back."""
+        return cls(
+            signatures=(frozenset(kept["signature"]),),
+            known=frozenset(kept["known"]),
+            places=frozenset(kept["places"]),
+            changing=frozenset(kept["changing"]),
+            message=frozenset((place, text) for place, text in kept["message"]),
+            sure=kept["sure"],
+            rows=kept["rows"],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +133,7 @@ def _agreeing(pages: list["_Page"]) -> list["_Page"]:
 
 def _with_message(model: EmptyModel, steady: Sequence[Text], answers: Sequence["_Page"]) -> EmptyModel:
     """Finds the message: what empty pages always say and a good part of the answers with something of their own do not."""
-    full = [page for page in answers if page.own(model)]
+    full = [page for page in answers if page.own(model)] or [page for page in answers if page.other(model)]
     if len(full) < 3:
         return replace(model, message=frozenset(text for text in steady if NONE.search(text[1])))
     said = [text for text in steady if sum(not page.says(text) for page in full) >= max(2, 0.2 * len(full))]
@@ -139,15 +169,15 @@ def judge(
     if params.method == "jaccard":
         return verdict("none" if near >= params.threshold else "matches", "similarity")
     said = bool(model.message) and all(page.says(text) for text in model.message) and not page.answers(model)
-    if not said and (wrong := _wrong(model, tree, near, params)):
+    if not said and (wrong := _wrong(model, page, near, own, params)):
         return verdict(wrong, "says so")
     if own <= params.note and not page.new_links(model) and (note := next((t for _, t in mine if NOTE.search(t)), "")):
         return verdict("error", note)
     if said and (model.sure or not read_totals(tree).total):
         return verdict("none", "says what empty answers say")
-    if model.sure and not said and page.other(model):
+    if model.message and not said and page.other(model):
         return verdict("matches", "does not say what empty answers say")
-    if own < params.least:
+    if own < params.least and not records:
         return verdict("none", "nothing of its own")
     if records == 0 and near >= params.threshold:
         return verdict("none", "no records, and like an empty answer")
@@ -176,21 +206,22 @@ class _Page:
         self.echo = _echo(query)
         self.places = _places(tree)
         found = (
-            (self.places[int(row)], self._plain(text)) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)
+            (self.places[int(row)], self.plain(text)) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)
         )
         self.texts = frozenset((place, text) for place, text in found if any(c.isalpha() for c in text))
 
-    def _plain(self, text: str) -> str:
+    def plain(self, text: str) -> str:
+        """A text without numbers and without the echo of the query."""
         text = re.sub(r"\d+", " ", text.lower())
         return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
 
     def says(self, text: Text) -> bool:
         """Whether a text of an empty page stands here, but for words that were asked for."""
-        return (text[0], self._plain(text[1])) in self.texts
+        return (text[0], self.plain(text[1])) in self.texts
 
     def other(self, model: EmptyModel) -> list[Text]:
         """What no empty page says, wherever it stands."""
-        known = {self._plain(text) for text in model.known}
+        known = {self.plain(text) for text in model.known}
         return [text for text in self.texts if text[1] not in known]
 
     def own(self, model: EmptyModel) -> list[Text]:
@@ -236,17 +267,16 @@ def _by_place(texts: frozenset[Text]) -> dict[str, set[str]]:
     return found
 
 
-def _wrong(model: EmptyModel, tree: TagTree, near: float, params: Params) -> Said | None:
-    """Whether a page is an error, a refusal or a missing page: it says so in what it calls itself, and is unlike empty answers."""
-    heading = " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2")[:3])])
-    text = tree.text()
-    small = len(tree) < params.bare * model.rows or len(text) < 1500
-    if near >= 0.8:
+def _wrong(model: EmptyModel, page: _Page, near: float, own: int, params: Params) -> Said | None:
+    """Whether a page is an error, a refusal or a missing page: it says so in what it calls itself, says little else, and is unlike empty answers."""
+    tree = page.tree
+    if near >= params.unlike or own > params.short:
         return None
-    if small and BLOCKED.search(text):
+    heading = page.plain(" · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2")[:2])]))
+    if BLOCKED.search(page.plain(tree.text())):
         return "blocked"
     if MISSING.search(heading):
         return "missing"
     if WRONG.search(heading):
         return "error"
-    return "error" if len(tree) < params.bare * model.rows else None
+    return "error" if len(tree) < params.bare * model.rows and own <= params.note else None

@@ -10,10 +10,10 @@ prevalent as those that do not, so an argument beside the query is irrelevant on
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from upwell.answers import names
@@ -72,6 +72,17 @@ class Roles:
     def canonical(self, url: str, query: str = "") -> str:
         """One text for all addresses of the source that ask for the same records."""
         return canonical(split(url, query), self.irrelevant)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a source model keeps it."""
+        known = {name: [a.role, a.prevalence, a.why] for name, a in self.arguments.items()}
+        return {"query": self.query, "arguments": known, "places": sorted(self.places)}
+
+    @classmethod
+    def of_dict(cls, kept: Mapping[str, Any]) -> "Roles":
+        """The way back."""
+        known = {n: Argument(role=role, prevalence=r, why=why) for n, (role, r, why) in kept["arguments"].items()}
+        return cls(query=kept["query"], arguments=known, places=frozenset(kept["places"]))
 
     def filters(self, address: Address) -> list[tuple[str, str]]:
         """The arguments of an address that narrow the query."""
