@@ -51,18 +51,18 @@ PAGE = _names(
     r"pages?|pg|pn|pgn|paged|page_?(?:num(?:ber)?|no|nr|id|index|start|offset)|pageno|cur(?:rent)?_?page|start(?:_?(?:at|"
     r"with|row|rank|index|from|record|number|rec|doc|pos(?:ition)?))?|"
     r"offset|ofs|first(?:_?(?:record|item|hit|row|result))?|begin|skip|cursor|after|before|next_?(?:page|result|"
-    r"rec)?|b_?start|from_?(?:index|record)|hits_?from|"
+    r"rec)?|b_?start|limit_?start|from_?(?:index|record)|hits_?from|"
     r"rank_?start|record_?(?:start|num)|position|seite|pagina|página|strona|stranka|sida|sivu|stran|страница|sayfa|np"
 )
 # Names that are a place in the list only where their values count.
 PAGE_SIZE = _names(
-    r"(?:results?|hits?|items?|records?|rows?|entries|docs?|num(?:ber)?|max)?_?per_?page|page_?(?:size|length|limit)|"
+    r"(?:results?|hits?|items?|records?|rows?|entries|docs?|num(?:ber)?|max)?_?per_?page|page_?(?:size|length|limit)|\w+_(?:limit|per_?page|page_?size)|"
     r"psize|pp|ipp|rpp|hpp|npp|epp|limit|size|count|num|"
     r"max(?:_?(?:hits|results?|rows|items|records|count|num))?|rows|hits(?:perpage)?|n|nh|ps|show|len(?:gth)?|(?:num_?)?results|"
     r"results_?num|shown?|anzahl|anz|iprops|items"
 )
 SORT = _names(
-    r"sort\w*|\w*_sort|srt|order(?:_?(?:by|dir|field|type))?|ordering|orderby|descending|ascending|sort_?dir|group_?by|rank_?by|"
+    r"sort\w*|\w*_(?:sort|order|order_?by|dir)|srt|order(?:_?(?:by|dir|field|type))?|ordering|orderby|descending|ascending|sort_?dir|group_?by|rank_?by|"
     r"sortierung|orden|ordem|ordina|сортировка"
 )
 # Names that are an order only where their values are codes or say so.
@@ -74,7 +74,7 @@ SORT_VALUE = _names(
     r"a-?z|z-?a|alpha\w*|random|stars?|votes?)"
     r"(?:[-_ :,.]?(?:asc(?:ending)?|desc(?:ending)?|up|down|high|low|old|new|\d))?"
 )
-SORT_CODE = _names(rf"{SORT_VALUE.pattern}|[a-z]{{0,2}}|-?\d{{1,2}}|true|false|on|off|yes|no")
+SORT_CODE = _names(rf"{SORT_VALUE.pattern}|[a-z]{{0,2}}|-?\d{{1,2}}[a-z]?(?:\.-?\d{{1,2}})*|true|false|on|off|yes|no")
 # What links that change the order say: "newest first", "by title", "Price ▲".
 SORT_TEXT = _names(
     rf"(?:(?:sort(?:ed)?|order(?:ed)?)(?: results)?(?: by)?|by|nach|par|por|per|op)?:?\s*(?:{SORT_VALUE.pattern}|most \w+|"
@@ -83,7 +83,7 @@ SORT_TEXT = _names(
 )
 DISPLAY = _names(
     r"view|view_?(?:mode|type|as|style)?|layout|display(?:_?(?:mode|type|as))?|format|fmt|style|theme|skin|css|template|"
-    r"tpl|tmpl|output(?:_?(?:format|mode))?|out|shape|ctype|"
+    r"tpl|tmpl|output(?:_?(?:format|mode))?|out|shape|ctype|wt|"
     r"columns?|cols?|column_?list|c(?:ol)?order|detail(?:s|_?level)?|expand(?:ed)?|collapse(?:d)?|summary|hl|locale|"
     r"ui|uilang|setlang|uselang|print(?:able|er|view)?|charset|enc(?:oding)?|ie|oe|utf-?8|"
     r"nl|pretty|callback|jsonp|ajax|partial|embed|mobile|width|height|wide|thumb(?:nail)?s?|grid|context|snippet|excerpt|"
@@ -96,7 +96,7 @@ FILTER = _names(
     r"colou?r|facets?|fq|filters?|f|field|scope|restrict|exclude|include|"
     r"collection|database|db|index|source|domain|site|group|project|repo|namespaces?|ns|profile|kind|class|mode|"
     r"method|op|operator|default_?op|match|bool(?:ean)?|tab|user|owner|assignee|idx|"
-    r"config|realm|lib(?:rary)?|branch|format_?type|media_?type|mime|ext|license|gender|age|size_?filter|p"
+    r"config|realm|lib(?:rary)?|branch|format_?type|media_?type|mime|ext|license|gender|age|size_?filter"
 )
 TRACKING = _names(
     r"utm_\w+|gclid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|_?ga|_?gl|ref(?:s|src|er{1,2}er|_?id|_src)?|trk\w*|"
@@ -128,7 +128,7 @@ VIEW_VALUE = _names(
     r"list(?:e|ing)?|grid|table|tiles?|"
     r"gallery|cards?|thumbs?|thumbnails?|icons?|html5?|xhtml|json|xml|rss|atom|csv|text|txt|print|mobile|desktop)"
 )
-# A name that turns something off (`noquickjump`), where it is only ever on.
-OFF = _names(r"(?:no|hide|skip|disable|without)[-_]?[a-z]{3,}")
+# A name that turns something in the page on or off (`nohighlight`), where it is only ever on.
+OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
 # A switch that is only ever on.
 SWITCH = re.compile(r"1|on|true|yes|y|t|ja|oui", re.I)

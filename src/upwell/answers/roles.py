@@ -199,12 +199,17 @@ def _aside(name: str) -> bool:
 
 
 def _behind(tree: TagTree, row: int) -> str:
-    """The text right after a link, up to the next one."""
+    """The text right after a link and beside it."""
     after = int(tree.text_end[row])
     if after >= len(tree.chunks):
         return ""
-    holder = int(tree.chunk_row[after])
-    return "" if any(tree.name(i) == "a" for i in (holder, *tree.ancestors(holder))) else tree.chunks[after]
+    holder, around = int(tree.chunk_row[after]), int(tree.parent[row])
+    inside = around <= holder < int(tree.end[around])
+    return (
+        tree.chunks[after]
+        if inside and not {"a", "option"} & {tree.name(i) for i in (holder, *tree.ancestors(holder))}
+        else ""
+    )
 
 
 def _note(seen: defaultdict[str, _Seen], page: int, address: Address, query: str, query_name: str, url: str) -> None:
@@ -248,10 +253,12 @@ def _forms(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, 
     step = next_button(tree, query)
     if step is not None:
         own = dict(split(tree.url, query).arguments)
-        name, value = step.fields[-1] if step.fields else ("", "")
-        if name and own.get(name) != value:
-            seen[name].turned += 1
-            seen[name].pressed += 1
+        for name, value in step.fields:
+            if own.get(name) != value:
+                seen[name].turned += 1
+                seen[name].steps.add(value)
+        if step.fields and seen[step.fields[-1][0]].controls["button"]:
+            seen[step.fields[-1][0]].pressed += 1
 
 
 def _role(
@@ -281,7 +288,7 @@ def _role(
         return "session", "its name" if names.SESSION.fullmatch(word) else "a copy of another field"
     if paged:
         return "page", "its name, and numbers"
-    if names.SORT.fullmatch(word) or (names.MAYBE_SORT.fullmatch(word) and _ordering(values)):
+    if names.SORT.fullmatch(word) or (names.MAYBE_SORT.fullmatch(word) and _ordering(values or [*facts.offered])):
         return "sort", "its name"
     if names.PAGE_SIZE.fullmatch(word) and (sized or not values) and not _bounded(word, seen):
         return "display", "its name, and sizes"
@@ -289,8 +296,9 @@ def _role(
         return "display", "its name"
     if names.TRACKING.fullmatch(word):
         return "tracking", "its name"
-    if names.OFF.fullmatch(word) and values and all(names.SWITCH.fullmatch(v) for v in values):
-        return "display", "turns something off"
+    offered = facts.controls["shown"] > 0
+    if names.OFF.fullmatch(word) and not offered and values and all(names.SWITCH.fullmatch(v) for v in values):
+        return "display", "turns something on or off"
     shown = [value for value in (*values, *facts.offered) if value]
     if shown and all(names.VIEW_VALUE.fullmatch(value) for value in shown):
         return "display", "its values"
@@ -303,13 +311,13 @@ def _role(
         and sum(bool(names.SORT_TEXT.fullmatch(text)) for text in texts) >= 0.8 * len(texts)
     ):
         return "sort", "what its links say"
+    if facts.controls["button"] and not offered:
+        return ("page" if numeric else "tracking"), "a button"
     if names.FILTER.fullmatch(word):
         return "filter", "its name"
     # -- where it stands
     if facts.links and facts.exports == facts.links and not facts.controls:
         return "display", "only in exports"
-    if facts.controls["button"] and not facts.controls["shown"]:
-        return ("page" if numeric else "tracking"), "a button"
     if values and all(names.OPAQUE.fullmatch(v) for v in values):
         return "session", "its values say nothing"
     if facts.beside:
