@@ -110,7 +110,7 @@ class _Link:
         tree = self.tree
         said = [tree.attr(i, a) or "" for i in self.inner for a in ("class", "id")]
         files = [
-            urlsplit(tree.attr(i, "src") or "").path.rsplit("/", 1)[-1]
+            (tree.attr(i, "src") or "").split("?")[0].rsplit("/", 1)[-1]
             for i in self.inner
             if tree.name(i) in ("img", "input")
         ]
