@@ -34,6 +34,7 @@ quality: setup ## the quality gate on the labelled corpora beside the project (C
 speed: setup ## speed as ratios against named references (CORPORA=folder)
 	$(BIN)/python -m benchmarks.speed.page
 	$(BIN)/python -m benchmarks.speed.fetch
+	$(BIN)/python -m benchmarks.speed.frontier
 
 clean: ## removes what setup, test and demo made
 	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -9,7 +9,7 @@ import numpy as np
 from tests.page.naive import differences
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
-from benchmarks.quality import blocks
+from benchmarks.quality import blocks, links
 from upwell.answers import clusters
 from upwell.bench import queries as bench
 from upwell.harvest import learn
@@ -115,4 +115,10 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "records/tbdw+links": partial(records, "answers/tbdw", links=True),
     "records/vints1+links": partial(records, "answers/vints1", links=True),
     "kinds": kinds,
+    "pagers/pages": partial(links.pagers, "pagers"),
+    "pagers/kinds": partial(links.pagers, "kinds"),
+    "totals": links.totals,
+    "roles": links.roles,
+    "roles/20": partial(links.roles, 20),
+    "empty": links.empty,
 }

@@ -1,16 +1,15 @@
 """The verbs: the chosen parts wired together. The command line has the same verbs with the same names."""
 
 import asyncio
-import errno
 import importlib
 import json
 import pkgutil
 import queue
 import signal
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -21,45 +20,32 @@ from upwell import bench as benches
 from upwell.answers import clusters
 from upwell.bench import Table
 from upwell.demo import Switches, serve
-from upwell.errors import CannotKeep, Forbidden, Unreachable, UpwellError, WrongUsage
+from upwell.errors import Forbidden, Unreachable, UpwellError, WrongUsage
 from upwell.extract import blocks as informative
 from upwell.harvest import learn as source
-from upwell.harvest import loop, report, saved
+from upwell.harvest import loop, saved
 from upwell.harvest.crawl import Frontier
 from upwell.harvest.events import Event, Held, Observer
+from upwell.harvest.folder import Result, folder_of, opened, sites_of, written
+from upwell.harvest.generate import queries
 from upwell.harvest.learn import SourceModel
-from upwell.harvest.result import Plan, Site
+from upwell.harvest.linked import links_of
+from upwell.harvest.result import Plan
 from upwell.harvest.ways import Browser, Ways, look
 from upwell.model import Request
-from upwell.net.archive import Archive
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
-from upwell.queries import logs
-from upwell.queries.knowledge import Knowledge, mentions_in, rank_types
-from upwell.queries.select import Selection, select
-from upwell.queries.snapshot import SAMPLINGS, of_texts, sample
 from upwell.site import forms as site_forms
 from upwell.site import templates as site_templates
-from upwell.store import tables
-from upwell.store.records import FORMATS, Format, read_keys, write
-from upwell.store.state import State
+from upwell.store.records import FORMATS, Format, read_keys
 
 __all__ = [
-    "Result", "bench", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "probe", "queries", "records", "sites_of",
+    "Result", "bench", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries", "records",
+    "sites_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """Where a harvest's files are, and its summary."""
-
-    folder: Path
-    records: Path
-    report: Path
-    summary: Mapping[str, object]
 
 
 def _quiet(_: Event) -> None:
@@ -136,6 +122,11 @@ def extract(
             ],
             "checks": source.check(reading, tree, query),
         }
+
+
+def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:
+    """Offline: next pages, roles of URL arguments, and the second-level URLs worth fetching, from saved answers of one source."""
+    return links_of(Path(path), base_url)
 
 
 def cluster(folder: str | Path, *, params: clusters.Params | None = None) -> Iterator[dict[str, object]]:
@@ -218,78 +209,6 @@ async def _crawl(
     return pages
 
 
-def queries(
-    *,
-    snapshot: str | Path | None = None,
-    method: str = "overflow",
-    sampling: str = "all",
-    words: int = 2000,
-    selection: Selection | None = None,
-    log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
-    site: str = "",
-    seed: int = 0,
-) -> tuple[list[dict[str, object]], list[str]]:
-    """Offline: what to ask, from a snapshot of texts, or from a query log and a knowledge base; also what was odd about the files."""
-    if snapshot is not None and knowledge_base is not None:
-        return _of_types(snapshot, knowledge_base)
-    if snapshot is not None:
-        if sampling not in SAMPLINGS:
-            raise WrongUsage(f"sampling {sampling!r} is none of {', '.join(SAMPLINGS)}")
-        texts, odd = _rows(snapshot, ["text"])
-        how = selection or Selection()
-        rng = np.random.default_rng(seed)
-        some = sample(of_texts(text for (text,) in texts), sampling, words, rng, limit=how.limit)
-        chosen = select(some, method, how, rng)
-        return [{"query": c.query, "expected": c.expected} for c in chosen], odd
-    if log is None and knowledge_base is None:
-        raise WrongUsage(
-            "`upwell queries` wants --snapshot FILE.jsonl, or --log and --knowledge; see upwell queries --help"
-        )
-    base, odd = _knowledge(knowledge_base) if knowledge_base else (Knowledge({}), [])
-    if log is None:
-        raise WrongUsage(
-            "a knowledge base alone says nothing about the site; give --log too, or --snapshot with texts of its records"
-        )
-    if not site:
-        raise WrongUsage("--log wants --site HOST: the queries are for one site")
-    cells, broken = _rows(log, ["query", "url", "clicks"])
-    rows = list(logs.read_rows(cells))
-    good = [row for row in rows if row is not None]
-    if len(good) < len(rows):
-        broken.append(f"{log}: {len(rows) - len(good)} rows without query, address or a number of clicks left out")
-    generated = logs.generate(good, base.names, site)
-    return [{"query": query, "expected": clicks} for query, clicks in generated], [*odd, *broken]
-
-
-def _rows(path: str | Path, columns: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The rows of a table of the user's, and what was odd about it."""
-    rows = list(tables.read(Path(path), columns))
-    good = [row for row in rows if row is not None]
-    if not good:
-        raise WrongUsage(f"{path} has no row with {', '.join(columns)} in {len(rows)} lines")
-    return good, [f"{path}: {len(rows) - len(good)} of {len(rows)} lines left out"] if len(good) < len(rows) else []
-
-
-def _knowledge(path: str | Path) -> tuple[Knowledge, list[str]]:
-    rows, odd = _rows(path, ["domain", "type", "entity"])
-    base = Knowledge.of_rows(rows)
-    return base, [*odd, f"{path}: {base.skipped} entities without a name left out"] if base.skipped else odd
-
-
-def _of_types(records: str | Path, knowledge_base: str | Path) -> tuple[list[dict[str, object]], list[str]]:
-    """The entities of the types that a site's records are about (Entity §4.2, without a log)."""
-    texts, odd = _rows(records, ["text"])
-    base, more = _knowledge(knowledge_base)
-    ranked = rank_types(base, mentions_in((text for (text,) in texts), base.names))
-    found = [
-        {"query": name, "expected": round(score, 4), "type": f"{kind.domain}/{kind.name}"}
-        for kind, score in ranked
-        for name in sorted(base.types[kind])
-    ]
-    return found, [*odd, *more]
-
-
 def probe(
     url: str,
     *,
@@ -369,20 +288,6 @@ def harvest(
     return found
 
 
-def sites_of(places: Iterable[str]) -> list[str]:
-    """The addresses that are meant: each place itself, or the lines of the file that it names (empty lines and # passed over)."""
-    found: list[str] = []
-    for place in places:
-        if place.startswith(("http://", "https://")) or not Path(place).is_file():
-            found.append(place)
-            continue
-        lines = (line.strip() for line in Path(place).read_text(encoding="utf-8", errors="replace").splitlines())
-        found += [line for line in lines if line and not line.startswith("#")]
-    if not found:
-        raise WrongUsage("there is no address to harvest; name one, or a file with one a line")
-    return list(dict.fromkeys(found))
-
-
 def harvest_all(
     urls: Sequence[str],
     *,
@@ -412,9 +317,9 @@ def harvest_all(
 
     async def one(url: str) -> Result | UpwellError:
         try:
-            with _kept(folder_of(url, out)) as (folder, state, archive):
+            with opened(folder_of(url, out)) as (folder, state, archive):
                 site = await loop.run(url, planned(url), manners or Manners(), observe, state=state, recorder=archive)
-                return _written(site, folder, format)
+                return written(site, folder, format)
         except UpwellError as error:
             return error
 
@@ -445,47 +350,6 @@ def records(
         if isinstance(row, BaseException):
             raise row
         yield row
-
-
-def folder_of(url: str, out: str | Path) -> Path:
-    """Where a site's files are: its host, with the port where it is not the usual one (DESIGN §5)."""
-    parts = urlsplit(url)
-    return Path(out) / ((parts.hostname or "") + (f"_{parts.port}" if parts.port else ""))
-
-
-@contextmanager
-def _kept(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
-    """A site's folder with its state and its archive; what a disk cannot take is said in one line."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
-    try:
-        with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
-            yield folder, state, archive
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
-            raise
-        raise CannotKeep(
-            f"{folder}: {error.strerror}; make room or make it writable and run the same command again, it goes on where it was"
-        ) from error
-
-
-def _written(site: Site, folder: Path, format: Format) -> Result:
-    """Writes what a harvest brought, each file whole or not at all."""
-    summary = site.summary()
-    records = write(site.state.rows(), folder, format)
-    models = [json.loads(one.model.to_json()) | {"template": asdict(one.template)} for one in site.sources]
-    texts = {
-        "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
-        "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",
-        "report.html": report.html(site),
-    }
-    for name, text in texts.items():
-        partial = folder / f".{name}.part"
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(folder / name)
-    return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
 
 
 async def _together(running: Sequence[Coroutine[None, None, T]]) -> list[T]:

@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from upwell import api
 from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
+from upwell.display import Display, told_of
 from upwell.errors import UpwellError, WrongUsage
-from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
 from upwell.harvest.learn import drifted, load
-from upwell.harvest.report import certificate
+from upwell.harvest.linked import told
 from upwell.harvest.result import Plan
 from upwell.harvest.ways import Browser
-from upwell.model import Estimate, Kind
+from upwell.model import Kind
 from upwell.net.fetch import Manners
 from upwell.queries.select import Selection
 from upwell.store.records import FORMATS
@@ -153,7 +151,7 @@ def harvest(
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     sites = api.sites_of(places)
     stopped: list[str] = []
-    with _Display(budget, not as_json, log, len(sites)) as display:
+    with Display(budget, not as_json, log, len(sites)) as display:
         for found in api.harvest_all(
             sites,
             out=out,
@@ -239,6 +237,21 @@ def cluster(
         )
 
 
+@app.command(epilog="Example: upwell links saved-answers/ --json")
+def links(
+    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source, or one saved page.")],
+    base_url: Annotated[str, typer.Option(help="Where it came from, if pages.jsonl does not say.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
+    found = api.links(path, base_url=base_url)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for line in told(found):
+        print(line)
+
+
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
 def probe(
     url: Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")],
@@ -253,7 +266,7 @@ def probe(
     """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
     plan = Plan(probes=count, background=background, budget=2 * (count + background))
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    with _Display(count + background, not as_json) as display:
+    with Display(count + background, not as_json) as display:
         summary = api.probe(url, out=out, plan=plan, manners=manners, observe=display)
     kinds: dict[str, int] = summary["answers"]  # type: ignore[assignment] # as api.probe makes it
     told = ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)
@@ -363,7 +376,7 @@ def demo(
     if serve_only:
         _serve(switches, port, as_json)
         return
-    with _Display(budget, not as_json) as display:
+    with Display(budget, not as_json) as display:
         result, truth = api.demo(out=out, switches=switches, budget=budget, observe=display)
     _show(result, as_json, truth)
 
@@ -388,69 +401,8 @@ def _serve(switches: Switches, port: int, as_json: bool) -> None:
 
 
 def _show(result: api.Result, as_json: bool, truth: dict[str, object] | None = None) -> None:
-    summary = result.summary
-    if as_json:
-        print(json.dumps({**summary, "truth": truth} if truth else summary, ensure_ascii=False))
-        return
-    size: dict[str, float] = summary["size"]  # type: ignore[assignment] # as Harvest.summary makes it
-    checks: dict[str, object] = summary["checks"]  # type: ignore[assignment] # as above
-    print(certificate(int(str(summary["records"])), Estimate(**size), lower_bound=bool(checks["lower_bound"])))
-    if truth:
-        print(f"in truth: {truth['held']:,} of {truth['cities']:,} cities held, {truth['coverage']:.1%}")
-    print(
-        f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
-    )
-    print(f"records: {result.records}\nreport:  {result.report}")
-
-
-class _Display:
-    """The progress display: one line on stderr that follows the events; a log line for each where stderr is no terminal."""
-
-    def __init__(self, budget: int, shown: bool, log: Path | None = None, sites: int = 1) -> None:
-        self.console = Console(stderr=True)
-        self.log = log.open("a", encoding="utf-8") if log else None
-        self.requests: dict[str, int] = {}
-        self.held = ""
-        columns = (
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        self.progress = Progress(*columns, console=self.console, disable=not (shown and self.console.is_terminal))
-        self.task = self.progress.add_task("looking for the way in", total=budget * sites)
-
-    def __enter__(self) -> Observer:
-        self.progress.start()
-        return self.follow
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
-        if self.log:
-            self.log.close()
-
-    def follow(self, event: Event) -> None:
-        if self.log and not isinstance(event, Held):
-            line = {"event": type(event).__name__.lower(), **asdict(event)}
-            print(json.dumps(line, ensure_ascii=False), file=self.log, flush=True)
-        if isinstance(event, Found):
-            self.console.print(f"asking {event.template.method} {event.template.url}", markup=False, highlight=False)
-        elif isinstance(event, Learned):
-            self.console.print(f"learned from {event.probes} answers", markup=False, highlight=False)
-        elif isinstance(event, Asked):
-            kinds = " ".join(f"{n} {kind}" for kind, n in sorted(event.answers.items()))
-            told = f"{event.records:,} records, overlap {event.overlap_rate:.2f}, {kinds}"
-            if event.size is not None:
-                ends = [event.records / max(end, 1.0) for end in (event.size.high, event.size.estimate, event.size.low)]
-                low, middle, high = (min(1.0, share) for share in ends)
-                self.held = f", {middle:.0%} held ({low:.0%}–{high:.0%})"
-            self.requests[event.site] = event.requests
-            self.progress.update(self.task, completed=sum(self.requests.values()), description=told + self.held)
-        elif isinstance(event, Trouble):
-            self.console.print(f"left out: {event.skipped.reason}", markup=False, highlight=False)
-        elif isinstance(event, Stopped):
-            self.progress.update(self.task, description=f"stopped: {event.reason}")
+    whole = {**result.summary, "truth": truth} if truth else result.summary
+    print(json.dumps(whole, ensure_ascii=False) if as_json else "\n".join(told_of(result, truth)))
 
 
 if __name__ == "__main__":

@@ -66,10 +66,11 @@ def test_numbers_count_where_they_repeat_the_search() -> None:
 
 
 def test_what_only_the_head_says_is_likely() -> None:
-    """A rel=next that no visible link repeats is kept for who has nothing better."""
-    found = page('<link rel=next href="?q=cats&page=3"><p>x')
+    """A rel=next that no visible link repeats is believed where it repeats the search, else kept for who has nothing better."""
+    assert next_page(page('<link rel=next href="?q=cats&page=3"><p>x')) == "http://h/search?q=cats&page=3"
+    found = page('<link rel=next href="/page/2"><p>x', "http://h/")
     assert next_page(found) is None
-    assert next_step(found) == Step(url="http://h/search?q=cats&page=3", via="declared")
+    assert next_step(found) == Step(url="http://h/page/2", via="declared")
 
 
 def test_older_entries_lead_on() -> None:

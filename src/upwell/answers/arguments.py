@@ -7,15 +7,16 @@ Entity §6.3.1 ("query segments"); departs from it: arguments outside the query 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, unquote_plus, urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 __all__ = ["Address", "canonical", "numbers", "pairs", "split"]
 
 Pair = tuple[str, str]
 NUMBER = re.compile(r"\d{1,9}")
 WORD = re.compile(r"[^\W\d_]")
+DIGIT_STEP = re.compile(r"/\d+(?:/|$)")
 PARTS = re.compile(r"(\d+)")
 
 
@@ -56,7 +57,9 @@ def pairs(text: str) -> list[Pair]:
     [('a', '1'), ('b', 'x y'), ('c', ''), ('a', 'ü'), ('b', 'ä')]
     """
     found = []
-    for part in re.split("[&;]", text.removeprefix("?").replace("&amp;", "&")):
+    if ";" in text:
+        text = text.replace("&amp;", "&").replace(";", "&")
+    for part in text.removeprefix("?").split("&"):
         if part:
             name, _, value = part.partition("=")
             found.append((_plain(name), _plain(value)))
@@ -65,6 +68,8 @@ def pairs(text: str) -> list[Pair]:
 
 def _plain(text: str) -> str:
     """A name or value as text: UTF-8 where it is that, else Latin-1, which many old sites send."""
+    if "%" not in text and "+" not in text:
+        return text
     try:
         return unquote_plus(text, errors="strict")
     except UnicodeDecodeError:
@@ -76,6 +81,8 @@ def _steps(path: str, query: str) -> tuple[str, list[Pair]]:
     kept: list[str] = []
     found: list[Pair] = []
     asked = " ".join(query.lower().split())
+    if not asked and ";" not in path and not DIGIT_STEP.search(path):
+        return path, found
     inside = False  # behind the query: words come in twos, name and value
     for step in path.split("/"):
         name, *matrix = step.split(";")
@@ -114,7 +121,7 @@ def numbers(url: str) -> dict[str, int]:
     return found
 
 
-def canonical(address: Address, irrelevant: Iterable[str] = ()) -> str:
+def canonical(address: Address, irrelevant: Collection[str] = ()) -> str:
     """One text for all addresses that ask for the same: irrelevant arguments left out, the others in one order and one encoding.
 
     Empty values say nothing and are left out. Repeated arguments keep all their values (`tag=a&tag=b` asks for both).
@@ -122,13 +129,13 @@ def canonical(address: Address, irrelevant: Iterable[str] = ()) -> str:
     >>> canonical(split("http://x/s?b=2&a=%7E&page=3&c="), ["page"]) == canonical(split("http://x/s?a=~&page=9&b=2"), ["page"])
     True
     """
-    left_out = frozenset(irrelevant)
-    kept = sorted((name, value.strip()) for name, value in address.arguments if name not in left_out and value.strip())
-    return (
-        unquote(address.place).rstrip("/") + "?" + "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in kept)
+    kept = sorted(
+        (name, value.strip()) for name, value in address.arguments if name not in irrelevant and value.strip()
     )
+    place = unquote(address.place) if "%" in address.place else address.place
+    return place.rstrip("/") + "?" + "&".join(f"{_safe(name)}={_safe(value)}" for name, value in kept)
 
 
-def values(arguments: Sequence[Pair], name: str) -> list[str]:
-    """All values of an argument, in order."""
-    return [value for found, value in arguments if found == name]
+def _safe(text: str) -> str:
+    """A text in which nothing can be taken for the end of a name or value."""
+    return text.replace("%", "%25").replace("&", "%26").replace("=", "%3D") if not text.isalnum() else text

@@ -127,6 +127,8 @@ def _scripted(tree: TagTree) -> Step | None:
     found: list[tuple[str, int, dict[str, str]]] = []
     for row in map(int, tree.rows("a", "button", "input")):
         script = f"{tree.attr(row, 'href') or ''} {tree.attr(row, 'onclick') or ''}"
+        if "submit" not in script and "__doPostBack" not in script:
+            continue
         event = EVENT.search(script)
         sets = (
             {"__EVENTTARGET": event[1], "__EVENTARGUMENT": event[2]}

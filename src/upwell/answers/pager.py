@@ -1,8 +1,8 @@
 """The next page of an answer: a link, a button, or the request behind "load more"; whichever way it is said.
 
     step    what brings the next page: method, address and fields; its `via` says how it was found
-    trust   links that say "next" (word, arrow, class, rel) and count up; number links where they repeat the search; then
-            buttons; then what is only likely: `more` requests, links to older entries, numbers alone, a rel=next in the head
+    trust   links that say "next" (word, arrow, class, rel) and count up; number links and a rel=next in the head where they repeat
+            the search; then buttons; then what is only likely: `more` requests, older entries, numbers or a head alone
 
 DESIGN §4.3 (pager); Entity has none: it asks for one page a query.
 """
@@ -38,6 +38,7 @@ PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
 NEWER_ON = 5.0  # "newer posts →" of a blog is called next though its number goes down
 ENOUGH = 3.0  # swept
+LONGEST = 40  # characters of a pager link
 MOST = 2  # addresses that one word may lead to; a "weiter" at every match is no pager
 LARGEST = 100_000_000  # what is larger is a time or an identifier, no place in a list
 
@@ -55,8 +56,15 @@ class Step:
 class _Link:
     """One link with what speaks for or against it."""
 
-    def __init__(self, tree: TagTree, row: int, url: str) -> None:
-        self.tree, self.row, self.url = tree, row, url
+    def __init__(self, tree: TagTree, row: int, here: str) -> None:
+        self.tree, self.row, self.here = tree, row, here
+
+    @cached_property
+    def url(self) -> str:
+        """Where it leads, without fragment; "" where that is this page or another site."""
+        url = urldefrag(self.tree.resolve(self.tree.attr(self.row, "href")) or "")[0]
+        host = _host(self.here)
+        return url if url and url != self.here and (not host or _host(url) in (host, "")) else ""
 
     @cached_property
     def text(self) -> str:
@@ -102,7 +110,7 @@ class _Link:
         tree = self.tree
         said = [tree.attr(i, a) or "" for i in self.inner for a in ("class", "id")]
         files = [
-            urlsplit(tree.attr(i, "src") or "").path.rsplit("/", 1)[-1]
+            (tree.attr(i, "src") or "").split("?")[0].rsplit("/", 1)[-1]
             for i in self.inner
             if tree.name(i) in ("img", "input")
         ]
@@ -117,13 +125,16 @@ def next_link(tree: TagTree, query: str = "") -> Step | None:
     numbered = _numbered(tree)
     if numbered is not None and _repeats_search(tree, numbered, query):
         return Step(url=numbered, via="numbers")
+    declared = _declared(tree)
+    if declared is not None and _repeats_search(tree, declared, query):
+        return Step(url=declared, via="declared")
     return None
 
 
 def weak_link(tree: TagTree) -> Step | None:
     """A link that is only likely to lead on: older entries, numbers alone, or a rel=next that no visible link repeats."""
     for link in _links(tree):
-        if OLDER.fullmatch(link.text) and _counted(_here(tree), link.url) > 0:
+        if OLDER.fullmatch(link.text) and link.url and _counted(link.here, link.url) > 0:
             return Step(url=link.url, via="older")
     numbered = _numbered(tree)
     if numbered is not None:
@@ -133,12 +144,15 @@ def weak_link(tree: TagTree) -> Step | None:
 
 
 def _links(tree: TagTree) -> Iterator[_Link]:
+    """The links that are short enough to be a pager's."""
     here = _here(tree)
-    host = (urlsplit(here).hostname or "").removeprefix("www.")
-    for row, address in tree.links():
-        url = urldefrag(address)[0]
-        if url and url != here and (not host or (urlsplit(url).hostname or "").removeprefix("www.") in (host, "")):
-            yield _Link(tree, row, url)
+    for row in map(int, tree.rows("a", "area")):
+        if tree.chars[row] <= LONGEST and tree.attr(row, "href"):
+            yield _Link(tree, row, here)
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def _here(tree: TagTree) -> str:
@@ -167,7 +181,7 @@ def _declared(tree: TagTree) -> str | None:
 def _scored(tree: TagTree) -> Iterator[tuple[float, _Link]]:
     """The links that speak of a next page, with the weight of all that speaks for them."""
     declared, here = _declared(tree), _here(tree)
-    found = [(said, link) for link in _links(tree) if (said := _says_next(link)) > 0]
+    found = [(said, link) for link in _links(tree) if (said := _says_next(link)) > 0 and link.url]
     leads: defaultdict[str, set[str]] = defaultdict(set)
     for _, link in found:
         leads[link.text].add(link.url)
@@ -187,21 +201,16 @@ def _says_next(link: _Link) -> float:
         or re.match(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)", text)
     ):
         return 0.0
-    if MORE.fullmatch(text):
+    if MORE.fullmatch(text) and not worded:
         return 1.5  # enough only where the address is this one, counted up by one
     if text and not arrow and not worded and not PLAIN_NUMBER.fullmatch(text):
         # other words: only what is next by its class, and speaks of a list or points on, may be meant
-        if not NEXT_CLASS.search(link.looks):
+        newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
+        if not (newer or OLDER.fullmatch(text)) or not NEXT_CLASS.search(link.looks):
             return 0.0
-        return (
-            NEWER_ON
-            if NEWER.search(text) and text[-1] in "→»›>"
-            else 2.0
-            if OLDER.fullmatch(text) or MORE.fullmatch(text)
-            else 0.0
-        )
+        return NEWER_ON if newer else 2.0
     if text and PLAIN_NUMBER.fullmatch(text):
-        return 0.0
+        return 3.0 * ("next" in link.rel)
     if OFF.search(link.tree.attr(link.row, "class") or ""):
         return 0.0
     told = [t for t in link.told if not PLAIN_NUMBER.fullmatch(t)]
@@ -258,15 +267,12 @@ def _alike(here: str, there: str) -> float:
 
 def _numbered(tree: TagTree) -> str | None:
     """The number link after the current page, in a row of them."""
-    here = _here(tree)
-    links = {
-        link.row: (number, link.url)
-        for link in _links(tree)
-        if (number := _number(link.text)) is not None and _counted(here, link.url) > 0 and _alike(here, link.url) > 0
-    }
-    back = {link.row: n for link in _links(tree) if (n := _number(link.text)) is not None and link.row not in links}
-    row = following_number(tree, [*((n, row) for row, (n, _) in links.items()), *((n, row) for row, n in back.items())])
-    return links[row][1] if row in links else None
+    numbered = [(number, link) for link in _links(tree) if (number := _number(link.text)) is not None]
+    row = following_number(tree, [(number, link.row) for number, link in numbered])
+    link = next((link for _, link in numbered if link.row == row), None)
+    if link is None or not link.url or _counted(link.here, link.url) <= 0 or _alike(link.here, link.url) <= 0:
+        return None
+    return link.url
 
 
 def _number(text: str) -> int | None:

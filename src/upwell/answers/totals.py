@@ -33,9 +33,12 @@ MARK = rf"(?P<mark>{ABOUT}|{LEAST})?\s*"
 TO = r"\s*(?:[-–—−~～〜]|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
 OF = r"(?:out of|of|from|von|aus|sur|de|di|van|av|af|uit|/|z|ze|od|из|от|su|总共|共|中|in)"
 THINGS = (
-    r"(?:search |matching |total |relevant |unique |\w+ )?(?:results?|match(?:es|ing)?|hits?|documents?|records?|items?|entries|entry|rows?|articles?|"
-    r"pages? found|files? found|found|listings?|products?|titles?|books?|jobs?|posts?|cities|objects?|citations?|properties|repositories|packages|tickets|"
-    r"ergebnisse?n?|treffern?|einträge|dokumente|artikel|résultats?|réponses?|documents?|resultados?|registros?|risultat[oi]|documenti|resultat(?:en|er)?|"
+    r"(?:search |matching |total |relevant |unique |\w+ )?(?:results?|match(?:es|ing)?|hits?|documents?|records?|"
+    r"items?|entries|entry|rows?|articles?|"
+    r"pages? found|files? found|found|listings?|products?|titles?|books?|jobs?|posts?|cities|objects?|citations?|"
+    r"properties|repositories|packages|tickets|"
+    r"ergebnisse?n?|treffern?|einträge|dokumente|artikel|résultats?|réponses?|documents?|resultados?|registros?|"
+    r"risultat[oi]|documenti|resultat(?:en|er)?|"
     r"träffar|treff|tulos(?:ta)?|osumaa|wynik(?:i|ów)?|výsledk[ůy]|результат\w*|документ\w*|найдено|sonuç|találat|αποτελέσματα|kết quả|hasil)"
     r"(?:\(s\)|\(es\))?(?![\w-])"
 )
@@ -55,7 +58,8 @@ RANGE_OF = re.compile(
 OF_RANGE = re.compile(rf"{MARK}(?P<total>{NUMBER})\s*{CJK_THINGS}\D{{0,6}}{RANGE}", re.I)
 COUNTED = re.compile(rf"(?<![\d.,/:#-]){MARK}(?P<total>{NUMBER})(?P<plus>\+)?\s*(?:{THINGS}|{CJK_THINGS})", re.I)
 FOUND_COUNT = re.compile(
-    rf"(?<!\w){FOUND}\s*(?:[:：(]|is|are|only|out of|of)?\s*{MARK}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{TO})\d)(?!\s*[a-z]?\s*(?:seconds|sec|ms))",
+    rf"(?<!\w){FOUND}\s*(?:[:：(]|is|are|only|out of|of)?\s*{MARK}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{TO})\d)(?!\s*[a-z]?\s*(?:seconds|"
+    rf"sec|ms))",
     re.I,
 )
 CAP = re.compile(
@@ -73,7 +77,8 @@ ASIDE = re.compile(
     re.I,
 )
 STRONG = re.compile(
-    rf"\b(?:results?|match\w*|hits?|found|returned|total|search\w*|query|{FOUND}|trouv\w*|encontrad\w*|gefunden\w*|treffern?|ergebnisse?n?|résultats?|resultado?s?|"
+    rf"\b(?:results?|match\w*|hits?|found|returned|total|search\w*|query|{FOUND}|trouv\w*|encontrad\w*|gefunden\w*|"
+    rf"treffern?|ergebnisse?n?|résultats?|resultado?s?|"
     r"risultat[oi]|resultaten|träffar|treff|tulosta|wynik\w*|výsledk\w*|результат\w*|sonuç|találat)|件|条|條|结果|結果|건",
     re.I,
 )

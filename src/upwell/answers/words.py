@@ -1,8 +1,21 @@
-"""How pages in many languages say next, previous, more, older and last."""
+"""How pages in many languages say next, previous, more, older and last; that there is nothing, and that something went wrong."""
 
 import re
 
-__all__ = ["ARROW", "LAST", "MORE", "MORE_RESULTS", "NEXT", "OLDER", "PREVIOUS"]
+__all__ = [
+    "ARROW",
+    "BLOCKED",
+    "LAST",
+    "MISSING",
+    "MORE",
+    "MORE_RESULTS",
+    "NEXT",
+    "NONE",
+    "NOTE",
+    "OLDER",
+    "PREVIOUS",
+    "WRONG",
+]
 
 _EDGE = r"[\W_\d]*"
 # What may stand beside "next" when a further page is meant: a page or things in the plural; "next ticket" is another page.
@@ -29,7 +42,8 @@ NEXT = _said(
 )
 PREVIOUS = _said(
     r"(?:go to |show )?(?:the )?prev(?:ious)?(?:\s+\d+)?(?:\s+\w+)?|back|zurück|vorherige(?: seite)?|vorige|précédente?s?|page précédente|retour|"
-    r"(?:página )?anterior(?:es)?|atrás|voltar|(?:pagina )?precedent[ei]|indietro|vorige|föregående|forrige|edellinen|předchozí|predošlá|poprzedni[ae]?|wstecz|"
+    r"(?:página )?anterior(?:es)?|atrás|voltar|(?:pagina )?precedent[ei]|indietro|vorige|föregående|forrige|edellinen|"
+    r"předchozí|predošlá|poprzedni[ae]?|wstecz|"
     r"előző|prethodna|önceki|geri|προηγούμεν[ηο]|предыдущ(?:ая|ую|ие)(?: страниц[ау])?|назад|попередня|السابق(?:ة)?|قبلی|הקודם|sebelumnya|trước|"
     r"前へ?|前の(?:ページ)?へ?|前ページ|上一?[页頁]|이전|first|erste|première|primera|primeira|prima|первая|最初|首页"
 )
@@ -40,7 +54,8 @@ MORE_RESULTS = _said(
     r"больше результатов|検索結果をもっと見る|更多结果"
 )
 MORE = _said(
-    r"(?:show|load|view|see|get|display)?\s*more(?:\s+\w+)?(?:\s+\w+s)?|mehr(?: \w+)?(?: (?:an)?zeigen| laden)?|weitere(?: \w+)?(?: (?:an)?zeigen| laden)?|"
+    r"(?:show|load|view|see|get|display)?\s*more(?:\s+\w+)?(?:\s+\w+s)?|mehr(?: \w+)?(?: (?:an)?zeigen| laden)?|"
+    r"weitere(?: \w+)?(?: (?:an)?zeigen| laden)?|"
     r"(?:afficher|voir|charger)?\s*plus(?: de \w+)?|(?:mostrar|ver|cargar|carregar)?\s*m[áa]i?s(?: \w+)?|(?:mostra|carica|vedi)\s*altr[io](?: \w+)?|"
     r"meer(?: \w+)?(?: laden| tonen)?|(?:visa|ladda|vis|last inn) (?:fler|flere|mer)|(?:показать|загрузить) ещё|(?:показать|загрузить) еще|ещё|еще|"
     r"pokaż więcej|načíst další|daha fazla|もっと(?:見る|読む)|さらに(?:表示|読み込む)|加载更多|載入更多|查看更多|더\s*보기"
@@ -56,3 +71,50 @@ LAST = _said(
 )
 # A lone arrow to the right: one is a step, two are a step or the end.
 ARROW = re.compile(r"[\s\[\](){}|]*(?:[›>→▶►⟩❯⇒➔➜»⏵▷〉⟫]|->|=>|>>|››|»»)[\s\[\](){}|]*")
+
+# -- that there is nothing, or that something went wrong ------------------------------------------------------------------
+
+NONE = re.compile(
+    r"\b(?:no|0|zero|not? any|without) (?:\w+ ){0,3}(?:results?|match(?:es)?|hits?|records?|documents?|items?|entries|"
+    r"pages?|articles?|products?|books?|files?|cities|rows?|data)\b|"
+    r"\b(?:results?|match(?:es)?|hits?|items?|documents?|total|found)\s*[:(]?\s*0\b|did(?: not|n't|n’t) (?:match|"
+    r"return|find)|nothing (?:was |has been )?(?:found|matched|to show)|"
+    r"(?:could|can)(?: not|n't|not) (?:be )?f(?:ind|ound)|(?:was|were) not found|no (?:such|luck)|not found|there (?:is|"
+    r"are|were|was) no|sorry|unfortunately|"
+    r"keine? (?:\w+ ){0,2}(?:ergebnisse?|treffer|einträge|dokumente|artikel|seiten|daten)|nichts gefunden|nicht gefunden|leider|"
+    r"aucune? (?:\w+ )?(?:résultats?|réponse|documents?|article)|n'a (?:donné|retourné) aucun|introuvable|"
+    r"no se (?:han? )?(?:encontr\w+|hall\w+)|ning[uú]n (?:resultado|registro)|sin resultados|nenhum (?:resultado|registro)|não (?:foram|foi|há) \w+|"
+    r"nessun (?:risultato|documento)|non (?:ha|sono stati) \w+|geen (?:\w+ )?(?:resultaten|treffers)|niets gevonden|"
+    r"inga (?:träffar|resultat)|ingen (?:treff|resultater|resultat)|"
+    r"ei (?:tuloksia|osumia)|brak wyników|nie znaleziono|žádné výsledky|nenalezeno|ничего не найдено|не найден\w*|"
+    r"нет результатов|нічого не знайдено|sonuç bulunamadı|nincs találat|"
+    r"δεν βρέθηκ\w+|không tìm thấy|tidak (?:ada|ditemukan)|見つかりません|見つかりませんでした|該当(?:なし|する)|"
+    r"0 ?件|没有(?:找到|结果|符合)|未找到|沒有(?:找到|結果)|結果がありません|없습니다|검색 ?결과가 ?없",
+    re.I,
+)
+WRONG = re.compile(
+    r"\b(?:errors?|fehler|erreur|errore|erro|virhe|chyba|błąd|ошибка|exception|traceback|bad request|invalid|internal server|"
+    r"service unavailable|forbidden|denied|timed? ?out)\b|エラー|错误|錯誤|오류",
+    re.I,
+)
+# A short note of its own, without a link: what went wrong with this very query.
+NOTE = re.compile(
+    r"\b(?:errors?|exception|unknown|invalid|too (?:short|long|many|few|common)|at least (?:\w+ )?(?:characters?|"
+    r"letters?|words?)|(?:is|are) required|"
+    r"could(?: not|n't)|can(?:not|'t| not)|unable to|no such|not (?:allowed|permitted|supported|available)|failed|"
+    r"fehler|ungültig|zu kurz|mindestens (?:\w+ )?zeichen|"
+    r"erreur|invalide|trop court|inválid[oa]|demasiado cort[oa]|errore|non valido|ongeldig|ошибка|слишком короткий|недопустим\w*)\b|短すぎ|太短",
+    re.I,
+)
+MISSING = re.compile(
+    r"\b(?:404|page (?:was )?not found|not found|no such (?:\w+ )?(?:page|file)|does(?: not|n't) exist|seite nicht gefunden|"
+    r"page introuvable|página no encontrada|pagina non trovata|страница не найдена)\b|页面不存在|ページが見つかりません",
+    re.I,
+)
+BLOCKED = re.compile(
+    r"captcha|are you (?:a )?(?:human|robot)|not a robot|verify (?:that )?you are|unusual traffic|too many requests|"
+    r"rate limit|access denied|request blocked|temporarily (?:blocked|banned)|"
+    r"(?:please|must|need to|have to) (?:first )?(?:be )?(?:sign(?:ed)?|log(?:ged)?)[ -]?in|slow down|zugriff verweigert|"
+    r"accès refusé|acceso denegado",
+    re.I,
+)

@@ -1,4 +1,4 @@
-"""Asking one source: probe, learn, then question by question and page by page, whatever should bring most (DESIGN §4.2–4.4).
+"""What to ask one source: question by question and page by page, whatever should bring most (DESIGN §4.4).
 
     stream    a query whose pages are turned one at a time, as long as they bring more than another question would
     broad     questions that match nearly everything, asked first: nothing, a star, frequent letters and words
@@ -8,60 +8,34 @@ No request is sent here: `steps` is a generator that yields what it wants to see
 """
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field
 
-import numpy as np
-import wordfreq
-
-from upwell.answers.links import next_step, request
-from upwell.answers.pager import Step
+from upwell.answers.links import request
 from upwell.answers.totals import Told, read_totals
 from upwell.answers.turning import Turning
 from upwell.errors import Forbidden, NothingLearned, Unreachable
-from upwell.harvest.events import Asked, Held, Learned, Observer, Trouble
-from upwell.harvest.learn import Reading, SourceModel, apply, drifted, learn
-from upwell.harvest.result import Checking, Harvest, Plan, Reason
-from upwell.harvest.trial import tree as as_tree
-from upwell.harvest.ways import Ways, fresh
-from upwell.model import Kind, Record, Request, Response, Skipped, Template
+from upwell.harvest.events import Held, Observer
+from upwell.harvest.learn import Reading
+from upwell.harvest.probing import EVERYTHING, Source, Spent, counted_on, following
+from upwell.harvest.result import Checking, Plan, Reason
+from upwell.harvest.ways import Ways
+from upwell.model import Record, Request, Response, Template
 from upwell.net.browser import Look, Seen
-from upwell.net.refusal import refusal
 from upwell.page.terms import tokens
-from upwell.page.tree import TagTree
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pair, Pairs
 from upwell.queries.policy import Promising
-from upwell.queries.words import nonsense, of_page
-from upwell.site import templates
 from upwell.store.state import State
 
-__all__ = ["Asking", "Spent", "Steps", "by_turns"]
+__all__ = ["Asking", "Steps", "by_turns"]
 
 Steps = Generator[Request | Look, Response | Seen, Reason]
-LETTERS = (
-    "e",
-    "a",
-    "er",
-    "in",
-)  # the most frequent letters and pairs in texts of Latin script, for sources that search parts of words
-FREQUENT = 4  # the most frequent words of the language that are asked for everything
-RECENT = 12  # answers that are looked at again when the source seems to have changed
 HALF = 0.5  # share of new records on the next page below which a query is left for another; not swept
 STAY = 1.5  # so many times more must another query have left, that the one at hand is left for it; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
 AHEAD = 5  # pages that a query of unknown length is taken to have left
-EVERYTHING = ("", "*")  # what asks for everything, where it is understood
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spent:
-    """What the site has cost so far."""
-
-    requests: int
-    over: Reason | None  # the limit that was reached
 
 
 @dataclass
@@ -80,9 +54,10 @@ class Stream:
     shown: int = 0  # records of the last page
     shows: int = 0  # records so far whose text has the query
     held: int = 0  # records held when it was asked
+    sent: str = ""  # the address of the last page
 
 
-class Asking:
+class Asking(Source):
     """The state of one source's harvest while it runs."""
 
     def __init__(
@@ -94,10 +69,7 @@ class Asking:
         observe: Observer,
         spent: Callable[[], Spent],
     ) -> None:
-        self.template, self.ways, self.plan, self.observe, self.spent = template, ways, plan, observe, spent
-        self.rng = np.random.default_rng(plan.seed)
-        self.language = ways.home.language
-        self.harvest = Harvest(template=template, model=plan.model or SourceModel(), state=state)
+        super().__init__(template, ways, plan, state, observe, spent)
         self.policy = Promising(language=self.language)
         self.pairs = Pairs(self.policy)
         self.checking = Checking(plan.checks, self.language)
@@ -107,15 +79,9 @@ class Asking:
         self.streams: list[Stream] = []
         self.later: list[str] = []  # queries that brought no answer, to be asked once more
         self.failed: set[str] = set()
-        self.recent: deque[tuple[Response, TagTree, str, Kind]] = deque(maxlen=RECENT)
-        self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.current: Stream | None = None
         self.scouted = False
-        self.control = ""  # the last query that had matches
-        self.errors_in_a_row = self.dry = self.turn = 0
-        self.about = tuple(tokens(plan.about))
-
-    # -- probing ---------------------------------------------------------------------------------------------------------
+        self.dry = self.turn = 0
 
     def steps(self) -> Steps:
         """The whole of it; ends with why there is nothing more to ask."""
@@ -136,50 +102,6 @@ class Asking:
                 return "exhausted"
             else:
                 self.queue, self.later = deque(self.later), []
-
-    def _broad(self) -> tuple[str, ...]:
-        try:
-            frequent = wordfreq.top_n_list(self.language or "en", FREQUENT)
-        except LookupError:
-            frequent = wordfreq.top_n_list("en", FREQUENT)
-        return (*EVERYTHING, *LETTERS, *frequent)
-
-    def _probe(self) -> Generator[Request | Look, Response | Seen, tuple[str, ...]]:
-        """Asks for nonsense and for words of the site, and learns what answers look like; the queries that were asked."""
-        values = self.template.values  # a form without text can be asked for these, and for nothing else
-        if self.harvest.model.leader:
-            return ()
-        bare = [*self.ways.background, *nonsense(self.rng, self.plan.background)][: self.plan.background]
-        background = yield from self._answers(() if values else tuple(bare))
-        own = (self.plan.about,) if self.about else (*self.plan.words, *self.ways.words)
-        words = values or tuple(dict.fromkeys((*own, *self._broad()[len(EVERYTHING) :], *of_page(self.ways.home))))
-        answers: list[TagTree] = []
-        asked = 0
-        for start in range(0, min(len(words), 5 * self.plan.probes), self.plan.probes):
-            some = words[start : start + self.plan.probes]
-            answers += yield from self._answers(some)
-            asked += len(some)
-            self.harvest.model = learn(answers, background)
-            if self.harvest.model.leader or self.spent().over:
-                break
-        if not self.harvest.model.leader:
-            raise NothingLearned(
-                f"{len(answers)} answers of {self.template.url}, none with a list of matches; name words that it knows with --words"
-            )
-        model = self.harvest.model
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
-        return tuple(words[:asked])
-
-    def _answers(self, queries: Sequence[str]) -> Generator[Request | Look, Response | Seen, list[TagTree]]:
-        """The answers to queries, those that could be had."""
-        found = []
-        for query in queries:
-            if self.spent().over:
-                break
-            answer = yield from self._get((yield from self._filled(query)))
-            if answer is not None:
-                found.append(answer[1])
-        return found
 
     # -- choosing --------------------------------------------------------------------------------------------------------
 
@@ -271,10 +193,13 @@ class Asking:
         texts = {record.key: record.text for record in records}
         told = read_totals(tree, len(reading.records)) if reading.kind == "multi" else Told()
         step = following(tree, reading, stream.query) if self.plan.goal == "complete" else None
+        if step is None and (told.total or stream.said or 0) > stream.turning.matches + len(records) and records:
+            step = counted_on(stream.sent, stream.request.url)  # more are said to be there than the pager has links for
+        stream.sent = stream.request.url
         end = stream.turning.page([record.key for record in reading.records], told, follows=step is not None)
         lied = stream.turning.lied and bool(reading.records)
         new = 0 if lied else self._take(records, texts, stream, response)
-        stream.said, stream.shown = told.total or stream.said, len(reading.records)
+        stream.said, stream.shown = _mostly(stream.turning.told), len(reading.records)
         stream.fresh = new / max(1, len(records))
         stream.shows += sum(stream.query in tokens(text) for text in texts.values())
         if stream.query in EVERYTHING and told.total:
@@ -380,6 +305,10 @@ class Asking:
         if cut_off and not harvest.totals_hold:
             self.pairs.overflowed(stream.query, 2.0 * ended.matches)  # at least; how many more nobody says
 
+    def take_late(self, reading: Reading, query: str, response: Response) -> None:
+        """Takes in what an answer held that could not be read when it came."""
+        self._take(reading.records, {r.key: r.text for r in reading.records}, Stream(query, None), response)
+
     def _wanted(self, records: Sequence[Record], query: str) -> Sequence[Record]:
         """All of them; where only what is about something is wanted, what came for just that, or says its words."""
         if not self.about or query == self.plan.about:
@@ -388,131 +317,14 @@ class Asking:
         self.harvest.filtered[f"not about {self.plan.about}"] += len(records) - len(kept)
         return kept
 
-    # -- sending and reading ---------------------------------------------------------------------------------------------
-
-    def _filled(self, query: str) -> Generator[Request | Look, Response | Seen, Request]:
-        self.template = yield from fresh(self.template, self.last)
-        return templates.fill(self.template, query)
-
-    def _get(self, wanted: Request) -> Generator[Request | Look, Response | Seen, tuple[Response, TagTree] | None]:
-        """One answer, or None where it could not be had (which is counted)."""
-        try:
-            response = yield wanted
-            if not isinstance(response, Response):
-                raise TypeError("a Request is answered by a Response")
-            if refused := refusal(response):
-                raise Unreachable(f"{wanted.url} refuses: {refused}")
-        except (Unreachable, Forbidden) as error:
-            self.skip("fetch", wanted.url, str(error))
-            return None
-        self.last = as_tree(response)
-        return response, self.last
-
-    def skip(self, stage: str, page: str, reason: str) -> None:
-        """Counts and reports a page that cannot be used."""
-        skipped = Skipped(stage=stage, page=page, reason=reason)
-        self.harvest.skipped.append(skipped)
-        self.observe(Trouble(skipped=skipped))
-
-    def _read(self, response: Response, tree: TagTree, query: str) -> Reading:
-        harvest = self.harvest
-        reading = apply(harvest.model, tree, status=response.status, asked_at=self._asked_at(response))
-        self.recent.append((response, tree, query, reading.kind))
-        harvest.answers[reading.kind] += 1
-        self.errors_in_a_row = self.errors_in_a_row + 1 if reading.kind == "error" else 0
-        harvest.page_size = max(harvest.page_size, len(reading.records))
-        harvest.samples.setdefault(reading.kind, f"{query}: {' '.join(tree.text().split())[:600]}")
-        if reading.kind == "multi":
-            self.control = query
-            harvest.outlined = harvest.outlined or outline(tree, reading)
-        return reading
-
-    def _suspicious(self) -> bool:
-        return len(self.recent) == RECENT and drifted(self.harvest.model, [kind for *_, kind in self.recent])
-
-    def _learn_again(self) -> Generator[Request | Look, Response | Seen, Reading | None]:
-        """The source seems to have changed: a question that had matches is asked once more, and if it has none now, is learned from anew.
-
-        What the last answers hold is taken in then; without such a change, they just had no matches.
-        """
-        recent = list(self.recent)
-        self.recent.clear()
-        control = replace(
-            templates.fill(self.template, self.control), query=""
-        )  # without a query nothing is taken from memory
-        answer = yield from self._get(control)
-        if answer is None or apply(self.harvest.model, answer[1], asked_at=self._asked_at(answer[0])).kind == "multi":
-            return None
-        model = learn([answer[1], *(tree for _, tree, _, _ in recent)])
-        again = [apply(model, tree, status=r.status, asked_at=self._asked_at(r)) for r, tree, _, _ in recent]
-        if apply(model, answer[1], asked_at=self._asked_at(answer[0])).kind != "multi":
-            return None
-        self.harvest.model, self.harvest.relearned = model, self.harvest.relearned + 1
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(recent) + 1))
-        for one, (response, _, query, kind) in zip(again, recent[:-1], strict=False):
-            if kind != "multi" and one.records:
-                self._take(
-                    one.records, {record.key: record.text for record in one.records}, Stream(query, None), response
-                )
-        return again[-1]
-
-    def _asked_at(self, response: Response) -> str:
-        """The path that answers come from; where the query is a part of the path, any."""
-        return urlsplit(self.template.url if self.template.query_field else response.url).path
-
-    def _report(self, query: str) -> None:
-        harvest, sent = self.harvest, self.spent().requests
-        harvest.curve.append((sent, len(harvest.seen), harvest.matches))
-        self.observe(
-            Asked(
-                site=urlsplit(self.template.url).netloc,
-                query=query,
-                requests=sent,
-                answers=dict(harvest.answers),
-                records=len(harvest.seen),
-                overlap_rate=harvest.overlap_rate,
-                size=harvest.size if len(harvest.curve) % 10 == 0 else None,
-            )
-        )
-
 
 CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
 
 
-def following(tree: TagTree, reading: Reading, query: str) -> Step | None:
-    """What to send for the next page: by the links around the matches first, because a match may be called “next” too."""
-    if reading.kind != "multi":
-        return None
-    own = {target for record in reading.records for target in record.links}
-    around = {
-        row: found for row, found in tree.attributes.items() if found.get("href") not in own or not found.get("href")
-    }
-    step = next_step(replace(tree, attributes=around), query)
-    if step is None:  # or a pager was taken for a part of the last match
-        step = next_step(tree, query)
-        if step is not None and urlsplit(step.url).path != urlsplit(tree.url).path:
-            return None
-    return step
-
-
-def outline(tree: TagTree, reading: Reading) -> list[tuple[str, str]]:
-    """An answer as its texts, each with the path of the record that it is in, or "": for the report, as text."""
-    ends = {}
-    for record in reading.records:
-        row = tree.row_at(record.path)
-        if row is not None:
-            ends[row] = (int(tree.end[row]), record.path)
-    found, inside = [], (0, "")
-    for text, row in zip(tree.chunks, tree.chunk_row.tolist(), strict=True):
-        for above in (row, *tree.ancestors(row)):
-            if above in ends:
-                inside = ends[above]
-                break
-        found.append((text[:200], inside[1] if row < inside[0] else ""))
-    return found[:OUTLINED]
-
-
-OUTLINED = 150  # texts of an answer that the report shows
+def _mostly(told: Sequence[Told]) -> int | None:
+    """The total that most pages of a query say, the greatest of those that are said as often; a page may be read wrongly."""
+    totals = Counter(page.total for page in told if page.total is not None)
+    return max(totals, key=lambda total: (totals[total], total), default=None)
 
 
 def by_turns(sources: Sequence[Asking]) -> Generator[Request | Look, Response | Seen, None]:

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell.errors import Forbidden, MissingExtra, NoSearchForm, Unreachable, WrongUsage
-from upwell.harvest.asking import Asking, Spent, by_turns
+from upwell.harvest.asking import Asking, by_turns
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.learn import apply, learn
+from upwell.harvest.probing import Spent
 from upwell.harvest.result import Plan, Reason, Site
 from upwell.harvest.trial import tree as as_tree
 from upwell.harvest.ways import Ways, look

@@ -174,8 +174,12 @@ class State:
             )
             return True
         row, last = json.loads(found[0]), int(found[1])
-        merged = {**row, **record.fields} if last < self.run else {**record.fields, **row}
-        if last < self.run and merged != row:
+        own = {name for name in row if not name.startswith("_")}
+        alike = 2 * len(own & set(record.fields)) >= len(
+            own | set(record.fields)
+        )  # or it is another kind of page of the record
+        merged = {**row, **record.fields} if last < self.run and alike else {**record.fields, **row}
+        if last < self.run and alike and merged != row:
             db.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?)", (record.key, self.run, found[0]))
         if new_sight or merged != row:
             db.execute(

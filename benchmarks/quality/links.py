@@ -1,0 +1,129 @@
+"""Pagers, totals, roles of URL arguments, second-level URLs and empty answers."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import numpy as np
+
+from benchmarks.corpora import CORPORA, labels, scorer
+from upwell.answers import empty as empty_answers
+from upwell.answers.links import next_page
+from upwell.answers.roles import learn
+from upwell.answers.second import second_level
+from upwell.answers.totals import read_totals
+from upwell.bench.entity import Source, sources, wrongly_dropped
+from upwell.demo import Switches, serve
+from upwell.page.tree import TagTree, read
+
+__all__ = ["empty", "pagers", "roles", "totals"]
+
+BACKGROUND = 3
+DEMO = {
+    name: {"role": role, "irrelevant": role not in ("query", "filter")}
+    for name, role in {"q": "query", "page": "page", "sort": "sort", "ref": "tracking", "continent": "filter", "country": "filter"}.items()
+}  # fmt: skip
+WORDS = (
+    "lima",
+    "spain",
+    "san",
+    "york",
+    "paris",
+    "united",
+    "chile",
+    "new",
+    "port",
+    "saint",
+    "river",
+    "la",
+    "al",
+    "don",
+    "kota",
+)
+
+
+def pagers(corpus: str) -> dict[str, float]:
+    """Next links against those that people (pagers) or the application itself (kinds) marked."""
+    rows, found = labels(corpus), []
+    for row in rows:
+        tree = read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "")
+        found.append({"page": row["page"], "next": next_page(tree, row.get("query") or "")})
+    score = scorer("pagers").score(rows, found, CORPORA / corpus)
+    return {name: score[name] for name in ("precision", "recall")}
+
+
+def totals() -> dict[str, float]:
+    """The total that an answer says, where it is labelled."""
+    rows = [row for row in labels("kinds") if row["kind"] == "multi" and row["total"] is not None]
+    right = 0
+    for row in rows:
+        tree = read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row["url"])
+        right += read_totals(tree, len(row["records"])).total == row["total"]
+    return {"pages": float(len(rows)), "right": right / len(rows)}
+
+
+def roles(few: int = 0) -> dict[str, float]:
+    """Irrelevant arguments, and URLs that are rightly kept or dropped, on the applications and the demo site; `few`: learned from so many answers."""
+    right = wrong = missed = named = known = 0
+    found = kept = lost = 0
+    for source in (*sources(CORPORA), _demo()):
+        step = max(1, len(source.trees) // few) if few else 1
+        learned = learn(source.trees[::step], source.queries[::step])
+        for name, label in source.labels.items():
+            if label["role"] != "unknown":
+                said = learned.arguments.get(name)
+                true, says = bool(label["irrelevant"]), said is not None and said.irrelevant
+                right, wrong, missed = (
+                    right + (true and says),
+                    wrong + (says and not true),
+                    missed + (true and not says),
+                )
+                known, named = known + 1, named + (said is not None and said.role == label["role"])
+        all_urls, keep, bad = wrongly_dropped(source, learned, learned.irrelevant)
+        found, kept, lost = found + all_urls, kept + keep, lost + bad
+    return {
+        "precision": right / (right + wrong),
+        "recall": right / (right + missed),
+        "role_right": named / known,
+        "not_lost": 1 - lost / found,
+        "reduction": found / kept,
+    }
+
+
+def _demo() -> Source:
+    """Answers of the demo site, their pages and facets, as a harvest would meet them."""
+    rows: list[dict[str, Any]] = []
+    trees: list[TagTree] = []
+    with serve(Switches()) as site:
+
+        def fetch(url: str, word: str) -> None:
+            with urlopen(url) as answer:  # noqa: S310 # our own server
+                trees.append(read(answer.read(), url=answer.url))
+            rows.append({"query": word})
+
+        for word in WORDS:
+            fetch(f"{site.url}search?q={quote(word)}", word)
+        learned = learn(trees, WORDS)
+        for url in list(second_level(trees, learned, WORDS).keep.values())[:30]:
+            fetch(url, "")
+    return Source("demo", rows, trees, DEMO)
+
+
+def empty(seeds: Sequence[int] = (0, 1, 2)) -> dict[str, float]:
+    """ "Non-empty" with three background pages and no status, each page judged alone."""
+    rows, found = [], []
+    for source in sources(CORPORA):
+        nonsense = [i for i, row in enumerate(source.rows) if row["source"] == "nonsense"]
+        for seed in seeds:
+            chosen = set(np.random.default_rng(seed).choice(nonsense, BACKGROUND, replace=False).tolist())
+            model = empty_answers.learn([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
+            for i, row in enumerate(source.rows):
+                if i not in chosen:
+                    said = empty_answers.judge(model, source.trees[i], source.queries[i]).kind
+                    kind = {"matches": "multi", "none": "none"}.get(said, "error")
+                    name = f"{seed}/{row['page']}"
+                    rows.append({**row, "page": name})
+                    found.append({"page": name, "cluster": 0, "kind": kind})
+    precision, recall = scorer("kinds").score(rows, found)["nonempty"]
+    return {"precision": precision, "recall": recall}

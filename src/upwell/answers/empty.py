@@ -1,0 +1,282 @@
+"""Empty answers: told from full ones by the answers to nonsense, and from errors, blocks and missing pages.
+
+    background   answers to long random strings: what the source shows when it has nothing (Entity §5)
+    place        where a text stands: the tags, classes and names above it, without numbers
+    changing     places whose texts differ between background pages: advertisements, recently viewed, suggestions, counters
+    own          what a page says at other places that no background page says: its matches, if it has any
+    message      what background pages say and full pages do not: "0 results for …"
+
+Entity §5 compares whole pages by the Jaccard similarity of their tokens (`method="jaccard"`). Departs from it: only what a page has of its own
+counts, so a constant list of any length drowns nothing, and a page that says what empty pages say is empty whatever else it offers.
+"""
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from upwell.answers.totals import read_totals
+from upwell.answers.words import BLOCKED, MISSING, NONE, NOTE, WRONG
+from upwell.page.terms import tokens
+from upwell.page.tree import TagTree
+
+__all__ = ["EmptyModel", "Params", "Verdict", "judge", "learn", "similarity"]
+
+Asked = tuple[TagTree, str]
+Text = tuple[str, str]  # place, text
+Said = Literal["matches", "none", "error", "blocked", "missing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Params:
+    """How empty answers are told."""
+
+    method: Literal["own", "jaccard"] = "own"
+    threshold: float = 0.85  # Entity §5: 0.85 on the mean Jaccard similarity
+    least: int = 1  # characters of its own that a full answer has at least; swept, see docs/decisions/0050
+    short: int = (
+        1500  # characters of its own that a refusal, a missing page or an error has at most; as net.refusal has it
+    )
+    unlike: float = 0.8  # similarity from which a page is like the empty ones, whatever it calls itself; not swept
+    note: int = 400  # characters of its own that a page with an error message has at most
+    bare: float = (
+        0.5  # an answer with less than this share of the rows of an empty one is an error; as harvest.learn has 0.6
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmptyModel:
+    """What empty answers of a source say; small, and made of texts only."""
+
+    signatures: tuple[frozenset[str], ...] = ()  # the tokens of each background page, for the paper's method
+    known: frozenset[str] = frozenset()  # what they say
+    places: frozenset[str] = frozenset()  # where they have anything
+    changing: frozenset[str] = frozenset()
+    message: frozenset[Text] = frozenset()
+    sure: bool = False  # the message was seen to be missing from full answers
+    rows: int = 0  # how large a background page is
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a source model keeps it; the signatures only as what all background pages have, which is what they are for."""
+        common = frozenset.intersection(*self.signatures) if self.signatures else frozenset[str]()
+        return {
+            "signature": sorted(common),
+            "known": sorted(self.known),
+            "places": sorted(self.places),
+            "changing": sorted(self.changing),
+            "message": sorted(map(list, self.message)),
+            "sure": self.sure,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def of_dict(cls, kept: Mapping[str, Any]) -> "EmptyModel":
+        """The way back."""
+        return cls(
+            signatures=(frozenset(kept["signature"]),),
+            known=frozenset(kept["known"]),
+            places=frozenset(kept["places"]),
+            changing=frozenset(kept["changing"]),
+            message=frozenset((place, text) for place, text in kept["message"]),
+            sure=kept["sure"],
+            rows=kept["rows"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What an answer was judged to be, and what spoke for it."""
+
+    kind: Said
+    own: int = 0  # characters that no empty answer has
+    similarity: float = 0.0  # mean Jaccard similarity to the background (Entity §5)
+    why: str = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no matches, for whatever reason."""
+        return self.kind != "matches"
+
+
+def learn(background: Sequence[Asked], answers: Sequence[Asked] = ()) -> EmptyModel:
+    """Learns from answers to nonsense (each with its query); with other answers it also learns which of their texts is the message."""
+    pages = [_Page(tree, query) for tree, query in background]
+    if len(pages) > 2:
+        pages = _agreeing(pages)
+    if not pages:
+        return EmptyModel()
+    counts = Counter(text for page in pages for text in page.texts)
+    by_place = [_by_place(page.texts) for page in pages]
+    places = {place for page in by_place for place in page}
+    changing = {place for place in places if len({frozenset(page.get(place, ())) for page in by_place}) > 1}
+    model = EmptyModel(
+        signatures=tuple(_signature(page.tree, page.query) for page in pages),
+        known=frozenset(text for _, text in counts),
+        places=frozenset(place for page in pages for place in page.places),
+        changing=frozenset(changing),
+        rows=int(np.median([len(page.tree) for page in pages])),
+    )
+    steady = [text for text, n in counts.items() if n == len(pages) and text[0] not in changing]
+    return _with_message(model, steady, [_Page(tree, query) for tree, query in answers])
+
+
+def _agreeing(pages: list["_Page"]) -> list["_Page"]:
+    """The background pages without one that found something by accident: it alone has places that the others do not (Entity §5)."""
+    often = Counter(place for page in pages for place in set(page.places))
+    strange = [sum(often[place] == 1 for place in set(page.places)) for page in pages]
+    return [page for page, n in zip(pages, strange, strict=True) if n <= 2 * np.median(strange) + 3]
+
+
+def _with_message(model: EmptyModel, steady: Sequence[Text], answers: Sequence["_Page"]) -> EmptyModel:
+    """Finds the message: what empty pages always say and a good part of the answers with something of their own do not."""
+    full = [page for page in answers if page.own(model)] or [page for page in answers if page.other(model)]
+    if len(full) < 3:
+        return replace(model, message=frozenset(text for text in steady if NONE.search(text[1])))
+    said = [text for text in steady if sum(not page.says(text) for page in full) >= max(2, 0.2 * len(full))]
+    worded = [text for text in said if NONE.search(text[1])]
+    return replace(model, message=frozenset(worded or said), sure=bool(said))
+
+
+def judge(
+    model: EmptyModel,
+    tree: TagTree,
+    query: str = "",
+    *,
+    status: int = 200,
+    records: int | None = None,
+    params: Params | None = None,
+) -> Verdict:
+    """Judges one answer; `records` is how many matches a source model read from it, where there is one."""
+    params = params or Params()
+    page = _Page(tree, query)
+    near = similarity(model, tree, query)
+    mine = page.own(model)
+    own = sum(len(text) for _, text in mine)
+
+    def verdict(kind: Said, why: str) -> Verdict:
+        return Verdict(kind=kind, own=own, similarity=round(near, 4), why=why)
+
+    if status in (401, 403, 407, 429, 451, 503):
+        return verdict("blocked", f"status {status}")
+    if status >= 400:
+        return verdict("missing" if status in (404, 410) else "error", f"status {status}")
+    if not tree.chunks:
+        return verdict("error", "says nothing")
+    if params.method == "jaccard":
+        return verdict("none" if near >= params.threshold else "matches", "similarity")
+    said = bool(model.message) and all(page.says(text) for text in model.message) and not page.answers(model)
+    if not said and (wrong := _wrong(model, page, near, own, params)):
+        return verdict(wrong, "says so")
+    if own <= params.note and not page.new_links(model) and (note := next((t for _, t in mine if NOTE.search(t)), "")):
+        return verdict("error", note)
+    if said and (model.sure or not read_totals(tree).total):
+        return verdict("none", "says what empty answers say")
+    if model.message and not said and page.other(model):
+        return verdict("matches", "does not say what empty answers say")
+    if own < params.least and not records:
+        return verdict("none", "nothing of its own")
+    if records == 0 and near >= params.threshold:
+        return verdict("none", "no records, and like an empty answer")
+    return verdict("matches", f"{own} characters of its own")
+
+
+def similarity(model: EmptyModel, tree: TagTree, query: str = "") -> float:
+    """The mean Jaccard similarity of a page's signature to those of the background pages (Entity Definition 3)."""
+    mine = _signature(tree, query)
+    each = [len(mine & other) / max(1, len(mine | other)) for other in model.signatures]
+    return sum(each) / len(each) if each else 0.0
+
+
+def _signature(tree: TagTree, query: str) -> frozenset[str]:
+    """The tokens of a page without the query's echo, numbers and dates (Madhavan et al. 2008, as Entity §5 uses it)."""
+    echo, asked = set(tokens(query)), query.strip().lower() or "\0"
+    found = (token for token in tokens(tree.text()) if token not in echo and asked not in token)
+    return frozenset(token for token in found if not any(c.isdigit() for c in token))
+
+
+class _Page:
+    """What a page says and where, without numbers and without the echo of its query."""
+
+    def __init__(self, tree: TagTree, query: str) -> None:
+        self.tree, self.query = tree, query
+        self.echo = _echo(query)
+        self.places = _places(tree)
+        found = (
+            (self.places[int(row)], self.plain(text)) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)
+        )
+        self.texts = frozenset((place, text) for place, text in found if any(c.isalpha() for c in text))
+
+    def plain(self, text: str) -> str:
+        """A text without numbers and without the echo of the query."""
+        text = re.sub(r"\d+", " ", text.lower())
+        return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
+
+    def says(self, text: Text) -> bool:
+        """Whether a text of an empty page stands here, but for words that were asked for."""
+        return (text[0], self.plain(text[1])) in self.texts
+
+    def other(self, model: EmptyModel) -> list[Text]:
+        """What no empty page says, wherever it stands."""
+        known = {self.plain(text) for text in model.known}
+        return [text for text in self.texts if text[1] not in known]
+
+    def own(self, model: EmptyModel) -> list[Text]:
+        """What no empty page says, at places that do not change by themselves."""
+        return [text for text in self.other(model) if text[0] not in model.changing]
+
+    def answers(self, model: EmptyModel) -> bool:
+        """Whether links where empty pages have nothing hold the query: one block of the answer may be empty and another not."""
+        words = [word for word in (self.query.strip().lower(), *tokens(self.query)) if len(word) > 2]
+        rows = [int(row) for row in self.tree.rows("a") if self.places[int(row)] not in model.places]
+        return bool(words) and any(word in self.tree.text(row).lower() for row in rows for word in words)
+
+    def new_links(self, model: EmptyModel) -> bool:
+        """Whether there are links where empty pages have nothing."""
+        return any(self.places[int(row)] not in model.places for row in self.tree.rows("a"))
+
+
+def _echo(query: str) -> re.Pattern[str] | None:
+    """The query, its words and their stems, as pages repeat them ("librari" for "libraries")."""
+    words = tokens(query)
+    if not words:
+        return None
+    stems = [re.escape(word[: max(4, len(word) - 3)]) + r"\w*" for word in words if len(word) > 4]
+    whole = sorted({re.escape(query.strip().lower()), *map(re.escape, words)}, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join([*whole, *stems])})(?!\w)")
+
+
+def _places(tree: TagTree) -> list[str]:
+    """The place of each row: a short name for the tags, classes and names above it."""
+    found: list[str] = []
+    for row in range(len(tree)):
+        above = found[int(tree.parent[row])] if row else ""
+        name = re.sub(r"\d+", "#", tree.attr(row, "id") or "")
+        look = f"{above}/{tree.name(row)}.{tree.classes[int(tree.cls[row])]}#{name}"
+        found.append(f"{zlib.crc32(look.encode()):08x}")
+    return found
+
+
+def _by_place(texts: frozenset[Text]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for place, text in texts:
+        found.setdefault(place, set()).add(text)
+    return found
+
+
+def _wrong(model: EmptyModel, page: _Page, near: float, own: int, params: Params) -> Said | None:
+    """Whether a page is an error, a refusal or a missing page: it says so in what it calls itself, says little else, and is unlike empty answers."""
+    tree = page.tree
+    if near >= params.unlike or own > params.short:
+        return None
+    heading = page.plain(" · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2")[:2])]))
+    if BLOCKED.search(page.plain(tree.text())):
+        return "blocked"
+    if MISSING.search(heading):
+        return "missing"
+    if WRONG.search(heading):
+        return "error"
+    return "error" if len(tree) < params.bare * model.rows and own <= params.note else None

@@ -1,0 +1,57 @@
+"""`upwell links`: the contract, from saved answers of a real site."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from upwell import api
+from upwell.demo import Running
+from upwell.errors import WrongUsage
+
+WORDS = ("lima", "spain", "york", "paris", "united", "zzqxv")
+
+
+@pytest.fixture(scope="module")
+def saved(demo: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers of the demo site as `upwell probe` keeps them."""
+    folder = tmp_path_factory.mktemp("saved")
+    lines = []
+    for word in WORDS:
+        url = f"{demo.url}search?q={word}"
+        with urlopen(url) as answer:  # noqa: S310 # our own server
+            (folder / f"{word}.html").write_bytes(answer.read())
+        lines.append(json.dumps({"page": f"{word}.html", "url": url, "query": word}))
+    (folder / "pages.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def test_the_contract(demo: Running, saved: Path) -> None:
+    """One JSON document with next pages, arguments, what to keep and how many are dropped; the API gives the same."""
+    done = subprocess.run(
+        [sys.executable, "-m", "upwell.cli", "links", str(saved), "--json"], capture_output=True, text=True, check=True
+    )
+    said = json.loads(done.stdout)
+    assert said == api.links(saved)
+    assert {"next", "arguments", "keep", "dropped"} <= set(said)
+    assert said["next"]["united.html"].startswith(f"{demo.url}search?q=united&page=2&ref=")
+    assert "zzqxv.html" not in said["next"]
+    assert said["arguments"]["page"]["irrelevant"] is True
+    assert {"prevalence", "role", "irrelevant"} <= set(said["arguments"]["q"])
+    assert said["arguments"]["continent"]["irrelevant"] is False
+    assert all("page=" not in url and "sort=" not in url for url in said["keep"])
+    assert not any("trip" in url or "logout" in url for url in said["keep"])
+    assert said["dropped"] > 0
+
+
+def test_without_pages_jsonl(tmp_path: Path) -> None:
+    """A base address stands in for what the folder does not say; one page is enough."""
+    (tmp_path / "s.html").write_text('<a href="s.html?q=a&amp;start=10">Next</a>')
+    said = api.links(tmp_path, base_url="http://h/dir/")
+    assert said["next"] == {"s.html": "http://h/dir/s.html?q=a&start=10"}
+    assert api.links(tmp_path / "s.html", base_url="http://h/dir/s.html")["next"] == said["next"]
+    with pytest.raises(WrongUsage, match="neither"):
+        api.links(tmp_path / "nothing")
