@@ -160,18 +160,32 @@ def cluster(
     algorithm: Annotated[str, typer.Option(help="simple or bisecting.")] = "simple",
     distance: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
     k: Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")] = 0,
+    most: Annotated[int, typer.Option(min=1, help="The most clusters that the criterion may choose.")] = Params().most,
+    restarts: Annotated[int, typer.Option(min=1, help="Starts of k-means, of which the best counts.")] = 10,
+    criterion: Annotated[
+        str, typer.Option(help="silhouette, or Thor's quality: quality (mean) or printed (sum).")
+    ] = "silhouette",
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Only pages of so many clusters, those likeliest to hold matches.")
+    ] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="A folder of earlier answers whose clusters these pages join.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
-    for name, value, known in (
+    for name, value, choices in (
         ("signature", signature, SIGNATURES),
         ("algorithm", algorithm, ("simple", "bisecting")),
         ("distance", distance, ("cosine", "euclidean")),
+        ("criterion", criterion, ("silhouette", "quality", "printed")),
     ):
-        if value not in known:
-            raise WrongUsage(f"{name} {value!r} is none of {', '.join(known)}")
-    params = Params(signature=signature, algorithm=algorithm, distance=distance, k=k)  # type: ignore[arg-type] # just checked
-    for row in api.cluster(path, params=params):
+        if value not in choices:
+            raise WrongUsage(f"{name} {value!r} is none of {', '.join(choices)}")
+    params = Params(
+        signature=signature, algorithm=algorithm, distance=distance, k=k, most=most, restarts=restarts, criterion=criterion  # type: ignore[arg-type] # just checked
+    )  # fmt: skip
+    for row in api.cluster(path, params=params, top=top, known=known):
         print(
             json.dumps(row, ensure_ascii=False)
             if as_json
