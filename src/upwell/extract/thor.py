@@ -23,25 +23,27 @@ from upwell.page import terms
 from upwell.page.tree import Ints, TagTree
 from upwell.page.vectors import Matrix, mean_similarity, weigh
 
-__all__ = ["Pagelet", "Params", "candidates", "common", "distances", "locate", "similarities"]
+__all__ = ["PAPER", "Pagelet", "Params", "candidates", "common", "distances", "locate", "similarities"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Params:
-    """Thor's choices, and the others that it names."""
+    """What measures best here (docs/decisions/0012-thor-as-published.md); `PAPER` is as published."""
 
     weights: tuple[float, float, float, float] = (0.25, 0.25, 0.25, 0.25)  # Thor §VI-B: path, fanout, depth, nodes
-    # Thor §VI-B takes the nearest; optimal: no subtree stands in two sets; measured: docs/decisions/0012-thor-as-published.md
-    assignment: Literal["nearest", "optimal"] = "optimal"
-    prototypes: int = 1  # Thor §VI-B: one page drawn at random; with more, a subtree's similarities are averaged
+    assignment: Literal["nearest", "optimal"] = "optimal"  # Thor §VI-B: nearest; optimal: no subtree in two sets
+    prototypes: int = 5  # Thor §VI-B: one page drawn at random; of more, the similarities are averaged; swept 1 … 5
     weighing: Literal["tfidf", "raw"] = "tfidf"  # Thor §VI-B step 2; raw is Figure 14's other half
     cut: float = 0.5  # Thor §VI-B: sets with a greater similarity are static
-    delta: int = 2  # Thor §VI-C: a smaller loss of dynamic subtrees is a step down
+    delta: int = 7  # a smaller loss of dynamic subtrees is a step down; Thor §VI-C: 2; swept 2 … 12
     top: int = 1  # Thor §VI-C: so many pagelets a page at most
     way: Literal["thor", "objects"] = "thor"  # objects: by the distance to the centroid (Thor-objects §2.4)
     promising: int = 0  # only so many candidates a page, by fanout, text, tags and links (Thor-objects §3.2); 0: all
+
+
+PAPER = Params(assignment="nearest", prototypes=1, delta=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,26 +183,28 @@ def locate(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.ra
 
 
 def _select(tree: TagTree, dynamic: Ints, params: Params) -> list[Pagelet]:
-    """Down from the subtree with the most dynamic ones inside, while few are lost on the way (Thor Fig. 6, as it was meant)."""
-    found: list[Pagelet] = []
-    left = dynamic
-    while len(left) and len(found) < params.top:
-        inside = {int(u): int(((left > u) & (left < tree.end[u])).sum()) for u in left}
-        u = max(inside, key=lambda row: (inside[row], -row))
-        while True:
-            below = left[(left > u) & (left < tree.end[u])]
-            reach, hop = -1, []
-            for v in below.tolist():  # in document order, so that what one hop covers comes right after it
-                if v >= reach:
-                    hop.append(v)
-                    reach = int(tree.end[v])
-            best = max(hop, key=lambda row: (inside[row], -row), default=None)
-            if best is None or inside[u] - inside[best] >= params.delta:
-                break
-            u = best
-        found.append(_pagelet(tree, u, dynamic, inside[u]))
-        left = left[(left >= tree.end[u]) | (tree.end[left] <= u)]
-    return found
+    """Down from the subtree with the most dynamic ones inside, while few are lost on the way (Thor Fig. 6, as it was meant).
+
+    Next come, by their number of dynamic ones, what lies beside it and what lies inside it (several regions have a common
+    subtree above them), without mere steps down.
+    """
+    if not len(dynamic):
+        return []
+    inside = {int(u): int(((dynamic > u) & (dynamic < tree.end[u])).sum()) for u in dynamic}
+    order = sorted(inside, key=lambda row: (-inside[row], row))
+    u = order[0]
+    while True:
+        below = [v for v in order if u < v < tree.end[u]]  # the first of them is one hop away
+        if not below or inside[u] - inside[below[0]] >= params.delta:
+            break
+        u = below[0]
+    chosen = [u]
+    for v in order:
+        above = [w for w in chosen if w <= v < tree.end[w]]
+        holds = any(v < w < tree.end[v] for w in chosen)
+        if len(chosen) < params.top and not holds and all(inside[w] - inside[v] >= params.delta for w in above):
+            chosen.append(v)
+    return [_pagelet(tree, row, dynamic, inside[row]) for row in chosen]
 
 
 def _dissimilar(tree: TagTree, dynamic: Ints, similar: Floats, params: Params) -> list[Pagelet]:
