@@ -23,7 +23,7 @@ from upwell.page import terms
 from upwell.page.tree import Ints, TagTree
 from upwell.page.vectors import Matrix, mean_similarity, weigh
 
-__all__ = ["PAPER", "Pagelet", "Params", "candidates", "common", "distances", "locate", "similarities"]
+__all__ = ["PAPER", "Pagelet", "Params", "candidates", "common", "distances", "locate", "set_similarities"]
 
 Floats = NDArray[np.float64]
 
@@ -152,6 +152,16 @@ def similarities(pages: Sequence[_Page], like: NDArray[np.int32], params: Params
     names, mean = mean_similarity(weights, of_set)
     inside[names] = mean if params.way == "thor" else np.nanmean(near[:, names], axis=0)
     return inside, near
+
+
+def set_similarities(trees: Sequence[TagTree], params: Params, *, rng: np.random.Generator) -> Floats:
+    """How similar the subtrees of each common subtree set are, for one prototype page (Thor Figure 14)."""
+    codes: dict[str, str] = {}
+    words: dict[str, int] = {}
+    pages = [_Page(tree, codes, words, params.promising) for tree in trees]
+    prototype = pages[int(rng.integers(len(pages)))]
+    like = np.stack([common(prototype, page, params) for page in pages])
+    return similarities(pages, like, params, len(words))[0]
 
 
 def locate(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.random.Generator) -> list[list[Pagelet]]:
