@@ -283,8 +283,23 @@ def _rows(path: str | Path, columns: list[str]) -> tuple[list[tuple[str, ...]], 
 
 
 def _knowledge(path: str | Path) -> tuple[Knowledge, list[str]]:
-    rows, odd = _rows(path, ["domain", "type", "entity"])
-    base = Knowledge.of_rows(rows)
+    """A knowledge base of the user's, row by row: it may have millions."""
+    columns = ["domain", "type", "entity"]
+    lines = left = 0
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        nonlocal lines, left
+        for row in tables.read(Path(path), columns):
+            lines += 1
+            if row is None:
+                left += 1
+            else:
+                yield row
+
+    base = Knowledge.of_rows(rows())
+    if lines == left:
+        raise WrongUsage(f"{path} has no row with {', '.join(columns)} in {lines} lines")
+    odd = [f"{path}: {left} of {lines} lines left out"] if left else []
     return base, [*odd, f"{path}: {base.skipped} entities without a name left out"] if base.skipped else odd
 
 

@@ -172,13 +172,14 @@ def _choose(
     weight = np.bincount(back, minlength=n).astype(np.float64)
     looked, seen = np.arange(n), weight
     if n > params.sample:
-        looked, seen = np.unique(rng.choice(back, params.sample, replace=False), return_counts=True)
+        looked, times = np.unique(rng.choice(back, params.sample, replace=False), return_counts=True)
+        seen = times.astype(np.float64)
     apart = 1 - points[np.ix_(looked, looked)] if pairs else _apart(points[looked], params.distance)
     best, chosen = -np.inf, np.zeros(n, dtype=np.int32)
     for k in [params.k] if params.k else range(1, min(params.most, n) + 1):
         labels = _partition(points, weight, k, params, rng, pairs)
         if params.criterion == "silhouette" or pairs:
-            value = params.apart if k == 1 else _silhouette(apart, labels[looked], seen.astype(np.float64))
+            value = params.apart if k == 1 else _silhouette(apart, labels[looked], seen)
         else:
             value = _quality(points, labels, weight, printed=params.criterion == "printed")
         if value > best + 1e-9:
