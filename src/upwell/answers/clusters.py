@@ -46,8 +46,10 @@ class Params:
     criterion: Criterion = "silhouette"  # Thor's own are kept as "quality" and "printed"; neither chooses (`_quality`)
     apart: float = 0.35  # a silhouette below this is one cluster; 0.2 and 0.35 are equal on kinds
     sample: int = 400  # pages that the silhouette looks at where there are more; swept on made pages: 1,000 and 2,000 gain nothing
-    slack: float = 0.1  # a later page may fit by so much less than the worst page of its cluster did
-    strange: float = 0.2  # the share of later pages that may fit nothing before all are clustered again
+    slack: float = (
+        0.2  # a later page may fit by so much less than its cluster's worst did; swept 0 … 0.3: decisions/0012
+    )
+    strange: float = 0.2  # the share of later pages that may fit nothing; on kinds at worst 0.14 of a source's own do
 
 
 @dataclass(frozen=True, kw_only=True)
