@@ -32,7 +32,7 @@ class Plan:
     )
     probes: int = 15  # queries from the site's own words; Thor §IV uses 100, but a harvest goes on learning as it asks
     patience: int = 30  # queries in a row without a new record, after which the source counts as saturated
-    checks: int = 8  # every so many queries one is a check query, for the size; how many it takes: docs/decisions/0040
+    checks: int = 8  # every so many queries one is a check query, for the size; not swept yet
     failures: int = 10  # answers in a row that are errors, after which the source counts as blocked
 
 
