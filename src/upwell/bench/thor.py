@@ -112,7 +112,8 @@ def _by_pages(found: Sequence[Source], counted: dict[str, list[Known]], out: Pat
             spread.append(float(np.std([e for e, _ in each])))
             right.append(float(np.mean([r for _, r in each])))
             took.append(1000 * seconds / len(each))
-        drawn[signature] = (COUNTS, mixed)
+        if signature in (*THOR, Params().signature):
+            drawn[signature] = (COUNTS, mixed)
         mixed_rows.append(
             [
                 signature,
