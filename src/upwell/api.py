@@ -142,18 +142,15 @@ def cluster(
     source, whose clusters these pages join (§V-E; -1 where they fit none and are too few to cluster all again).
     """
     names, trees, queries = saved.answers(Path(folder))
+    _, old, asked = saved.answers(Path(known)) if known else ([], [], [])
     rng = np.random.default_rng(0)
-    earlier = saved.answers(Path(known)) if known else ([], [], [])
-    if known:
-        first = clusters.group(earlier[1], params, rng=rng)
-        if not len(first.centres):
-            raise WrongUsage(f"signature {first.signature!r} has no centres, so that later pages cannot join (--known)")
-        labels = clusters.grow(first, earlier[1], trees, params, rng=rng).labels
-    else:
-        labels = clusters.group(trees, params, rng=rng).labels
-    passed = clusters.rank([*earlier[1], *trees], labels, top=top)
-    model = source.learn([*earlier[1], *trees], queries=[*earlier[2], *queries])
-    for name, tree, label in zip(names, trees, labels[len(earlier[1]) :], strict=True):
+    grouped = clusters.group(old or trees, params, rng=rng)
+    if old and not len(grouped.centres):
+        raise WrongUsage(f"signature {grouped.signature!r} has no centres, so that later pages cannot join (--known)")
+    labels = (clusters.grow(grouped, old, trees, params, rng=rng) if old else grouped).labels
+    passed = clusters.rank([*old, *trees], labels, top=top)
+    model = source.learn([*old, *trees], queries=[*asked, *queries])
+    for name, tree, label in zip(names, trees, labels[len(old) :], strict=True):
         if label in passed:
             yield {"page": name, "cluster": label, "kind": source.apply(model, tree, asked_at=model.asked_at).kind}
 
@@ -283,24 +280,10 @@ def _rows(path: str | Path, columns: list[str]) -> tuple[list[tuple[str, ...]], 
 
 
 def _knowledge(path: str | Path) -> tuple[Knowledge, list[str]]:
-    """A knowledge base of the user's, row by row: it may have millions."""
-    columns = ["domain", "type", "entity"]
-    lines = left = 0
-
-    def rows() -> Iterator[tuple[str, ...]]:
-        nonlocal lines, left
-        for row in tables.read(Path(path), columns):
-            lines += 1
-            if row is None:
-                left += 1
-            else:
-                yield row
-
-    base = Knowledge.of_rows(rows())
-    if lines == left:
-        raise WrongUsage(f"{path} has no row with {', '.join(columns)} in {lines} lines")
-    odd = [f"{path}: {left} of {lines} lines left out"] if left else []
-    return base, [*odd, f"{path}: {base.skipped} entities without a name left out"] if base.skipped else odd
+    base = Knowledge.of_rows(row or () for row in tables.read(Path(path), ["domain", "type", "entity"]))
+    if not base.types:
+        raise WrongUsage(f"{path} has no row with domain, type, entity")
+    return base, [f"{path}: {base.skipped} lines without domain, type or name left out"] if base.skipped else []
 
 
 def _of_types(records: str | Path, knowledge_base: str | Path) -> tuple[list[dict[str, object]], list[str]]:
