@@ -33,6 +33,7 @@ quality: setup ## the quality gate on the labelled corpora beside the project (C
 
 speed: setup ## speed as ratios against named references (CORPORA=folder)
 	$(BIN)/python -m benchmarks.speed.page
+	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.fetch
 	$(BIN)/python -m benchmarks.speed.frontier
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from upwell import api
+from upwell import api, options
 from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
 from upwell.display import Display, told_of
@@ -21,13 +21,13 @@ from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.learn import drifted, load
 from upwell.harvest.linked import told
 from upwell.harvest.result import Plan
-from upwell.harvest.ways import Browser
 from upwell.model import Kind
 from upwell.net.fetch import Manners
 from upwell.queries.select import Selection
-from upwell.store.records import FORMATS
 
 __all__ = ["app", "main"]
+
+COVERAGE = Plan().coverage
 
 app = typer.Typer(
     add_completion=False,
@@ -36,13 +36,6 @@ app = typer.Typer(
     help="Brings up the data behind search boxes.\n\nExample: upwell harvest https://example.org/ -o harvest",
     epilog="Exit codes: 0 done, 1 could not be done, 2 wrong usage, 3 stopped early and kept what there is.",
 )
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
-Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
-Budget = Annotated[int, typer.Option(min=1, help="Requests to send at most.")]
-Rate = Annotated[float, typer.Option(min=0, help="Requests a second and host; 0 means no limit, on loopback only.")]
-Contact = Annotated[str, typer.Option(help="Your address, sent along so that the host's owner can reach you.")]
-Browse = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
-IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site of your own only.")]
 
 
 def main() -> None:
@@ -61,18 +54,18 @@ def main() -> None:
 def forms(
     page: Annotated[str, typer.Argument(help="An address, or a saved HTML file.")],
     base_url: Annotated[str, typer.Option(help="Where a saved file came from.")] = "",
-    rate: Rate = 1.0,
-    contact: Contact = "",
-    ignore_robots: IgnoreRobots = False,
-    browser: Browse = "auto",
-    as_json: Json = False,
+    rate: options.Rate = 1.0,
+    contact: options.Contact = "",
+    ignore_robots: options.IgnoreRobots = False,
+    browser: options.Browse = "auto",
+    as_json: options.Json = False,
 ) -> None:
     """How is this site asked? Judges every form of a page and gives the templates that follow, best first.
 
     At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
     """
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    found = api.forms(page, base_url=base_url, manners=manners, browser=_browse(browser))
+    found = api.forms(page, base_url=base_url, manners=manners, browser=options.browse(browser))
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -93,40 +86,28 @@ def forms(
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl"
 )
 def harvest(
-    places: Annotated[
-        list[str], typer.Argument(help="Home pages of sites, or pages with a search form, or a file with one a line.")
-    ],
-    out: Out = Path("harvest"),
-    budget: Budget = 1000,
-    seconds: Annotated[float, typer.Option("--time", min=0, help="Seconds to go on at most; 0 means no limit.")] = 0,
-    size: Annotated[int, typer.Option("--bytes", min=0, help="Bytes to receive at most; 0 means no limit.")] = 0,
-    coverage: Annotated[
-        float, typer.Option(min=0.01, max=1.0, help="Share of the estimated size that is enough.")
-    ] = Plan().coverage,
-    goal: Annotated[
-        str, typer.Option(help="complete, or representative: many different queries, first pages only.")
-    ] = "complete",
-    about: Annotated[str, typer.Option(help="Only what matches this, beyond the source's limit of results.")] = "",
-    rate: Rate = 1.0,
-    form: Annotated[int | None, typer.Option(help="Which form of the page to use (see `upwell forms`).")] = None,
-    template: Annotated[str, typer.Option(help="How to ask: an address with {query} where the query goes.")] = "",
-    source: Annotated[Path | None, typer.Option(help="A source.json: what answers look like is not learned.")] = None,
-    words: Annotated[str, typer.Option(help="Words that the source knows, separated by spaces.")] = "",
-    query_log: Annotated[
-        Path | None, typer.Option(help="A query log (TSV or Parquet of query, url, clicks): its queries come first.")
-    ] = None,
-    knowledge: Annotated[
-        Path | None, typer.Option(help="A knowledge base (TSV or Parquet of domain, type, entity), for the log.")
-    ] = None,
-    refresh: Annotated[
-        bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
-    ] = False,
-    format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "parquet",
-    log: Annotated[Path | None, typer.Option(help="Where to write every event, as JSON Lines.")] = None,
-    contact: Contact = "",
-    ignore_robots: IgnoreRobots = False,
-    browser: Browse = "auto",
-    as_json: Json = False,
+    places: options.Places,
+    out: options.Out = Path("harvest"),
+    budget: options.Budget = 1000,
+    seconds: options.Seconds = 0,
+    size: options.Bytes = 0,
+    coverage: options.Coverage = COVERAGE,
+    goal: options.Goal = "complete",
+    about: options.About = "",
+    rate: options.Rate = 1.0,
+    form: options.FormNumber = None,
+    template: options.HowToAsk = "",
+    source: options.SourceFile = None,
+    words: options.Words = "",
+    query_log: options.QueryLog = None,
+    knowledge: options.KnowledgeBase = None,
+    refresh: options.Refresh = False,
+    format: options.Format = "parquet",
+    log: options.EventLog = None,
+    contact: options.Contact = "",
+    ignore_robots: options.IgnoreRobots = False,
+    browser: options.Browse = "auto",
+    as_json: options.Json = False,
 ) -> None:
     """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
 
@@ -146,7 +127,7 @@ def harvest(
         model=load(_text(source)) if source else None,
         words=tuple(words.split()),
         refresh=refresh,
-        browser=_browse(browser),
+        browser=options.browse(browser),
     )
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     sites = api.sites_of(places)
@@ -184,7 +165,7 @@ def extract(
     links: Annotated[
         bool, typer.Option("--links", help="Put the targets of a record's links behind its text.")
     ] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
     model = load(_text(source)) if source else None
@@ -218,18 +199,32 @@ def cluster(
     algorithm: Annotated[str, typer.Option(help="simple or bisecting.")] = "simple",
     distance: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
     k: Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")] = 0,
-    as_json: Json = False,
+    most: Annotated[int, typer.Option(min=1, help="The most clusters that the criterion may choose.")] = Params().most,
+    restarts: Annotated[int, typer.Option(min=1, help="Starts of k-means, of which the best counts.")] = 10,
+    criterion: Annotated[
+        str, typer.Option(help="silhouette, or Thor's quality: quality (mean) or printed (sum).")
+    ] = "silhouette",
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Only pages of so many clusters, those likeliest to hold matches.")
+    ] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="A folder of earlier answers whose clusters these pages join.")
+    ] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
-    for name, value, known in (
+    for name, value, choices in (
         ("signature", signature, SIGNATURES),
         ("algorithm", algorithm, ("simple", "bisecting")),
         ("distance", distance, ("cosine", "euclidean")),
+        ("criterion", criterion, ("silhouette", "quality", "printed")),
     ):
-        if value not in known:
-            raise WrongUsage(f"{name} {value!r} is none of {', '.join(known)}")
-    params = Params(signature=signature, algorithm=algorithm, distance=distance, k=k)  # type: ignore[arg-type] # just checked
-    for row in api.cluster(path, params=params):
+        if value not in choices:
+            raise WrongUsage(f"{name} {value!r} is none of {', '.join(choices)}")
+    params = Params(
+        signature=signature, algorithm=algorithm, distance=distance, k=k, most=most, restarts=restarts, criterion=criterion  # type: ignore[arg-type] # just checked
+    )  # fmt: skip
+    for row in api.cluster(path, params=params, top=top, known=known):
         print(
             json.dumps(row, ensure_ascii=False)
             if as_json
@@ -241,7 +236,7 @@ def cluster(
 def links(
     path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source, or one saved page.")],
     base_url: Annotated[str, typer.Option(help="Where it came from, if pages.jsonl does not say.")] = "",
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
     found = api.links(path, base_url=base_url)
@@ -255,22 +250,20 @@ def links(
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
 def probe(
     url: Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")],
-    out: Out = Path("probe"),
+    out: options.Out = Path("probe"),
     count: Annotated[int, typer.Option(min=1, help="Words to ask for at most; Thor asks 100.")] = 100,
     background: Annotated[int, typer.Option(min=1, help="Nonsense words; Thor asks 10.")] = 10,
-    rate: Rate = 1.0,
-    contact: Contact = "",
-    ignore_robots: IgnoreRobots = False,
-    as_json: Json = False,
+    rate: options.Rate = 1.0,
+    contact: options.Contact = "",
+    ignore_robots: options.IgnoreRobots = False,
+    as_json: options.Json = False,
 ) -> None:
     """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
     plan = Plan(probes=count, background=background, budget=2 * (count + background))
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     with Display(count + background, not as_json) as display:
         summary = api.probe(url, out=out, plan=plan, manners=manners, observe=display)
-    kinds: dict[str, int] = summary["answers"]  # type: ignore[assignment] # as api.probe makes it
-    told = ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)
-    print(json.dumps(summary, ensure_ascii=False) if as_json else f"{summary['pages']} answers kept in {out}: {told}")
+    print(json.dumps(summary, ensure_ascii=False) if as_json else f"{summary['pages']} answers kept in {out}")
 
 
 @app.command(epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json")
@@ -294,7 +287,7 @@ def queries(
     ] = None,
     site: Annotated[str, typer.Option(help="The host that queries from a log are for.")] = "",
     seed: Annotated[int, typer.Option(help="The same seed gives the same queries.")] = 0,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
     found, odd = api.queries(
@@ -321,10 +314,10 @@ def blocks(
     depth: Annotated[int, typer.Option(min=0, help="How many links from the address to go.")] = 1,
     follow: Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")] = "all",
     budget: Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")] = 200,
-    rate: Rate = 1.0,
-    contact: Contact = "",
-    ignore_robots: IgnoreRobots = False,
-    as_json: Json = False,
+    rate: options.Rate = 1.0,
+    contact: options.Contact = "",
+    ignore_robots: options.IgnoreRobots = False,
+    as_json: options.Json = False,
 ) -> None:
     """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
@@ -350,8 +343,8 @@ def blocks(
 def bench(
     name: Annotated[str, typer.Argument(help="Which bench; a wrong name lists those that there are.")],
     corpora: Annotated[Path, typer.Option(help="The folder of the labelled corpora.")] = Path("../shared/data"),
-    out: Out = Path("bench"),
-    as_json: Json = False,
+    out: options.Out = Path("bench"),
+    as_json: options.Json = False,
 ) -> None:
     """Reproduces a paper's tables on real data, the paper's printed figures beside ours; plots go to the output folder."""
     for table in api.bench(name, corpora=corpora, out=out):
@@ -362,14 +355,14 @@ def bench(
     epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
 )
 def demo(
-    out: Out = Path("demo-harvest"),
-    budget: Budget = 700,
+    out: options.Out = Path("demo-harvest"),
+    budget: options.Budget = 700,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A switch of the site, as name=value.")] = None,
     serve_only: Annotated[
         bool, typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json it then lists the requests.")
     ] = False,
     port: Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")] = 8000,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
     switches = Switches.parse(settings or [])
@@ -379,12 +372,6 @@ def demo(
     with Display(budget, not as_json) as display:
         result, truth = api.demo(out=out, switches=switches, budget=budget, observe=display)
     _show(result, as_json, truth)
-
-
-def _browse(said: str) -> Browser:
-    if said in ("auto", "never", "always"):
-        return said  # type: ignore[return-value] # mypy does not narrow a str by `in`
-    raise WrongUsage(f"--browser {said}: it is auto, never or always")
 
 
 def _serve(switches: Switches, port: int, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from upwell.answers import clusters
-from upwell.answers.clusters import Params, assign, group, rank
+from upwell.answers.clusters import Params, assign, group, grow, rank
 from upwell.page.tree import TagTree, read
 
 LIST, NONE, BROKEN = range(3)
@@ -72,3 +72,48 @@ def test_later_pages_go_to_the_nearest_centre() -> None:
 def test_lists_rank_first() -> None:
     """Distinct terms, fanout and size speak for the cluster with the matches."""
     assert rank(PAGES, KINDS)[0] == LIST
+    assert rank(PAGES, KINDS, top=1) == [LIST]
+    assert rank(PAGES, KINDS, weights=(0.0, 1.0, 0.0))[0] == LIST
+    assert len(rank(PAGES, KINDS)) == 3
+
+
+def test_later_pages_join_or_all_are_clustered_again() -> None:
+    """Thor §V-E: pages of known templates keep the clusters; many of an unknown one make new clusters; a few are -1."""
+    first = PAGES[:20]  # lists and answers without matches
+    known = group(first, rng=np.random.default_rng(0))
+    joined = grow(known, first, [answer(LIST, 40), answer(NONE, 41)], rng=np.random.default_rng(0))
+    assert joined.labels == (*known.labels, known.labels[0], known.labels[12])
+    few = grow(known, first, [answer(LIST, i) for i in range(30, 39)] + PAGES[20:21], rng=np.random.default_rng(0))
+    assert few.labels[-1] == -1
+    again = grow(known, first, PAGES[20:], rng=np.random.default_rng(0))
+    assert same(again.labels)
+
+
+def test_thors_quality_does_not_choose() -> None:
+    """As printed one cluster wins, with the mean similarity the most clusters: why the silhouette chooses."""
+    params = Params(signature="tfidf-tags", most=5)
+    printed = group(PAGES, replace(params, criterion="printed"), rng=np.random.default_rng(0)).labels
+    mean = group(PAGES, replace(params, criterion="quality"), rng=np.random.default_rng(0)).labels
+    assert (len(set(printed)), len(set(mean))) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        Params(signature="tfidf-classes"),
+        Params(signature="tfidf-classes", distance="euclidean"),
+        Params(signature="raw-tags", distance="euclidean"),
+    ],
+)
+def test_sparse_is_dense(params: Params, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that are too many for an array come to the same clusters."""
+    dense = group(PAGES, params, rng=np.random.default_rng(3)).labels
+    monkeypatch.setattr(clusters, "DENSE", 0)
+    assert group(PAGES, params, rng=np.random.default_rng(3)).labels == dense
+
+
+def test_raw_counts_keep_their_length_for_the_euclidean_distance() -> None:
+    """Thor Table II: a long list and a short one are apart by the Euclidean distance of raw counts, not by the cosine."""
+    pages = [read("<ul>" + f"<li>x{i}" * n + "</ul>") for i, n in enumerate([2] * 5 + [200] * 5)]
+    far = group(pages, Params(signature="raw-tags", distance="euclidean", k=2), rng=np.random.default_rng(0)).labels
+    assert far == (0,) * 5 + (1,) * 5

@@ -5,33 +5,32 @@
     centre      the mean of a cluster's rows
     fit         how near a page is to its centre
 
-`group` makes the clusters and chooses how many; `assign` puts later pages to the nearest centre (§V-E); `rank` orders the
-clusters by how likely they hold matches (Thor-objects §4.1).
+`group` makes the clusters and chooses how many; `assign` puts later pages to the nearest centre and `grow` clusters again
+where too many fit none (§V-E); `rank` orders the clusters by how likely they hold matches (§V-D).
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
+from scipy import sparse
 
-from upwell.page import terms
+from upwell.answers.signatures import BAGS, SIGNATURES, How, addresses, sizes
 from upwell.page.tree import Ints, TagTree
 from upwell.page.vectors import Matrix, count, weigh
 
-__all__ = ["SIGNATURES", "Clustering", "Params", "assign", "group", "rank"]
+__all__ = ["SIGNATURES", "Clustering", "Params", "assign", "group", "group_counts", "grow", "rank"]
 
 Floats = NDArray[np.float64]
-Bag = tuple[Sequence[str], Ints]
+Points: TypeAlias = Any  # one row a page: an array, or a scipy.sparse.csr_array where that would be large
 Algorithm = Literal["simple", "bisecting"]
 Distance = Literal["cosine", "euclidean"]
-Criterion = Literal["silhouette", "quality"]
-How = Literal["raw", "tfidf", "idf"]
+Criterion = Literal["silhouette", "quality", "printed"]
+DENSE = 30_000_000  # numbers that an array may have; with more, pages stay sparse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +43,13 @@ class Params:
     restarts: int = 10  # Thor §VII-B: 10
     most: int = 6  # Thor §VII-B: 5; swept 5 … 8 on kinds: 6 parts the rare errors, more split the lists
     k: int = 0  # 0: chosen by the criterion
-    criterion: Criterion = "silhouette"  # Thor's own quality is kept as "quality"; it does not choose (see `_quality`)
+    criterion: Criterion = "silhouette"  # Thor's own are kept as "quality" and "printed"; neither chooses (`_quality`)
     apart: float = 0.35  # a silhouette below this is one cluster; 0.2 and 0.35 are equal on kinds
-    sample: int = 400  # pages that the silhouette looks at where there are more
+    sample: int = 400  # pages that the silhouette looks at where there are more; swept on made pages: 1,000 and 2,000 gain nothing
+    slack: float = (
+        0.2  # a later page may fit by so much less than its cluster's worst did; swept 0 … 0.3: decisions/0012
+    )
+    strange: float = 0.2  # the share of later pages that may fit nothing; on kinds at worst 0.14 of a source's own do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,63 +64,6 @@ class Clustering:
     least_fit: Floats = field(default_factory=lambda: np.zeros(0))  # the fit of each cluster's worst page
 
 
-# -- signatures --------------------------------------------------------------------------------------------------------
-
-
-def _tags(tree: TagTree) -> Bag:
-    return tree.tags, tree.tag
-
-
-def _classes(tree: TagTree) -> Bag:
-    pairs, ids = np.unique(tree.tag.astype(np.int64) * len(tree.classes) + tree.cls, return_inverse=True)
-    names = [f"{tree.tags[p // len(tree.classes)]}.{tree.classes[p % len(tree.classes)]}" for p in pairs.tolist()]
-    return names, ids.astype(np.int32)
-
-
-def _paths(tree: TagTree) -> Bag:
-    """Each row as its parent's look and its own: a path of two steps, which stripes and nesting do not blow up."""
-    names, look = _classes(tree)
-    above = np.where(tree.parent >= 0, look[tree.parent], -1).astype(np.int64)
-    pairs, ids = np.unique((above + 1) * len(names) + look, return_inverse=True)
-    steps = ["", *names]
-    return [f"{steps[p // len(names)]}/{names[p % len(names)]}" for p in pairs.tolist()], ids.astype(np.int32)
-
-
-def _content(tree: TagTree) -> Bag:
-    found = terms.of(tree, stemmed=True, stops=False)
-    return found.words, found.ids
-
-
-def _keywords(tree: TagTree) -> Bag:
-    """The ten most frequent terms of a page (Thor-objects §2)."""
-    words, ids = _content(tree)
-    top = np.argsort(-np.bincount(ids, minlength=len(words)), kind="stable")[:10]
-    return [words[i] for i in top], np.arange(len(top), dtype=np.int32)
-
-
-def _both(tree: TagTree) -> Bag:
-    tags, tag = _tags(tree)
-    words, ids = _keywords(tree)
-    return [*tags, *(f"'{word}" for word in words)], np.concatenate((tag, ids + len(tags))).astype(np.int32)
-
-
-BAGS: dict[str, tuple[Callable[[TagTree], Bag], How]] = {
-    "idf-classes": (_classes, "idf"),
-    "tfidf-tags": (_tags, "tfidf"),
-    "raw-tags": (_tags, "raw"),
-    "tfidf-classes": (_classes, "tfidf"),
-    "tfidf-paths": (_paths, "tfidf"),
-    "tfidf-content": (_content, "tfidf"),
-    "raw-content": (_content, "raw"),
-    "keywords": (_keywords, "raw"),
-    "tags+keywords": (_both, "tfidf"),
-}
-SIGNATURES = (*BAGS, "url", "size", "random")
-
-
-# -- grouping ----------------------------------------------------------------------------------------------------------
-
-
 def group(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.random.Generator) -> Clustering:
     """Clusters pages; the number of clusters is the one with the best criterion, unless it is given."""
     params = params or Params()
@@ -126,39 +72,41 @@ def group(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.ran
             labels=tuple(rng.integers(0, params.k or params.most, len(trees)).tolist()), signature="random"
         )
     if params.signature == "url":
-        alike = _address_similarity([tree.url for tree in trees])
-        return Clustering(labels=_numbered(_choose(None, alike, params, rng)), signature="url")
+        return Clustering(labels=_numbered(_choose(addresses(trees), params, rng, pairs=True)), signature="url")
     if params.signature == "size":
-        size = np.array([[float(sum(map(len, tree.chunks)))] for tree in trees])
-        rows = size / max(1.0, size.max(initial=1.0))
-        return Clustering(labels=_numbered(_choose(rows, None, params, rng, "euclidean")), signature="size")
+        by_size = replace(params, distance="euclidean")
+        return Clustering(labels=_numbered(_choose(sizes(trees), by_size, rng)), signature="size")
     bag, how = BAGS[params.signature]
     counts, columns = count(bag(tree) for tree in trees)
-    return _clustered(counts, columns, how, params, rng)
+    return group_counts(counts, columns, how, params, rng=rng)
 
 
-def _clustered(
-    counts: Matrix, columns: tuple[str, ...], how: How, params: Params, rng: np.random.Generator
+def group_counts(
+    counts: Matrix, columns: tuple[str, ...], how: How, params: Params, *, rng: np.random.Generator
 ) -> Clustering:
+    """The same for pages that are already counted (`page.vectors.count`)."""
     n = counts.shape[0]
     present = np.bincount(counts.indices, minlength=len(columns))
     idf = np.ones(len(columns)) if how == "raw" else np.log((n + 1) / np.maximum(present, 1))
     if how == "idf":  # a list of one match and a list of fifty come from one template: only what is there counts
         counts = counts.copy()
         counts.data[:] = 1.0
-    rows = weigh(counts, "raw" if how == "raw" else "tfidf").toarray()
-    labels = np.array(_numbered(_choose(rows, None, params, rng)), dtype=np.int32)
-    centres = np.array([_unit(rows[labels == k].mean(axis=0)) for k in range(labels.max(initial=-1) + 1)])
+    rows = weigh(counts, "raw" if how == "raw" else "tfidf")
+    raw = how == "raw" and params.distance == "euclidean"  # Thor Table II: there the length counts too
+    found, back = _same(counts if raw else rows)
+    labels = np.array(_numbered(_choose(found, params, rng, back=back)), dtype=np.int32)
+    member = sparse.csr_array((np.ones(n), (labels, np.arange(n))), shape=(labels.max(initial=-1) + 1, n))
+    centres = np.array([_unit(centre) for centre in (member @ rows).toarray()]).reshape(member.shape[0], len(columns))
     fit = np.array([float((rows[labels == k] @ centre).min()) for k, centre in enumerate(centres)])
     return Clustering(
         labels=tuple(labels.tolist()), signature=params.signature, columns=columns, idf=idf, centres=centres, least_fit=fit
     )  # fmt: skip
 
 
-def assign(known: Clustering, trees: Sequence[TagTree], slack: float = 0.1) -> list[int | None]:
+def assign(known: Clustering, trees: Sequence[TagTree], slack: float = Params.slack) -> list[int | None]:
     """The cluster whose centre is nearest to each later page; None where it is further off than any page it was made of.
 
-    Thor §V-E; when many are None, the source is to be clustered again.
+    Thor §V-E; `grow` clusters again when many are None.
     """
     bag, how = BAGS[known.signature]
     place = {name: i for i, name in enumerate(known.columns)}
@@ -179,8 +127,27 @@ def assign(known: Clustering, trees: Sequence[TagTree], slack: float = 0.1) -> l
     return found
 
 
-def rank(trees: Sequence[TagTree], labels: Sequence[int]) -> list[int]:
-    """The clusters, the likeliest to hold matches first: mean of distinct terms, fanout and size (Thor §V-D, equal weights)."""
+def grow(
+    known: Clustering, trees: Sequence[TagTree], later: Sequence[TagTree], params: Params | None = None, *, rng: np.random.Generator
+) -> Clustering:  # fmt: skip
+    """The clusters of all pages when later ones have come: the nearest centre's, or all made anew (Thor §V-E).
+
+    Anew where too many of the later pages fit nothing; a few that fit nothing have the label -1.
+    """
+    params = params or Params(signature=known.signature)
+    found = assign(known, later, params.slack) if len(known.centres) else [None] * len(later)
+    if found.count(None) > params.strange * len(later):
+        return group([*trees, *later], params, rng=rng)
+    return replace(known, labels=(*known.labels, *(-1 if label is None else label for label in found)))
+
+
+def rank(
+    trees: Sequence[TagTree], labels: Sequence[int], weights: tuple[float, float, float] = (1.0, 1.0, 1.0), top: int | None = None
+) -> list[int]:  # fmt: skip
+    """The clusters, the likeliest to hold matches first: distinct terms, fanout and size, each as a part of the most.
+
+    Thor §V-D: a linear combination (equal weights where nothing else is said), of which the `top` are passed on.
+    """
     names = sorted(set(labels))
     seen = np.zeros((len(names), 3))
     for k, name in enumerate(names):
@@ -189,78 +156,71 @@ def rank(trees: Sequence[TagTree], labels: Sequence[int]) -> list[int]:
             [(len(set(" ".join(t.chunks).split())), t.fanout.max(initial=0), sum(map(len, t.chunks))) for t in pages],
             axis=0,
         )
-    order = (seen / np.maximum(seen.max(axis=0, initial=1e-9), 1e-9)).sum(axis=1)
-    return [names[k] for k in np.argsort(-order, kind="stable")]
+    order = (seen / np.maximum(seen.max(axis=0, initial=1e-9), 1e-9)) @ np.array(weights)
+    return [names[k] for k in np.argsort(-order, kind="stable")][:top]
+
+
+# -- k-means -----------------------------------------------------------------------------------------------------------
 
 
 def _choose(
-    rows: Floats | None,
-    alike: Floats | None,
-    params: Params,
-    rng: np.random.Generator,
-    distance: Distance | None = None,
+    points: Points, params: Params, rng: np.random.Generator, *, back: Ints | None = None, pairs: bool = False
 ) -> Ints:
-    """The labels with the best criterion over k = 1 … most."""
-    n = len(rows) if rows is not None else len(alike) if alike is not None else 0
-    if n == 0:
-        return np.zeros(0, dtype=np.int32)
-    rows, back = _same(rows) if rows is not None else (None, np.arange(n))
-    alike = alike if rows is None else None
-    distance = distance or params.distance
-    points = rows if rows is not None else alike
-    if points is None or len(points) < 2:
-        return np.zeros(n, dtype=np.int32)
-    weight = np.bincount(back, minlength=len(points)).astype(np.float64)
-    looked = np.arange(len(points))
-    if len(points) > params.sample:
-        looked = np.sort(rng.choice(len(points), params.sample, replace=False))
-    apart = _apart(points[looked], distance) if rows is not None else 1 - points[np.ix_(looked, looked)]
-    best, chosen = -np.inf, np.zeros(len(points), dtype=np.int32)
-    for k in [params.k] if params.k else range(1, min(params.most, len(points)) + 1):
-        labels = _partition(points, weight, k, params, distance, rng, rows is None)
-        if params.criterion == "quality" and rows is not None:
-            value = _quality(points, labels)
+    """The labels with the best criterion over k = 1 … most; `pairs`: points are similarities; `back`: which point a page is."""
+    n = points.shape[0]
+    back = np.arange(n, dtype=np.int32) if back is None else back
+    if n < 2:
+        return np.zeros(len(back), dtype=np.int32)
+    weight = np.bincount(back, minlength=n).astype(np.float64)
+    looked, seen = np.arange(n), weight
+    if n > params.sample:
+        looked, times = np.unique(rng.choice(back, params.sample, replace=False), return_counts=True)
+        seen = times.astype(np.float64)
+    apart = 1 - points[np.ix_(looked, looked)] if pairs else _apart(points[looked], params.distance)
+    best, chosen = -np.inf, np.zeros(n, dtype=np.int32)
+    for k in [params.k] if params.k else range(1, min(params.most, n) + 1):
+        labels = _partition(points, weight, k, params, rng, pairs)
+        if params.criterion == "silhouette" or pairs:
+            value = params.apart if k == 1 else _silhouette(apart, labels[looked], seen)
         else:
-            value = params.apart if k == 1 else _silhouette(apart, labels[looked], weight[looked])
+            value = _quality(points, labels, weight, printed=params.criterion == "printed")
         if value > best + 1e-9:
             best, chosen = value, labels
     return chosen[back]
 
 
-def _partition(
-    points: Floats, weight: Floats, k: int, params: Params, distance: Distance, rng: np.random.Generator, pairs: bool
-) -> Ints:
+def _partition(points: Points, weight: Floats, k: int, params: Params, rng: np.random.Generator, pairs: bool) -> Ints:
     if params.algorithm == "simple" or k < 2:
-        return _kmeans(points, weight, k, params.restarts, distance, rng, pairs)
+        return _kmeans(points, weight, k, params, rng, pairs)
     labels = np.zeros(len(points), dtype=np.int32)
     for new in range(1, k):  # the largest cluster is divided (Thor §V-C)
         inside = np.flatnonzero(labels == np.bincount(labels, weights=weight).argmax())
         if len(inside) < 2:
             break
         some = points[np.ix_(inside, inside)] if pairs else points[inside]
-        half = _kmeans(some, weight[inside], 2, params.restarts, distance, rng, pairs)
+        half = _kmeans(some, weight[inside], 2, params, rng, pairs)
         labels[inside[half == 1]] = new
     return labels
 
 
-def _kmeans(
-    points: Floats, weight: Floats, k: int, restarts: int, distance: Distance, rng: np.random.Generator, pairs: bool
-) -> Ints:
+def _kmeans(points: Points, weight: Floats, k: int, params: Params, rng: np.random.Generator, pairs: bool) -> Ints:
     """Simple K-Means (Thor Fig. 3, to the *nearest* centre), the best of several starts; `pairs`: points are similarities."""
-    best, labels = -np.inf, np.zeros(len(points), dtype=np.int32)
-    for _ in range(restarts if k > 1 else 1):
-        near = (
-            _nearness(points, points[_seeds(points, weight, k, rng)], distance)
-            if not pairs
-            else points[:, rng.choice(len(points), k, replace=False)]
-        )
+    n = points.shape[0]
+    best, labels = -np.inf, np.zeros(n, dtype=np.int32)
+    if k < 2:
+        return labels
+    length = None if pairs else _squares(points)
+    for _ in range(params.restarts):
+        if length is None:
+            near = points[:, rng.choice(n, k, replace=False)]
+        else:
+            near = _nearness(points, length, _rows(points, _seeds(points, length, weight, k, rng)), params.distance)
         now = near.argmax(axis=1).astype(np.int32)
         for _ in range(50):
-            member = np.zeros((k, len(points)))
-            member[now, np.arange(len(points))] = weight
-            total = np.maximum(member.sum(axis=1, keepdims=True), 1e-12)
-            centres = member @ points / total
-            near = centres.T if pairs else _nearness(points, centres, distance)
+            member = np.zeros((n, k))
+            member[np.arange(n), now] = weight
+            centres = (points.T @ member).T / np.maximum(member.sum(axis=0), 1e-12)[:, None]
+            near = centres.T if length is None else _nearness(points, length, centres, params.distance)
             then = near.argmax(axis=1).astype(np.int32)
             if (then == now).all():
                 break
@@ -271,28 +231,38 @@ def _kmeans(
     return labels
 
 
-def _seeds(points: Floats, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
+def _seeds(points: Points, length: Floats, weight: Floats, k: int, rng: np.random.Generator) -> list[int]:
     """First centres far from each other (k-means++): Thor picks any pages; this finds small clusters in fewer starts."""
-    chosen = [int(rng.choice(len(points), p=weight / weight.sum()))]
-    far = np.full(len(points), np.inf)
+    chosen = [int(rng.choice(len(weight), p=weight / weight.sum()))]
+    far = np.full(len(weight), np.inf)
     while len(chosen) < k:
-        far = np.minimum(far, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+        near = _nearness(points, length, _rows(points, chosen[-1:]), "euclidean")[:, 0]
+        far = np.minimum(far, np.maximum(-near, 0))
+        far[chosen] = 0
         mass = far * weight
-        chosen.append(
-            int(rng.choice(len(points), p=mass / mass.sum())) if mass.sum() > 0 else int(rng.integers(len(points)))
-        )
-    return np.array(chosen, dtype=np.int32)
+        total = mass.sum()
+        chosen.append(int(rng.choice(len(weight), p=mass / total)) if total > 1e-9 else int(rng.integers(len(weight))))
+    return chosen
 
 
-def _nearness(points: Floats, centres: Floats, distance: Distance) -> Floats:
+def _nearness(points: Points, length: Floats, centres: Floats, distance: Distance) -> Floats:
+    """The cosine, or the square of the distance below 0, of each point (with its squared length) to each centre."""
     if distance == "cosine":
         return np.asarray(points @ (centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)).T)
-    return np.asarray(2 * points @ centres.T - (centres**2).sum(axis=1)[None, :] - (points**2).sum(axis=1)[:, None])
+    return np.asarray(points @ (2 * centres.T) - (centres**2).sum(axis=1)[None, :] - length[:, None])
 
 
-def _apart(points: Floats, distance: Distance) -> Floats:
-    near = _nearness(points, points, distance)
+def _apart(points: Points, distance: Distance) -> Floats:
+    near = _nearness(points, _squares(points), _rows(points, slice(None)), distance)
     return 1 - near if distance == "cosine" else np.sqrt(np.maximum(-near, 0))
+
+
+def _squares(points: Points) -> Floats:
+    return np.asarray(points.power(2).sum(axis=1) if sparse.issparse(points) else np.einsum("ij,ij->i", points, points))
+
+
+def _rows(points: Points, which: list[int] | slice) -> Floats:
+    return np.asarray(points[which].toarray() if sparse.issparse(points) else points[which])
 
 
 def _silhouette(apart: Floats, labels: Ints, weight: Floats) -> float:
@@ -314,26 +284,32 @@ def _silhouette(apart: Floats, labels: Ints, weight: Floats) -> float:
     return float((value * weight).sum() / weight.sum())
 
 
-def _quality(points: Floats, labels: Ints) -> float:
-    """Thor's own quality, Σ n_i/n · Similarity(C_i) with the mean similarity to the centre: it grows with k and so never chooses."""
-    return sum(
-        float((points[labels == k] @ _unit(points[labels == k].mean(axis=0))).sum()) / len(points)
-        for k in np.unique(labels)
-    )
+def _quality(points: Points, labels: Ints, weight: Floats, *, printed: bool) -> float:
+    """Thor's own quality, Σ n_i/n · Similarity(C_i); neither form chooses k.
+
+    With the mean similarity to the centre it grows with k; as printed (the sum) a cluster weighs n_i² and k = 1 wins.
+    """
+    value, total = 0.0, weight.sum()
+    for k in np.unique(labels):
+        own, mass = points[labels == k], weight[labels == k]
+        similarity = float((own @ _unit(mass @ own)) @ mass)
+        value += similarity / total * (mass.sum() if printed else 1.0)
+    return value
 
 
-def _address_similarity(urls: Sequence[str]) -> Floats:
-    """1 − edit distance of path and arguments over the longer (Thor §V-B: URLs)."""
-    texts = [f"{parts.path}?{parts.query}" for parts in map(urlsplit, urls)]
-    return np.asarray(process.cdist(texts, texts, scorer=Levenshtein.normalized_similarity), dtype=np.float64)
-
-
-def _same(rows: Floats) -> tuple[Floats, Ints]:
-    """Equal rows once, and which of them each row is."""
+def _same(rows: Matrix) -> tuple[Points, Ints]:
+    """Equal rows once, and which of them each row is; as an array where that is not too large."""
+    rows = rows.copy()
+    rows.sort_indices()
+    rows.data = np.round(rows.data, 9)
     place: dict[bytes, int] = {}
-    back = np.array([place.setdefault(row.tobytes(), len(place)) for row in np.round(rows, 9)], dtype=np.int32)
-    first = np.unique(back, return_index=True)[1]
-    return rows[first], back
+    at = rows.indptr.tolist()
+    back = np.array(
+        [place.setdefault(rows.indices[a:b].tobytes() + rows.data[a:b].tobytes(), len(place)) for a, b in pairwise(at)],
+        dtype=np.int32,
+    )
+    first = rows[np.unique(back, return_index=True)[1]]
+    return first.toarray() if first.shape[0] * first.shape[1] <= DENSE else first, back
 
 
 def _numbered(labels: Ints) -> tuple[int, ...]:

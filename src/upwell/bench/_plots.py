@@ -27,6 +27,9 @@ def lines(
     drawn.set(title=title, xlabel=axes[0], ylabel=axes[1])
     if log:
         drawn.set(xscale="log", yscale="log")
-    drawn.legend()
-    figure.savefig(path, dpi=120)
+    if len(series) > 6:  # beside the plot, or it would cover the lines
+        drawn.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    else:
+        drawn.legend()
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     pyplot.close(figure)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.bench import Table, _made_log
+from upwell.bench import Table, _knowledge, _made_log
 from upwell.bench._plots import lines
 from upwell.queries import policy, size
 from upwell.queries.select import METHODS, Selection, select
@@ -43,6 +43,7 @@ def run(corpora: Path, out: Path) -> Iterator[Table]:
     yield from _harvests(texts, out)
     yield _sizes(texts)
     yield from _made_log.tables(corpora)
+    yield _knowledge.table(corpora)
 
 
 def _texts(path: Path) -> list[str]:

@@ -68,9 +68,10 @@ def _rows(path: str | Path, columns: list[str]) -> tuple[list[tuple[str, ...]], 
 
 
 def _knowledge(path: str | Path) -> tuple[Knowledge, list[str]]:
-    rows, odd = _rows(path, ["domain", "type", "entity"])
-    base = Knowledge.of_rows(rows)
-    return base, [*odd, f"{path}: {base.skipped} entities without a name left out"] if base.skipped else odd
+    base = Knowledge.of_rows(row or () for row in tables.read(Path(path), ["domain", "type", "entity"]))
+    if not base.types:
+        raise WrongUsage(f"{path} has no row with domain, type, entity")
+    return base, [f"{path}: {base.skipped} lines without domain, type or name left out"] if base.skipped else []
 
 
 def _of_types(records: str | Path, knowledge_base: str | Path) -> tuple[list[dict[str, object]], list[str]]:

@@ -35,20 +35,23 @@ class Knowledge:
     @classmethod
     def of_rows(cls, rows: Iterable[Sequence[str]]) -> "Knowledge":
         """From rows of (domain, type, entity); rows without a name are counted and left out."""
-        types: dict[Type, set[str]] = {}
+        types: dict[tuple[str, str], set[str]] = {}
         skipped = 0
         for row in rows:
             name = " ".join(tokens(row[2])) if len(row) >= 3 else ""
             if not name:
                 skipped += 1
                 continue
-            types.setdefault(Type(row[0], row[1]), set()).add(name)
-        return cls({kind: frozenset(names) for kind, names in types.items()}, skipped)
+            key = (row[0], row[1])
+            if key not in types:
+                types[key] = set()
+            types[key].add(name)
+        return cls({Type(*key): frozenset(types.pop(key)) for key in list(types)}, skipped)
 
     @property
     def names(self) -> Names:
         """All names, to find mentions with."""
-        return Names(name for names in self.types.values() for name in names)
+        return Names((name for names in self.types.values() for name in names), clean=True)
 
 
 def mentions_in(texts: Iterable[str], names: Names) -> Counter[str]:
@@ -72,7 +75,7 @@ def rank_sites(knowledge: Knowledge, sites: Mapping[str, Counter[str]]) -> dict[
     lengths = {s: math.sqrt(sum((n * idf[e]) ** 2 for e, n in found.items())) for s, found in sites.items()}
     ranked: dict[Type, list[tuple[str, float]]] = {}
     for kind, names in knowledge.types.items():
-        query = math.sqrt(sum(idf[name] ** 2 for name in names if name in idf)) or 1.0
+        query = math.sqrt(sum(weight**2 for name, weight in idf.items() if name in names)) or 1.0
         scores = {
             s: sum(n * idf[e] ** 2 for e, n in found.items() if e in names) / (query * (lengths[s] or 1.0))
             for s, found in sites.items()
@@ -89,7 +92,7 @@ def rank_types(knowledge: Knowledge, found: Counter[str]) -> list[tuple[Type, fl
     Entity §4.2 with one site has idf log 1 = 0; ours: an entity of many types says little about each (idf over types), a
     name of one common word says less than a longer one, and a large type is matched by chance more often than a small one.
     """
-    in_types = Counter(name for names in knowledge.types.values() for name in names if name in found)
+    in_types = {name: sum(name in names for names in knowledge.types.values()) for name in found}
     number = len(knowledge.types)
     scores = []
     for kind, names in knowledge.types.items():

@@ -1,0 +1,32 @@
+"""Thor's 5.5 million pages (§VII-A, made), TFIDF-tag only, one source in memory at a time: `python -m benchmarks.speed.large`."""
+
+import resource
+import sys
+import time
+
+import numpy as np
+
+from benchmarks.corpora import CORPORA, require
+from upwell.bench import _kinds
+from upwell.bench._synthetic import known, stream
+
+
+def main(times: int = 50, pages: int = 110_000) -> int:
+    require()
+    sources = [known(source, "tfidf-tags") for source in _kinds.sources(CORPORA)]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    begun, took, mixed = time.process_time(), [], []
+    for name, entropy, seconds in stream(sources, times, pages):
+        took.append(seconds)
+        mixed.append(entropy)
+        print(f"{len(took):>3} {name:<12} entropy {entropy:.3f}  {seconds:6.1f} s", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    print(
+        f"{times * pages:,} pages: {sum(took):.0f} CPU s to cluster, {time.process_time() - begun:.0f} with making them; "
+        f"mean entropy {np.mean(mixed):.3f}; peak memory {peak:.0f} MB ({before:.0f} MB after reading the real pages)"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))
