@@ -22,6 +22,7 @@ __all__ = ["Hashes", "Leaves", "fold", "of", "step_of"]
 Hashes = NDArray[np.uint64]
 MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spreads the bits of what it multiplies
 MAX_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
+STATED = ("html", "body")  # their classes say what the browser can do and who is looking, not where a row stands
 PARTS = ("hr", "br", "img", "p", "a")  # tags that part matches when they stand alone
 
 
@@ -157,7 +158,7 @@ def look(name: str) -> str:
 
 def step_of(tree: TagTree, row: int, classes: bool) -> str:
     """A row as a step of a readable path: `div` or `div.result`."""
-    name = look(tree.classes[int(tree.cls[row])]) if classes else ""
+    name = look(tree.classes[int(tree.cls[row])]) if classes and tree.name(row) not in STATED else ""
     return ".".join([tree.name(row), *name.split()])
 
 
@@ -180,6 +181,7 @@ def _paths(tree: TagTree) -> tuple[Hashes, Hashes, Hashes]:
     empty = np.uint64(_code("") << 32)
     tag = np.array([_code(name) for name in tree.tags], dtype=np.uint64)[tree.tag]
     cls = np.array([_code(look(name)) << 32 for name in tree.classes], dtype=np.uint64)[tree.cls]
+    cls[tree.rows(*STATED)] = empty
     bare = np.array([name in FORMATTING for name in tree.tags], dtype=bool)[tree.tag]
     tagged, classed, plain = (np.zeros(len(tree), dtype=np.uint64) for _ in range(3))
     order = np.argsort(tree.depth, kind="stable")

@@ -307,7 +307,10 @@ def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints, shape: Shape | 
         return np.asarray(kept if kept.sum() >= 2 else np.ones(n, dtype=bool))
     values = np.array(list(shape.share.values()))
     typical = (values * values).sum() / max(1e-9, values.sum())
-    return np.asarray((common >= ALIKE * typical) & (has >= ALIKE * (values >= USUAL).sum()))
+    usual = (values >= USUAL).sum()
+    if n >= 4:  # matches of one page may have less than those of all pages together
+        typical, usual = min(typical, np.median(common)), min(usual, np.median(has))
+    return np.asarray((common >= ALIKE * typical) & (has >= ALIKE * usual))
 
 
 def spread(starts: Ints, ends: Ints) -> Ints:

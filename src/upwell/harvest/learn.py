@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from dataclasses import fields as fields_of
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -26,12 +25,17 @@ __all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load
 COMMON = (
     0.4  # tried "two answers" and 0.4 on kinds, not swept finer yet: matches that answer several probes must stay below
 )
+# A text that stands on this share of them is there whatever is asked: a list of such texts is never an answer.
+STATIC = 0.8  # tried 0.4 and 0.8: two answers of three may have the same matches
 # Answers that are searched for repeated structure: those with the most text of their own.
 SAMPLE = 10  # not swept yet
 # What is the same on all answers, or stands in places that answers to nonsense have too, is no answer, however regular it is.
 CHANGING = 0.2  # not swept yet
 # A cut that the evidence likes this much less than the best of the source says nothing about where matches are.
 REACH = 12.0  # not swept yet
+# Rules that a source has at most, and how much more evidence an answer has for another rule than for the first to follow it.
+WAYS = 4
+BETTER = 2.0
 # An answer without matches that has less than this share of the rows that such answers usually have is an error.
 BARE = 0.6  # not swept yet
 # How titles and headings say that something went wrong.
@@ -41,7 +45,21 @@ WRONG = re.compile(
 )
 # From this many answers on, a source that fits badly has changed rather than been asked for what it does not have.
 ENOUGH = 5
-VERSION = 2
+VERSION = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One rule, and what the matches that it finds are made of."""
+
+    rule: Rule
+    share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
+    longest: int = 0  # units of the longest match
+
+    @property
+    def shape(self) -> Shape:
+        """What matches are made of."""
+        return Shape(share={int(path, 16): share for path, share in self.share.items()}, longest=self.longest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +67,7 @@ class SourceModel:
     """What an answer of the source looks like; small, readable, and saved as `source.json`."""
 
     version: int = VERSION
-    rule: Rule = field(default_factory=Rule)
-    share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
-    longest: int = 0  # units of the longest match
+    ways: tuple[Way, ...] = ()  # the rules, the one that most answers follow first
     fits: float = 0.0  # share of the answers it was learned from that have matches
     bare: int = 0  # rows that an answer without matches usually has
     asked_at: str = ""  # the path that most answers came from
@@ -61,17 +77,12 @@ class SourceModel:
     @property
     def pagelet(self) -> str:
         """Where the matches are, as a path."""
-        return self.rule.container
+        return self.ways[0].rule.container if self.ways else ""
 
     @property
     def leader(self) -> str:
         """What each match begins with; "" where nothing was learned."""
-        return f"{self.rule.how} {self.rule.leader or 'text'}" if self.rule.container else ""
-
-    @property
-    def shape(self) -> Shape:
-        """What matches are made of."""
-        return Shape(share={int(path, 16): share for path, share in self.share.items()}, longest=self.longest)
+        return f"{self.ways[0].rule.how} {self.ways[0].rule.leader or 'text'}" if self.ways else ""
 
     def to_json(self) -> str:
         """As `source.json` has it."""
@@ -88,7 +99,8 @@ def load(text: str) -> SourceModel:
             )
         known = {part.name for part in fields_of(SourceModel)}
         values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
-        return SourceModel(**{**values, "rule": Rule(**found["rule"])})
+        ways = tuple(Way(**{**way, "rule": Rule(**way["rule"])}) for way in found["ways"])
+        return SourceModel(**{**values, "ways": ways})
     except (ValueError, KeyError, TypeError) as error:
         raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
 
@@ -114,7 +126,9 @@ def learn(
     often = Counter(text for tree in (*answers, *background) for text in set(tree.chunks))
     least = max(1.0, COMMON * (len(answers) + len(background)))
     frame = frozenset(text for text, n in often.items() if n > least)
-    frame |= {text for tree in background for text in tree.chunks}
+    empty_texts = {text for tree in background for text in tree.chunks}
+    frame |= empty_texts
+    everywhere = {text for text, n in often.items() if n > STATIC * (len(answers) + len(background))} | empty_texts
     bare = [leaves.of(tree) for tree in background]
     places = (
         np.unique(np.concatenate([page.classed[page.row] for page in bare])) if bare else np.zeros(0, dtype=np.uint64)
@@ -127,27 +141,57 @@ def learn(
         page = leaves.of(answers[i])
         evidence = pagelets.Evidence(page, frame if several else None, asked.get(i, ""))
         fresh = ~np.isin(page.classed[page.row], places)
-        dynamic = [
-            made
-            for made in objects.candidates(page)
-            if evidence.changing(made) >= CHANGING and fresh[objects.spread(made.starts, made.ends)].mean() >= CHANGING
-        ]
+        moving = page.chars * np.array([t not in everywhere for t in page.texts], dtype=bool)
+        dynamic = []
+        for made in objects.candidates(page):
+            held = objects.spread(made.starts, made.ends)
+            changes = moving[held].sum() >= CHANGING * page.chars[held].sum()
+            if (changes or not several) and fresh[held].mean() >= CHANGING:
+                dynamic.append(made)
         found.append((page, [(made, pagelets.score(evidence, made)) for made in dynamic]))
-    best = max((score for _, cuts in found for _, score in cuts), default=0.0)
-    votes: defaultdict[objects.Key, float] = defaultdict(float)
-    for _, cuts in found:
-        here: dict[objects.Key, float] = {}
-        for made, score in cuts:
-            if score > best - REACH:
-                for key in made.keys:
-                    here[key] = max(here.get(key, 0.0), score - best + REACH)
-        for key, value in here.items():
-            votes[key] += value
     where = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
     model = SourceModel(frame=tuple(sorted(frame)) if several else (), asked_at=where)
-    if not votes:
+    ways = _ways(found)
+    if not ways:
         return model
-    key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.classed, k.every, k))
+    model = replace(model, ways=ways)
+    without = [tree for tree in answers if _read(model, leaves.of(tree)) is None]
+    empty = [len(tree) for tree in (*without, *background)]
+    fits = 1 - len(without) / len(answers)
+    model = replace(model, bare=int(np.median(empty)) if empty else 0, fits=round(fits, 3))
+    return replace(model, volatile=_volatile([answers[i] for i in chosen], model))
+
+
+def _ways(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]]) -> tuple[Way, ...]:
+    """The rule with the most evidence over all answers, and others for the answers that it does not fit."""
+    best = max((score for _, cuts in found for _, score in cuts), default=0.0)
+    ways: list[Way] = []
+    left = list(found)
+    while left and len(ways) < WAYS:
+        votes: defaultdict[objects.Key, float] = defaultdict(float)
+        for _, cuts in left:
+            here: dict[objects.Key, float] = {}
+            for made, score in cuts:
+                if score > best - REACH:
+                    for key in made.keys:
+                        here[key] = max(here.get(key, 0.0), score - best + REACH)
+            for key, value in here.items():
+                votes[key] += value
+        if not votes:
+            break
+        key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.classed, k.every, k))
+        ways.append(_way(left, key))
+        left = [
+            (page, cuts)
+            for page, cuts in left
+            if max((score for made, score in cuts if key in made.keys), default=-np.inf)
+            < max((score for _, score in cuts), default=-np.inf) - BETTER
+        ]
+    return tuple(ways)
+
+
+def _way(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]], key: objects.Key) -> Way:
+    """A rule with what its matches are made of."""
     rule = next((rule for page, _ in found if (rule := objects.rule_of(page, key)) is not None), Rule())
     counts: Counter[int] = Counter()
     matches, longest = 0, 1
@@ -159,12 +203,7 @@ def learn(
             counts.update(here_counts)
             matches, longest = matches + len(made), max(longest, units)
     share = {f"{path:x}": round(n / matches, 3) for path, n in counts.most_common()}
-    model = replace(model, rule=rule, share=share, longest=longest)
-    without = [tree for tree in answers if not _cuts(model, leaves.of(tree))]
-    empty = [len(tree) for tree in (*without, *background)]
-    fits = 1 - len(without) / len(answers)
-    model = replace(model, bare=int(np.median(empty)) if empty else 0, fits=round(fits, 3))
-    return replace(model, volatile=_volatile([answers[i] for i in chosen], model))
+    return Way(rule=rule, share=share, longest=longest)
 
 
 def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "") -> Reading:
@@ -172,8 +211,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
     page = leaves.of(tree)
-    if cuts := _cuts(model, page):
-        made = cuts[0] if len(cuts) == 1 else max(cuts, key=partial(pagelets.score, pagelets.Evidence(page)))
+    if (made := _read(model, page)) is not None:
         container = int(page.above[int(made.starts[0]), made.depth])
         headings = fields.headings_of(tree, container)
         records = tuple(_record(model, page, made, i, headings) for i in range(len(made)))
@@ -212,8 +250,18 @@ def drifted(model: SourceModel, kinds: Sequence[Kind]) -> bool:
     return len(kinds) >= ENOUGH and kinds.count("multi") / len(kinds) < model.fits / 2
 
 
-def _cuts(model: SourceModel, page: leaves.Leaves) -> list[Cut]:
-    return objects.cut(page, model.rule.key(), model.shape) if model.rule.container else []
+def _read(model: SourceModel, page: leaves.Leaves) -> Cut | None:
+    """The cut of an answer by the first rule that fits; by another where the evidence is clearly for that."""
+    found = [cuts for way in model.ways if (cuts := objects.cut(page, way.rule.key(), way.shape))]
+    if not found or len(found) == len(found[0]) == 1:
+        return found[0][0] if found else None
+    evidence = pagelets.Evidence(page)
+    best: tuple[float, Cut] | None = None
+    for cuts in found:
+        score, made = max(((pagelets.score(evidence, made), i) for i, made in enumerate(cuts)))
+        if best is None or score > best[0] + BETTER:
+            best = score, cuts[made]
+    return best[1] if best else None
 
 
 def _said(tree: TagTree) -> str:
