@@ -72,7 +72,9 @@ class Cut:
     ends: Ints
     depth: int  # of the containers
     unit: Ints  # for each leaf of the page, the number of its unit at that depth
-    container_end: Ints  # for each match
+    container: Ints  # for each match, the row that holds it …
+    below: Ints  # for each leaf of the page, the row right below the container, or -1 for a text of its own
+    container_end: Ints  # … and the leaf where the container ends
     keys: set[Key] = field(default_factory=set)
 
     def __len__(self) -> int:
@@ -91,8 +93,8 @@ class _Level:
     """The containers of one depth, and their units."""
 
     def __init__(self, leaves: Leaves, depth: int) -> None:
-        above, n = leaves.above, len(leaves)
-        self.container, self.below = above[:, depth], above[:, depth + 1]
+        n = len(leaves)
+        self.container, self.below = leaves.above(depth), leaves.above(depth + 1)
         first = np.ones(n, dtype=bool)
         first[1:] = self.container[1:] != self.container[:-1]
         self.new = first.copy()
@@ -116,7 +118,7 @@ def candidates(leaves: Leaves) -> list[Cut]:
         (True, leaves.classed, *_coded(leaves.classed[leaves.row])),
     ]
     chars = np.concatenate(([0], np.cumsum(leaves.chars)))
-    for depth in range(leaves.above.shape[1] - 1):
+    for depth in range(leaves.depth + 1):
         level = _Level(leaves, depth)
         for every, classed, path, places in _groups(leaves, level):
             size = sum(int(chars[b] - chars[a]) for a, b in places)
@@ -140,8 +142,6 @@ def cut(leaves: Leaves, key: Key, shape: Shape) -> list[Cut]:
     rows = rows[leaves.end[rows] > leaves.at[rows]]
     cuts = []
     for depth in np.unique(leaves.tree.depth[rows]).tolist():
-        if depth + 1 >= leaves.above.shape[1]:
-            continue
         level = _Level(leaves, depth)
         places = [(int(leaves.at[row]), int(leaves.end[row])) for row in rows[leaves.tree.depth[rows] == depth]]
         for some in [places] if key.every else [[place] for place in places]:
@@ -258,7 +258,8 @@ def _led(leaves: Leaves, level: _Level, inside: Ints, key: Key) -> Ints:
 def _cut(level: _Level, starts: Ints, depth: int) -> Cut:
     container_end = level.end_of[starts]
     ends = np.minimum(np.append(starts[1:], container_end[-1]), container_end).astype(np.int32)
-    return Cut(starts.astype(np.int32), ends, depth, level.unit, container_end)
+    starts = starts.astype(np.int32)
+    return Cut(starts, ends, depth, level.unit, level.container[starts], level.below, container_end)
 
 
 def _trimmed(leaves: Leaves, made: Cut, shape: Shape | None = None) -> Cut:
@@ -285,7 +286,10 @@ def _trimmed(leaves: Leaves, made: Cut, shape: Shape | None = None) -> Cut:
         fits[0] = True
         ends[i] = a + int(np.searchsorted(units, len(fits) if fits.all() else int(fits.argmin())))
     kept = _alike(paths, made.starts, ends, shape)
-    return Cut(made.starts[kept], ends[kept], made.depth, made.unit, made.container_end[kept], made.keys)
+    return Cut(
+        made.starts[kept], ends[kept], made.depth, made.unit, made.container[kept], made.below,
+        made.container_end[kept], made.keys,
+    )  # fmt: skip
 
 
 def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints, shape: Shape | None) -> Flags:
