@@ -132,11 +132,12 @@ def learn(pages: Sequence[Page]) -> Columns:
         for place, n in here.items():
             often[place][n] += 1
     said = _linked_data(pages)
-    taken: set[str] = {OTHER, "image", *map(clean, labels)}
+    pictures = len({found for page, match, _ in read if (found := page.image(match))}) > len(read) / 2
+    taken: set[str] = {OTHER, *map(clean, labels), *(["image"] if pictures else [])}
     columns: list[Column] = []
     for place, counts in often.items():
         n, having = counts.most_common(1)[0][0], counts.total()
-        steady = counts[n] >= STEADY * having
+        steady = counts[n] >= STEADY * having and not (n > 1 and _listed(sample[place]))
         for nth in range(1, n + 1) if steady and n > 1 else [0]:
             held = texts[place, nth] if nth else [t for k in range(1, max(counts) + 1) for t in texts[place, k]]
             kind, name = type_of(held), ""
@@ -148,13 +149,12 @@ def learn(pages: Sequence[Page]) -> Columns:
             columns.append(Column(name=name, type=kind, at=at, share=share, repeats=not steady))
     least = sorted((column.share for column in columns), reverse=True)[: WIDEST + 1][-1]
     kept = columns if len(columns) <= WIDEST else [column for column in columns if column.share > least]
-    pictures = [found for page, match, _ in read if (found := page.image(match))]
     return Columns(
         columns=tuple(kept),
         labels=tuple(sorted(labels)),
         marks=marks,
         link=_own_link(read),
-        pictures=len(set(pictures)) > len(read) / 2,
+        pictures=pictures,
     )
 
 
@@ -213,6 +213,12 @@ def _acts(sample: tuple[Page, int, int]) -> bool:
     """Whether a place is the text of a link or a button."""
     page, row, unit = sample
     return any(page.tree.name(i) in ("a", "button") for i in (row, *page.tree.ancestors(row)) if i >= unit)
+
+
+def _listed(sample: tuple[Page, int, int]) -> bool:
+    """Whether a place is in an item of a list inside its match."""
+    page, row, unit = sample
+    return any(page.tree.name(i) == "li" for i in (row, *page.tree.ancestors(row)) if i > unit)
 
 
 def _own_link(read: Sequence[tuple[Page, Match, list[Piece]]]) -> str:
