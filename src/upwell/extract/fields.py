@@ -20,7 +20,7 @@ from upwell.page.tree import BROKEN, FORMATTING, GLUED, TagTree
 
 __all__ = ["Match", "Page", "Piece", "clean", "headings_of", "read", "told"]
 
-FULL = 2**48 - 1  # places are numbers of 48 bits
+FULL, CLEAR = 2**48 - 1, -1  # places are numbers of 48 bits; what does not part a text leads to no other place
 MARKING = FORMATTING | {"span"}
 LAYOUT = re.compile(
     r"^(?:col|row|cell|left|right|clear\w*|wrap\w*|inner|outer|container|text|even|odd|first|last|active)$"
@@ -58,8 +58,11 @@ class Page:
         self.unit = made.below.tolist()
         self.cells = frozenset(i for i, name in enumerate(tree.tags) if name in ("td", "th"))
         self.terms = frozenset(i for i, name in enumerate(tree.tags) if name in ("dt", "th"))
+        self.named = {row: said["itemprop"] or "" for row, said in tree.attributes.items() if "itemprop" in said}
         self.steps: dict[tuple[int, int], int] = {}
-        self.places = {-1: (0, -1)}  # of rows: place, and the row whose text it is
+        self.moves: dict[tuple[int, int, int], int] = {}  # from a place by tag and class to the place below
+        # of rows: place, the row whose text it is, whether it is in a <dt> or <th>
+        self.places: dict[int, tuple[int, int, bool]] = {-1: (0, -1, False)}
 
     @cached_property
     def matches(self) -> list[Match]:
@@ -77,7 +80,7 @@ class Page:
         found: list[Piece] = []
         texts, gap, unit_of, row_of = self.leaves.texts, self.gap, self.unit, self.row_of
         often: dict[int, int] = {}
-        places, terms = self.places, bool(self.terms)
+        places = self.places
         before = box = direct = -2
         for i in range(match.first, match.last):
             unit, row = unit_of[i], row_of[i]
@@ -89,16 +92,16 @@ class Page:
                     step = fold(self.tree.tags[self.tag[unit]]) >> 16
                 before, direct = unit, (step * 31 + nth) & FULL
                 if unit >= 0:
-                    places[unit] = direct, unit
-            place, here = (places.get(row) or self._place(row)) if unit >= 0 else (direct, -1 - i)
+                    places[unit] = direct, unit, self.tag[unit] in self.terms
+            place, here, term = (places.get(row) or self._place(row)) if unit >= 0 else (direct, -1 - i, False)
             text = texts[i].strip()
             if here == box and gap[i] != BROKEN and found:
                 last = found[-1]
                 found[-1] = last._replace(text=f"{last.text}{'' if gap[i] == GLUED else ' '}{text}")
             else:
-                found.append(Piece(place, text, row, terms and self._term(row, unit)))
+                found.append(Piece(place, text, row, term))
             box = here
-        return [piece for piece in found if any(map(str.isalnum, piece.text))]
+        return [piece for piece in found if piece.text[:1].isalnum() or any(map(str.isalnum, piece.text))]
 
     def links(self, match: Match) -> Iterator[tuple[int, str]]:
         """Place and target of the links of a match, which must have been read."""
@@ -109,7 +112,7 @@ class Page:
     def address(self, match: Match, links: Iterable[tuple[int, str]], own: int) -> str | None:
         """The address of a match's own page: of the link at the place `own`, else of its first link with text, absolute."""
         target = next((target for place, target in links if place == own), None)
-        if target is None:
+        if target is None and self._links[0]:
             first = next((i for i in range(match.first, match.last) if self.leaves.linked[i]), None)
             row = self.row_of[first] if first is not None else -1
             while row >= 0 and self.tree.tags[self.tag[row]] != "a":
@@ -159,7 +162,8 @@ class Page:
         return rows
 
     @cached_property
-    def _nth(self) -> list[int]:
+    def nth(self) -> list[int]:
+        """The place of each row among its siblings of the same tag."""
         found: list[int] = self.tree.nth.tolist()
         return found
 
@@ -181,31 +185,30 @@ class Page:
         if step is None:
             classes = look(self.tree.classes[pair[1]])
             step = self.steps[pair] = fold(".".join([self.tree.tags[pair[0]], *classes.split()])) >> 16
-        said = self.tree.attributes.get(row)
-        if said and (name := said.get("itemprop")):
-            step ^= fold(name) >> 16
-        return step * 127 + self._nth[row] if pair[0] in self.cells else step
+        if row in self.named:
+            step ^= fold(self.named[row]) >> 16
+        return step * 127 + self.nth[row] if pair[0] in self.cells else step
 
-    def _place(self, row: int) -> tuple[int, int]:
-        """The place of a row inside a match, and the row whose text it is: for <b> and the like the one above."""
+    def _place(self, row: int) -> tuple[int, int, bool]:
+        """The place of a row inside a match, the row whose text it is (for <b> and the like the one above), whether it is a term."""
         chain = []
         while row not in self.places:
             chain.append(row)
             row = self.parent[row]
-        place, box = self.places[row]
-        tag, cls, clear = self.tag, self.cls, self._clear
+        found = self.places[row]
+        tag, cls, moves = self.tag, self.cls, self.moves
         for below in reversed(chain):
-            if (tag[below], cls[below]) not in clear:
-                place, box = ((place * 31) ^ self._step(below)) & FULL, below
-            self.places[below] = place, box
-        return place, box
-
-    def _term(self, row: int, unit: int) -> bool:
-        while row >= max(unit, 0):
-            if self.tag[row] in self.terms:
-                return True
-            row = self.parent[row]
-        return False
+            move = found[0], tag[below], cls[below]
+            place = moves.get(move)
+            if place is None or below in self.named:
+                clear = move[1:] in self._clear and below not in self.named
+                place = CLEAR if clear else ((move[0] * 31) ^ self._step(below)) & FULL
+                if tag[below] not in self.cells and below not in self.named:
+                    moves[move] = place
+            if place != CLEAR:
+                found = place, below, found[2] or tag[below] in self.terms
+            self.places[below] = found
+        return found
 
 
 # An address from the root of the host that is absolute once the host stands before it.

@@ -80,6 +80,10 @@ class Cut:
     def __len__(self) -> int:
         return len(self.starts)
 
+    def same(self, other: "Cut") -> bool:
+        """Whether two cuts have the same matches."""
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:

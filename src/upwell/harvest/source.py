@@ -6,12 +6,12 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from dataclasses import fields as fields_of
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +149,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
 def matches_of(model: SourceModel, page: leaves.Leaves) -> Cut | None:
     """The cut of an answer by the first rule that fits; by another where the evidence is clearly for that."""
     found = [cuts for way in model.ways if (cuts := objects.cut(page, way.key, way.shape))]
-    if not found or len(found) == len(found[0]) == 1:
+    if not found or all(len(cuts) == 1 and cuts[0].same(found[0][0]) for cuts in found):
         return found[0][0] if found else None
     evidence = pagelets.Evidence(page, frozenset(model.frame) if model.frame else None)
     best: tuple[float, Cut] | None = None
@@ -178,52 +178,39 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]
 def _records(model: SourceModel, page: leaves.Leaves, made: Cut) -> tuple[Record, ...]:
     tree, columns = page.tree, model.columns
     read = fields.Page(page, made, columns.marks)
-    above: dict[int, str] = {}
-    found: list[Record] = []
-    for match, container in zip(read.matches, made.container.tolist(), strict=True):
-        if container not in above:
-            above[container] = tree.path(container)
+    found = []
+    for match in read.matches:
         own = columns.fields(read.pieces(match))
         if columns.pictures and (image := read.image(match)):
             own.setdefault("image", image)
         links = list(read.links(match))
         address = read.address(match, links, columns.own_link)
-        address = _stable(address, model.volatile) if address else None
-        path = above[container]
-        if tree.parent[match.row] == container:
-            path = f"{path}/{tree.name(match.row)}[{tree.nth[match.row]}]"
+        found.append((match, own, links, _stable(address, model.volatile) if address else None))
+    addresses = [address for _, _, _, address in found if address]
+    telling = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all matches
+    numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
+    above: dict[int, str] = {}
+    records = []
+    for (match, own, links, address), container in zip(found, made.container.tolist(), strict=True):
+        if container not in above:
+            above[container] = tree.path(container)
+        path, row = above[container], match.row
+        if read.parent[row] == container:
+            path = f"{path}/{tree.tags[read.tag[row]]}[{read.nth[row]}]"
         text = page.text(match.first, match.last)
+        key = address if address and telling else _key(tree, row, own, text, numbers)
         targets = tuple(target for _, target in links)
-        found.append(Record(key=address or "", url=address, path=path, text=text, fields=own, links=targets))
-    return _keyed(model, tree, found, read.matches)
+        records.append(Record(key=key, url=address, path=path, text=text, fields=own, links=targets))
+    return tuple(records)
 
 
-def _keyed(
-    model: SourceModel, tree: TagTree, found: Sequence[Record], at: Sequence[fields.Match]
-) -> tuple[Record, ...]:
-    """Records with keys: the own address where addresses tell matches apart, else an id, else what the match says but numbers.
-
-    Numbers are left out because ranks and scores change with the query.
-    """
-    addresses = [record.key for record in found if record.key]
-    telling = len(set(addresses)) > len(addresses) / 2
-    numbers = {name for name, kind in model.columns.types.items() if kind in ("integer", "decimal")}
-    keyed = []
-    for record, match in zip(found, at, strict=True):
-        key = record.key if telling else ""
-        if not key:
-            key = next((v for n in ("id", "data-id") if (v := tree.attr(match.row, n)) and ID.search(v)), "")
-        if not key:
-            said = " ".join(value for name, value in record.fields.items() if name not in numbers) or record.text
-            key = hashlib.sha1(said.encode(), usedforsecurity=False).hexdigest()
-        keyed.append(record if key == record.key else _with_key(record, key))
-    return tuple(keyed)
-
-
-def _with_key(record: Record, key: str) -> Record:
-    return Record(
-        key=key, url=record.url, path=record.path, text=record.text, fields=record.fields, links=record.links
-    )  # fmt: skip
+def _key(tree: TagTree, row: int, own: Mapping[str, str], text: str, numbers: Collection[str]) -> str:
+    """The key of a match without an address of its own: an id, else what it says but for numbers, which may be ranks and scores."""
+    for name in ("id", "data-id"):
+        if (said := tree.attr(row, name)) and ID.search(said):
+            return said
+    stable = " ".join(value for name, value in own.items() if name not in numbers) or text
+    return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
 
 
 def _said(tree: TagTree) -> str:
@@ -238,8 +225,9 @@ def _weight(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
 
 def _stable(address: str, volatile: Sequence[str]) -> str:
     """An address without the arguments that do not tell matches apart."""
-    if not volatile or "?" not in address or not any(name in address for name in volatile):
+    if not volatile or "?" not in address:
         return address
-    parts = urlsplit(address)
-    kept = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in volatile]
-    return urlunsplit(parts._replace(query=urlencode(kept)))
+    asked, mark, place = address.partition("#")
+    path, _, query = asked.partition("?")
+    kept = [pair for pair in query.split("&") if unquote_plus(pair.partition("=")[0]) not in volatile]
+    return f"{path}?{'&'.join(kept)}{mark}{place}" if kept else f"{path}{mark}{place}"
