@@ -51,7 +51,7 @@ class Columns:
     columns: tuple[Column, ...] = ()
     labels: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()  # elements that only mark words inside a text
-    link: str = ""  # the place of the link to a match's own page
+    link: str = ""  # the place of the link to a match's own page, as `Column.at`
     pictures: bool = False  # whether matches have pictures of their own
 
     @cached_property
@@ -63,9 +63,10 @@ class Columns:
         return found
 
     @cached_property
-    def own_link(self) -> int:
-        """The place of the link to a match's own page; -1 where there is none."""
-        return int(self.link, 16) if self.link else -1
+    def own_link(self) -> tuple[int, int]:
+        """The place of the link to a match's own page, and which of the links there it is; -1 where there is none."""
+        place, _, nth = self.link.partition(":")
+        return (int(place, 16), int(nth)) if self.link else (-1, 1)
 
     @cached_property
     def _labels(self) -> dict[str, str]:
@@ -223,15 +224,15 @@ def _listed(sample: tuple[Page, int, int]) -> bool:
 
 def _own_link(read: Sequence[tuple[Page, Match, list[Piece]]]) -> str:
     """The place of the links that tell matches apart: most distinct targets, the first of equals."""
-    targets: defaultdict[int, set[str]] = defaultdict(set)
+    targets: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
     for page, match, _ in read:
-        seen: set[int] = set()
+        seen: Counter[int] = Counter()
         for place, target in page.links(match):
-            if place not in seen and target and not target.startswith(("#", "javascript:", "mailto:")):
-                targets[place].add(target)
-                seen.add(place)
+            seen[place] += 1
+            if target and not target.startswith(("#", "javascript:", "mailto:")):
+                targets[place, seen[place]].add(target)
     most = max(map(len, targets.values()), default=0)
-    return next((f"{place:x}" for place, found in targets.items() if len(found) >= 0.9 * most), "")
+    return next((f"{place:x}:{nth}" for (place, nth), found in targets.items() if len(found) >= 0.9 * most), "")
 
 
 def _linked_data(pages: Sequence[Page]) -> dict[str, str]:

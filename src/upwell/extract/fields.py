@@ -109,9 +109,10 @@ class Page:
         for k in range(*_between(rows, match.row, match.end)):
             yield (self.places.get(rows[k]) or self._place(rows[k]))[0], targets[k]
 
-    def address(self, match: Match, links: Iterable[tuple[int, str]], own: int) -> str | None:
-        """The address of a match's own page: of the link at the place `own`, else of its first link with text, absolute."""
-        target = next((target for place, target in links if place == own), None)
+    def address(self, match: Match, links: Iterable[tuple[int, str]], own: tuple[int, int]) -> str | None:
+        """The address of a match's own page: of the n-th link at a place, else of its first link with text, absolute."""
+        at = [target for place, target in links if place == own[0]]
+        target = at[own[1] - 1] if len(at) >= own[1] else None
         if target is None and self._links[0]:
             first = next((i for i in range(match.first, match.last) if self.leaves.linked[i]), None)
             row = self.row_of[first] if first is not None else -1
@@ -122,7 +123,7 @@ class Page:
 
     def absolute(self, target: str | None) -> str | None:
         """A reference as an absolute address; the usual ones, from the root of the host, without the whole of RFC 3986."""
-        if target and self._origin and PLAIN.fullmatch(target):
+        if target and (self._origin or not self.tree.base) and PLAIN.fullmatch(target):
             return self._origin + target
         return self.tree.resolve(target)
 
