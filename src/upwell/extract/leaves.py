@@ -10,7 +10,7 @@ Everything that is asked of a region of the page is then asked of a range of lea
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -56,6 +56,25 @@ class Leaves:
     def plain(self) -> Hashes:
         """… of tags that do not only change how a piece of text looks."""
         return _paths(self.tree, classes=False, skipped=FORMATTING)
+
+    def classed_at(self, rows: Ints) -> Hashes:
+        """The paths of tags and classes of a few rows, without those of all others."""
+        if "classed" in self.__dict__:
+            return self.classed[rows]
+        tree, known = self.tree, {-1: 0}
+        found = []
+        for row in rows.tolist():
+            chain = []
+            while row not in known:
+                chain.append(row)
+                row = int(tree.parent[row])
+            path = known[row]
+            for below in reversed(chain):
+                tag = tree.tags[tree.tag[below]]
+                cls = look(tree.classes[tree.cls[below]]) if tag not in STATED else ""
+                path = known[below] = _mix(path, _code(tag) ^ (_code(cls) << 32))
+            found.append(path)
+        return np.array(found, dtype=np.uint64)
 
     @cached_property
     def before(self) -> Hashes:
@@ -176,6 +195,7 @@ def step_of(tree: TagTree, row: int, classes: bool) -> str:
     return ".".join([tree.name(row), *name.split()])
 
 
+@lru_cache(maxsize=20_000)
 def fold(path: str) -> int:
     """The number of a readable path, as `Leaves` has it."""
     value = 0
@@ -185,6 +205,7 @@ def fold(path: str) -> int:
     return value
 
 
+@lru_cache(maxsize=100_000)
 def _mix(above: int, step: int) -> int:
     mixed = ((above ^ step) * MIX) & FULL
     return mixed ^ (mixed >> 29)
