@@ -1,14 +1,16 @@
 """The verbs: the chosen parts wired together. The command line has the same verbs with the same names."""
 
 import asyncio
+import errno
 import importlib
 import json
 import pkgutil
 import signal
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,14 +19,14 @@ from upwell import bench as benches
 from upwell.answers import clusters
 from upwell.bench import Table
 from upwell.demo import Switches, serve
-from upwell.errors import Forbidden, Unreachable, WrongUsage
+from upwell.errors import CannotKeep, Forbidden, Unreachable, WrongUsage
 from upwell.extract import blocks as informative
 from upwell.harvest import learn as source
 from upwell.harvest import loop, offline, report, saved
 from upwell.harvest.crawl import Frontier
 from upwell.harvest.events import Event, Observer
 from upwell.harvest.learn import SourceModel
-from upwell.harvest.loop import Plan
+from upwell.harvest.result import Plan, Site
 from upwell.harvest.ways import Browser, Ways, look
 from upwell.model import Request
 from upwell.net.archive import Archive
@@ -39,8 +41,11 @@ from upwell.site import forms as site_forms
 from upwell.site import templates as site_templates
 from upwell.store import tables
 from upwell.store.records import FORMATS, Format, read_keys, write
+from upwell.store.state import State
 
 __all__ = ["Result", "bench", "blocks", "cluster", "demo", "extract", "forms", "harvest", "probe", "queries"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,21 +342,48 @@ def harvest(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
-    with Archive(folder / "archive") as kept:
-        running = loop.run(url, plan or Plan(), manners or Manners(), observe, recorder=kept)
-        brought = asyncio.run(_interruptible(running))
-    summary = brought.summary()
-    records = write(list(brought.records.values()), folder, format)
-    (folder / "source.json").write_text(brought.model.to_json() + "\n", encoding="utf-8")
-    (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    (folder / "report.html").write_text(report.html(brought), encoding="utf-8")
+    with _kept(folder) as (state, archive):
+        running = loop.run(url, plan or Plan(), manners or Manners(), observe, state=state, recorder=archive)
+        site = asyncio.run(_interruptible(running))
+        return _written(site, folder, format)
+
+
+@contextmanager
+def _kept(folder: Path) -> Iterator[tuple[State, Archive]]:
+    """The state and the archive of a site's folder; what a disk cannot take is said in one line."""
+    try:
+        with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
+            yield state, archive
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
+            raise
+        raise CannotKeep(
+            f"{folder}: {error.strerror}; make room or make it writable and run the same command again, it goes on where it was"
+        ) from error
+
+
+def _written(site: Site, folder: Path, format: Format) -> Result:
+    """Writes what a harvest brought, each file whole or not at all."""
+    summary = site.summary()
+    records = write(site.state.rows(), folder, format)
+    models = [json.loads(one.model.to_json()) | {"template": asdict(one.template)} for one in site.sources]
+    texts = {
+        "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
+        "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",
+        "report.html": report.html(site),
+    }
+    for name, text in texts.items():
+        partial = folder / f".{name}.part"
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(folder / name)
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
 
 
-async def _interruptible(running: Coroutine[None, None, loop.Harvest]) -> loop.Harvest:
+async def _interruptible(running: Coroutine[None, None, T]) -> T:
     """Runs a harvest so that Ctrl-C cancels it, and it ends with what it has."""
     task = asyncio.ensure_future(running)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+    with suppress(ValueError, RuntimeError):  # only the main thread hears of signals
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
     return await task
 
 

@@ -21,8 +21,8 @@ from upwell.demo import Switches, serve
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Observer, Stopped, Trouble
 from upwell.harvest.learn import load
-from upwell.harvest.loop import Plan
 from upwell.harvest.report import certificate
+from upwell.harvest.result import Plan
 from upwell.harvest.ways import Browser
 from upwell.model import Estimate
 from upwell.net.fetch import Manners
@@ -97,7 +97,7 @@ def harvest(
     budget: Budget = 1000,
     coverage: Annotated[
         float, typer.Option(min=0.01, max=1.0, help="Share of the estimated size that is enough.")
-    ] = 0.95,
+    ] = Plan().coverage,
     rate: Rate = 1.0,
     form: Annotated[int | None, typer.Option(help="Which form of the page to use (see `upwell forms`).")] = None,
     words: Annotated[str, typer.Option(help="Words that the source knows, separated by spaces.")] = "",
@@ -334,7 +334,7 @@ def _show(result: api.Result, as_json: bool, truth: dict[str, object] | None = N
         return
     size: dict[str, float] = summary["size"]  # type: ignore[assignment] # as Harvest.summary makes it
     checks: dict[str, object] = summary["checks"]  # type: ignore[assignment] # as above
-    print(certificate(int(str(summary["records"])), Estimate(**size), int(str(checks["limit"] or 0))))
+    print(certificate(int(str(summary["records"])), Estimate(**size), lower_bound=bool(checks["lower_bound"])))
     if truth:
         print(f"in truth: {truth['held']:,} of {truth['cities']:,} cities held, {truth['coverage']:.1%}")
     print(

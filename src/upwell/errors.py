@@ -7,12 +7,14 @@
     ├── Unreachable         the site did not answer
     │   └── Refused         an address in a private network that the user did not name
     ├── NothingLearned      the answers could not be told apart or cut into records
+    ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
     └── MissingExtra        an optional part is not installed
 
 A single bad page is no error but a value (`upwell.model.Skipped`); an error ends the run.
 """
 
 __all__ = [
+    "CannotKeep",
     "Forbidden",
     "MissingExtra",
     "NoSearchForm",
@@ -54,6 +56,10 @@ class Refused(Unreachable):
 
 class NothingLearned(UpwellError):
     """No answer could be cut into records."""
+
+
+class CannotKeep(UpwellError):
+    """What came cannot be kept, so nothing more is asked; what was kept before is whole."""
 
 
 class MissingExtra(UpwellError):

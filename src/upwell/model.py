@@ -1,6 +1,7 @@
 """The values that rooms hand to each other: frozen, picklable, without parser or driver objects.
 
 Request → Response   what is sent and what came back
+Outcome              what came of a request: a response, or why there is none
 Form, Field          a form of a page, as it was judged
 Template             how a source is asked
 Record               one match with its fields
@@ -18,6 +19,7 @@ __all__ = [
     "Form",
     "FormKind",
     "Kind",
+    "Outcome",
     "Record",
     "Request",
     "Response",
@@ -52,6 +54,16 @@ class Response:
     headers: Mapping[str, str]
     body: bytes
     blocked: str = ""  # why this is no answer but a refusal, where that is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a request: a response, or why there is none; and what it took."""
+
+    response: Response | None = None
+    error: str = ""
+    sent: int = 1  # requests, with redirects and repeated tries
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from upwell.demo.cities import by_id
 from upwell.demo.pages import LAYOUTS
 from upwell.errors import NoSearchForm, NothingLearned, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Stopped
-from upwell.harvest.loop import Plan
+from upwell.harvest.result import Plan
 from upwell.net.fetch import Manners
 from upwell.store.records import read_keys
 
@@ -74,6 +74,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         "summary.json",
         "report.html",
         "archive",
+        "state.sqlite",
     }
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.answers.links import next_page
+from upwell.answers.links import next_step
 from upwell.extract import fields
 from upwell.page.tree import read
 
@@ -22,8 +22,8 @@ from upwell.page.tree import read
 )
 def test_next_page(html: str, want: str | None) -> None:
     """rel=next, words and arrows of several languages; not this page again, not another host, not a story."""
-    got = next_page(read(html, url="https://example.org/s?q=a"))
-    assert got == (f"https://example.org{want}" if want else None)
+    got = next_step(read(html, url="https://example.org/s?q=a"))
+    assert (got.url if got else None) == (f"https://example.org{want}" if want else None)
 
 
 def test_fields_are_named_by_what_the_page_says() -> None:

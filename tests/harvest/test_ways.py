@@ -188,7 +188,7 @@ def test_what_failed_is_asked_again_and_ignored_robots_are_said(tmp_path: Path) 
             manners=manners,
         )
         queries = [r.query for r in site.received if r.path == "/search"]
-    assert max(queries.count(query) for query in queries) > 2  # once to probe, once to harvest, once more
+    assert max(queries.count(query) for query in queries) > 1  # what was answered is not asked twice
     assert result.summary["checks"]["robots"] == "ignored"  # type: ignore[index] # as Harvest.summary makes it
 
 

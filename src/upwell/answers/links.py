@@ -1,37 +1,41 @@
 """The links of an answer: the next page."""
 
-import re
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
+from upwell.answers.buttons import load_more, next_button
+from upwell.answers.pager import Step, next_link, weak_link
+from upwell.model import Request
 from upwell.page.tree import TagTree
 
-__all__ = ["next_page"]
-
-NEXT = re.compile(
-    r"^\W*(?:next(?: page)?|more(?: results)?|weiter|nächste(?: seite)?|suivante?|siguiente|seguinte|próxim[ao]|successiv[ao]|avanti|"
-    r"volgende|nästa|neste|næste|seuraava|další|następna|dalej|далее|следующая|вперед|次へ?|次の\w*|下一页|下一頁|다음)\b\W*$|^\s*[›»→>]+\s*$",
-    re.I,
-)
+FORM = "application/x-www-form-urlencoded"
+__all__ = ["next_page", "next_step", "request"]
 
 
-def next_page(tree: TagTree) -> str | None:
-    """The address of the next page of an answer: rel=next, else a link that says so and differs little from this page's address."""
-    for row in tree.rows("link", "a"):
-        if "next" in (tree.attr(row, "rel") or "").lower().split():
-            address = tree.resolve(tree.attr(row, "href"))
-            if address and address != tree.url:
-                return address
-    for row, address in tree.links():
-        said = [tree.text(row), tree.attr(row, "title") or "", tree.attr(row, "aria-label") or ""]
-        if any(NEXT.match(words) for words in said if words) and _same_search(tree.url, address):
-            return address
-    return None
+def request(step: Step, query: str = "", charset: str = "utf-8") -> Request:
+    """The request that a step stands for, as a browser would send it.
+
+    >>> request(Step(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
+    'http://x/s?q=a+b&%3E=Next'
+    """
+    sent = urlencode(step.fields, encoding=charset, errors="xmlcharrefreplace")
+    if step.method == "POST":
+        return Request(url=step.url, method="POST", body=sent.encode("ascii"), content_type=FORM, query=query)
+    url = urlunsplit(urlsplit(step.url)._replace(query=sent, fragment="")) if step.fields else step.url
+    return Request(url=url, query=query)
 
 
-def _same_search(here: str, there: str) -> bool:
-    """Whether an address can be another page of the same search: the same host, and the same path or a common argument."""
-    a, b = urlsplit(here), urlsplit(there)
-    if a.netloc != b.netloc or there == here:
-        return False
-    theirs = parse_qsl(b.query)
-    return a.path == b.path or not a.query or any(pair in theirs for pair in parse_qsl(a.query))
+def next_page(tree: TagTree, query: str = "") -> str | None:
+    """The address of the next page of an answer, where a link says that it leads there."""
+    step = next_link(tree, query)
+    return step.url if step else None
+
+
+def next_step(tree: TagTree, query: str = "") -> Step | None:
+    """What to send for the next page of an answer, by whatever the page has: link, button, the request behind "load more"; else what is only likely.
+
+    Leads on where `next_page` follows what people call next: a blog's "newer posts →" leads back.
+    """
+    link, weak = next_link(tree, query), weak_link(tree)
+    if weak is not None and weak.via == "older":
+        return weak
+    return link or next_button(tree, query) or load_more(tree) or weak

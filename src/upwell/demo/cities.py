@@ -32,7 +32,9 @@ class City:
     @property
     def words(self) -> frozenset[str]:
         """What a query can match."""
-        return frozenset(tokens(" ".join((self.name, self.country, self.continent, self.timezone, *self.also))))
+        return frozenset(
+            tokens(" ".join((self.name, self.country, self.region, self.continent, self.timezone, *self.also)))
+        )
 
 
 @cache

@@ -71,24 +71,24 @@ Country: {% for name, code, n in countries %}<a href="{{ link(country=code) }}">
 
 LIST = """<ul class="{{ 'hits' if drift else 'results' }}">{% for c in found %}<li class="{{ 'hit' if drift else 'city' }}">
 <h3 class="name"><a href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a></h3>
-<p><span class="country">{{ c.country }}</span>, <span class="continent">{{ c.continent }}</span> · Population: <span class="population">{{ "{:,}".format(c.population) }}</span>
+<p><span class="country">{{ c.country }}</span> (<span class="region">{{ c.region }}</span>), <span class="continent">{{ c.continent }}</span> · Population: <span class="population">{{ "{:,}".format(c.population) }}</span>
 · <span class="timezone">{{ c.timezone }}</span></p>{% if c.also %}<p class="also">Also called {{ c.also|join(", ") }}</p>{% endif %}
 <a class="act" href="/trip/add?city={{ c.id }}">Add to trip</a></li>{% endfor %}</ul>"""
 
-TABLE = """<table class="{{ 'hits' if drift else 'results' }}"><thead><tr><th>Name</th><th>Country</th><th>Continent</th><th>Population</th><th>Time zone</th><th>Also called</th></tr></thead>
-<tbody>{% for c in found %}<tr><td><a href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a></td><td>{{ c.country }}</td><td>{{ c.continent }}</td>
+TABLE = """<table class="{{ 'hits' if drift else 'results' }}"><thead><tr><th>Name</th><th>Country</th><th>Region</th><th>Continent</th><th>Population</th><th>Time zone</th><th>Also called</th></tr></thead>
+<tbody>{% for c in found %}<tr><td><a href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a></td><td>{{ c.country }}</td><td>{{ c.region }}</td><td>{{ c.continent }}</td>
 <td>{{ "{:,}".format(c.population) }}</td><td>{{ c.timezone }}</td><td>{{ c.also|join(", ") }}</td></tr>{% endfor %}</tbody></table>"""
 
 GRID = """<div class="grid {{ 'hits' if drift else 'results' }}">{% for c in found %}<div class="card">
-<a class="name" href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a><div class="country">{{ c.country }}</div><div class="continent">{{ c.continent }}</div>
+<a class="name" href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a><div class="country">{{ c.country }}</div><div class="region">{{ c.region }}</div><div class="continent">{{ c.continent }}</div>
 <div class="population">Population: {{ "{:,}".format(c.population) }}</div><div class="timezone">{{ c.timezone }}</div>
 {% if c.also %}<div class="also">{{ c.also|join(", ") }}</div>{% endif %}</div>{% endfor %}</div>"""
 
 DEFINITIONS = """<dl class="{{ 'hits' if drift else 'results' }}">{% for c in found %}<dt><a href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a></dt>
-<dd>{{ c.country }}, {{ c.continent }}</dd><dd>Population: {{ "{:,}".format(c.population) }}</dd><dd>{{ c.timezone }}{% if c.also %}; also called {{ c.also|join(", ") }}{% endif %}</dd>{% endfor %}</dl>"""
+<dd>{{ c.country }} ({{ c.region }}), {{ c.continent }}</dd><dd>Population: {{ "{:,}".format(c.population) }}</dd><dd>{{ c.timezone }}{% if c.also %}; also called {{ c.also|join(", ") }}{% endif %}</dd>{% endfor %}</dl>"""
 
 FLAT = """<div class="{{ 'hits' if drift else 'results' }}">{% for c in found %}<h5><a href="/city/{{ c.id }}?ref={{ ref }}">{{ c.name }}</a></h5>
-<p>{{ c.country }}, {{ c.continent }}. Population: {{ "{:,}".format(c.population) }}. {{ c.timezone }}</p>{% if c.also %}<p class="also">Also called {{ c.also|join(", ") }}</p>{% endif %}
+<p>{{ c.country }} ({{ c.region }}), {{ c.continent }}. Population: {{ "{:,}".format(c.population) }}. {{ c.timezone }}</p>{% if c.also %}<p class="also">Also called {{ c.also|join(", ") }}</p>{% endif %}
 {% endfor %}</div>"""
 
 CITY = """{% extends "frame" %}{% block title %}{{ c.name }} – Cities of the World{% endblock %}{% block search %}{% include "search" %}{% endblock %}

@@ -73,7 +73,7 @@ def of(tree: TagTree) -> Lines:
     while np.any(within := inline[row]):
         row = np.where(within, tree.parent[row], row)
     sizes = np.array([len(chunk) for chunk in tree.chunks], dtype=np.float64)
-    if not all(map(str.isascii, tree.chunks)) and CJK_RUN.search("".join(tree.chunks)):
+    if any(CJK_RUN.search(chunk) for chunk in tree.chunks if not chunk.isascii()):
         sizes += np.array([2 * sum(map(len, CJK_RUN.findall(chunk))) for chunk in tree.chunks], dtype=np.float64)
     links = tree.rows("a", "button")
     opened = np.bincount(tree.text_at[links], minlength=count + 1) - np.bincount(
@@ -183,8 +183,9 @@ def evidence(tree: TagTree, lines: Lines) -> Floats:
     put["near"][:] = (prose[2:-4] + prose[4:-2]) / 2
     put["around"][:] = np.convolve(prose, np.full(7, 1 / 7), "valid")
 
-    for i in np.flatnonzero(lines.chars < SHORT).tolist():
-        put["date"][i], put["by"][i] = _dated(lines.texts[i])
+    short = np.flatnonzero(lines.chars < SHORT)
+    dated = np.array([_dated(lines.texts[i]) for i in short.tolist()], dtype=bool).reshape(-1, 2)
+    put["date"][short], put["by"][short] = dated.T
     put["rights"][:] = ["©" in text or "opyright" in text or "rights reserved" in text for text in lines.texts]
     put["titled"][: last + 1] = _titled(tree, lines, last + 1)
     put["caption"][:], put["aside"][:], put["body"][:] = _named(tree, lines.row, container)
@@ -193,16 +194,18 @@ def evidence(tree: TagTree, lines: Lines) -> Floats:
 
 def _named(tree: TagTree, rows: Ints, top: int) -> Floats:
     """How the classes and ids of the five blocks around each line name it, below the row that holds the prose."""
+    around = [rows]
+    for _ in range(4):
+        around.append(np.maximum(tree.parent[around[-1]], 0))
     roles = np.array([_role(name) for name in tree.classes])[tree.cls]
-    for row, found in tree.attributes.items():
-        if (name := found.get("id")) and (role := _role(name)):
+    for row in np.flatnonzero(np.bincount(np.concatenate(around))).tolist():
+        if (found := tree.attributes.get(row)) and (name := found.get("id")) and (role := _role(name)):
             roles[row] |= role
     roles[0] = roles[top] = 0
-    counts, at, inside = np.zeros_like(rows), rows, rows != top
-    for _ in range(5):
-        counts += roles[at] * inside
-        at = np.maximum(tree.parent[at], 0)
+    counts, inside = np.zeros_like(rows), np.ones(len(rows), dtype=bool)
+    for at in around:
         inside &= at != top
+        counts += roles[at] * inside
     return np.minimum([counts & 15, counts >> 4 & 15, counts >> 8], 2) / 2
 
 

@@ -1,118 +1,221 @@
-"""How far a harvest goes, and what it brought: the plan, the records with what they took, and the size by check queries."""
+"""How far a harvest goes, and what it brought: the plan, each source with what it took, and the size by check queries."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from upwell.answers.turning import Ended, learn_cap
 from upwell.harvest.learn import SourceModel
 from upwell.harvest.ways import Browser
 from upwell.model import Estimate, Record, Skipped, Template
 from upwell.queries.size import Checks, chao
+from upwell.store.state import State
 
-__all__ = ["Checking", "Harvest", "Plan", "Reason"]
+__all__ = ["Checking", "Goal", "Harvest", "Plan", "Reason", "Site"]
 
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
+Goal = Literal["complete", "representative"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How far a harvest goes."""
+    """How far a harvest goes, and what the user knows already."""
 
     budget: int = 1000  # requests
-    coverage: float = 0.95  # share of the estimated size at which it is enough
+    seconds: float = 0.0  # 0: no limit
+    bytes: int = 0  # 0: no limit
+    coverage: float = 0.98  # share of the estimated size at which it is enough: the estimate itself is a few points off
+    goal: Goal = "complete"  # representative: many different queries, first pages only (Entity)
+    about: str = ""  # only what matches this, beyond the source's limit of results (Yuan §2)
+    refresh: bool = False  # ask again what a finished harvest holds
     form: int | None = None  # which form of the page, where the judgement is not wanted
+    template: str = ""  # how to ask, where the user knows: an address with {query} in it
+    model: SourceModel | None = None  # what answers look like, where that was learned before
     browser: Browser = "auto"  # whether to look with JavaScript: auto means only where the plain page has no way in
-    words: tuple[str, ...] = ()  # words to probe with first, from the user
+    words: tuple[str, ...] = ()  # queries of the user, asked first
     seed: int = 0
     background: int = (
         3  # nonsense queries; Entity §5 uses 10, its failures come from the signature, not from the number
     )
-    probes: int = 15  # queries from the site's own words; Thor §IV uses 100, but a harvest goes on learning as it asks
-    patience: int = 30  # queries in a row without a new record, after which the source counts as saturated
-    checks: int = 8  # every so many queries one is a check query, for the size; not swept yet
+    probes: int = (
+        10  # queries that are learned from at a time; Thor §IV uses 100, but a harvest goes on learning as it asks
+    )
+    patience: int = 30  # requests in a row without a new record, after which the source counts as saturated
+    checks: int = 8  # every so many requests one is a check query, for the size; not swept yet
     failures: int = 10  # answers in a row that are errors, after which the source counts as blocked
 
 
 @dataclass
 class Harvest:
-    """What was brought up: the records by their key, what was learned, and what it took."""
+    """One source of a site: what was learned, what came, and what it took. The records themselves are in the state."""
 
-    url: str
     template: Template
     model: SourceModel
-    records: dict[str, dict[str, object]] = field(default_factory=dict)
+    state: State
     seen: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
-    curve: list[tuple[int, int]] = field(default_factory=list)  # requests sent, records held
+    curve: list[tuple[int, int, int]] = field(default_factory=list)  # requests sent, records held, matches that came
     samples: dict[str, str] = field(default_factory=dict)  # for each kind the query of an answer and what it says
+    outlined: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # an answer as texts, each with the path of its record or ""
     stopped: Reason = "exhausted"
-    requests: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
     checked: Estimate | None = None  # the size by check queries
+    whole: int = 0  # what the source says it holds, by a question that asks for everything
     page_size: int = 0  # the most matches that an answer held
-    ignored_robots: bool = False
-    matched: Counter[int] = field(default_factory=Counter)  # how many queries brought so many matches
-
-    @property
-    def limit(self) -> int:
-        """The most matches that the source gives for a query: the greatest number, if several queries brought just it; else 0."""
-        most = max(self.matched, default=0)
-        return most if self.matched[most] >= 3 else 0
+    limit: int = 0  # the most matches that the source gives for a query; 0: none is known
+    matches: int = 0  # that came, a record as often as it came
+    ended: list[Ended] = field(default_factory=list)  # how the pages of queries ended
+    filtered: Counter[str] = field(default_factory=Counter)  # what was not asked or not taken, and why
+    grammar: dict[str, str] = field(default_factory=dict)  # operators that the source understands
+    relearned: int = 0
 
     @property
     def overlap_rate(self) -> float:
         """Yuan's OR: matches returned for each record held."""
-        return sum(self.seen.values()) / len(self.seen) if self.seen else 0.0
+        return self.matches / len(self.seen) if self.seen else 0.0
+
+    @property
+    def totals_hold(self) -> bool:
+        """Whether the source's own totals can be believed: constant, and right where all matches came."""
+        told = [one.trust for one in self.ended if one.trust != "unknown"]
+        good = sum(trust == "constant" for trust in told)
+        return good >= 3 and good >= 0.9 * len(told)
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether records may be out of the check queries' sight: only words above the limit reach them, and no totals count them."""
+        return bool(self.limit) and not self.totals_hold
 
     @property
     def size(self) -> Estimate:
-        """How many records the source has: by check queries where there are enough of them; at least so many where it cuts off.
+        """How many records the source has: what it says where it says so and holds to it, else by check queries, else Chao's bound."""
+        held = len(self.seen)
+        if self.whole >= held and self.totals_hold:
+            return Estimate(estimate=self.whole, low=held, high=self.whole) if held else _exactly(self.whole)
+        if self.checked and self.checked.estimate >= held:
+            return self.checked
+        if self.checked:
+            return Estimate(estimate=held, low=held, high=max(held, self.checked.high))
+        return chao(self.seen.values())
 
-        A record that only words above the limit reach is out of the check queries' sight.
-        """
-        return self.checked if self.checked and self.checked.estimate >= len(self.records) else chao(self.seen.values())
+    def over(self, ended: Ended) -> None:
+        """The pages of a query came to an end."""
+        self.ended.append(ended)
+        self.limit = learn_cap(self.ended) or 0
 
-    def add(self, record: Record, query: str, page: str) -> bool:
-        """Takes a record in; a further sight of one that is held fills its gaps. Says whether it is new."""
-        self.seen[record.key] += 1
-        held = self.records.get(record.key)
-        if held is None:
-            where = {"_key": record.key, "_source": self.template.url, "_url": record.url, "_query": query}
-            self.records[record.key] = {**where, "_page": page, "_path": record.path, "_seen": 1, **record.fields}
-            return True
-        held["_seen"] = self.seen[record.key]
-        for name, value in record.fields.items():
-            held.setdefault(name, value)
-        return False
+    def add(self, records: Sequence[Record], query: str, page: str) -> int:
+        """Takes the records of an answer in; how many are new."""
+        about = {"_source": self.template.url, "_query": query, "_page": page}
+        self.matches += len(records)
+        self.seen.update(record.key for record in records)
+        return sum(self.state.add(list(records), about))
 
-    def summary(self) -> dict[str, object]:
-        """As `summary.json` has it (DESIGN §5)."""
-        size, held = self.size, len(self.records)
-        found = Counter(name for row in self.records.values() for name in row if not name.startswith("_"))
-        same = {
-            "requests": self.requests,
+    def figures(self) -> dict[str, object]:
+        """What `summary.json` says of a source (DESIGN §5)."""
+        size, held = self.size, len(self.seen)
+        return {
+            "template": asdict(self.template),
             "answers": {kind: self.answers[kind] for kind in ("multi", "single", "none", "error")},
             "records": held,
             "overlap_rate": round(self.overlap_rate, 3),
             "size": {name: round(value) for name, value in asdict(size).items()},
+            "coverage": round(min(1.0, held / size.estimate), 4) if size.estimate else 0.0,
+            "checks": self.checks(),
+            "stopped": self.stopped,
+        }
+
+    def checks(self) -> dict[str, object]:
+        """What the source said about itself that can be held against what came."""
+        by = "total" if self.whole >= len(self.seen) > 0 and self.totals_hold else "checks" if self.checked else "chao"
+        return {
+            "skipped": len(self.skipped),
+            "limit": self.limit or None,
+            "lower_bound": self.lower_bound,
+            "size_by": by,
+            "totals": self.totals_hold,
+            "understands": self.grammar,
+            "relearned": self.relearned,
+            "filtered": dict(self.filtered),
+        }
+
+
+@dataclass
+class Site:
+    """What was brought up from a site: its sources, and the state that holds the records of all."""
+
+    url: str
+    state: State
+    sources: list[Harvest] = field(default_factory=list)
+    requests: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    ignored_robots: bool = False
+    refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
+
+    @property
+    def stopped(self) -> Reason:
+        """Why the harvest ended: what stopped any of its sources, the most telling first."""
+        order: tuple[Reason, ...] = (
+            "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
+        )  # fmt: skip
+        return next((why for why in order if any(one.stopped == why for one in self.sources)), "exhausted")
+
+    @property
+    def size(self) -> Estimate:
+        """The sizes of all sources together, never less than what is held; what two sources share counts once where it is held."""
+        held = len(self.state)
+        shared = sum(len(one.seen) for one in self.sources) - held
+        sums = {
+            end: sum(getattr(one.size, end) for one in self.sources) - shared for end in ("estimate", "low", "high")
+        }
+        return Estimate(**{end: float(max(held, value)) for end, value in sums.items()})
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the size is one: some source cuts off, and does not say what it holds back."""
+        return any(one.lower_bound for one in self.sources)
+
+    def summary(self) -> dict[str, object]:
+        """As `summary.json` has it (DESIGN §5)."""
+        held, size = len(self.state), self.size
+        filled: Counter[str] = Counter()
+        for row in self.state.rows():
+            filled.update(name for name, value in row.items() if value is not None and not name.startswith("_"))
+        matches = sum(one.matches for one in self.sources)
+        first: dict[str, Any] = self.sources[0].checks() if self.sources else {}
+        return {
+            "site": urlsplit(self.url).netloc,
+            "requests": self.requests,
+            "answers": {
+                kind: sum(one.answers[kind] for one in self.sources) for kind in ("multi", "single", "none", "error")
+            },
+            "records": held,
+            "overlap_rate": round(matches / held, 3) if held else 0.0,
+            "size": {name: round(value) for name, value in asdict(size).items()},
             "coverage": round(held / size.estimate, 4) if size.estimate else 0.0,
             "checks": {
-                "skipped": len(self.skipped),
-                "limit": self.limit or None,
-                "size_by": "checks" if self.checked else "chao",
+                **first,
+                "skipped": sum(len(one.skipped) for one in self.sources),
+                "lower_bound": self.lower_bound,
                 **({"robots": "ignored"} if self.ignored_robots else {}),
-                "fill": {name: round(n / held, 3) for name, n in found.most_common()},
+                "fill": {name: round(n / held, 3) for name, n in filled.most_common()},
             },
             "stopped": self.stopped,
             "seconds": round(self.seconds, 1),
             "bytes": self.bytes,
+            **({"refreshed": self.refreshed} if self.refreshed else {}),
+            "sources": [one.figures() for one in self.sources],
         }
-        return {"site": urlsplit(self.url).netloc, **same, "sources": [{"template": asdict(self.template), **same}]}
+
+
+def _exactly(number: float) -> Estimate:
+    return Estimate(estimate=number, low=number, high=number)
 
 
 class Checking:
@@ -130,14 +233,26 @@ class Checking:
         if not self.every or turn % self.every or len(self.texts) < 50:
             return None
         if len(self.texts) >= 2 * self.drawn_at:
-            self.checks, self.drawn_at = Checks(limit=harvest.limit, language=self.language), len(self.texts)
+            # a word must come whole and in few requests, unless the source cuts off and says how much
+            counted = harvest.totals_hold and harvest.limit
+            most = 0 if counted else harvest.limit or FEW * max(1, harvest.page_size)
+            self.checks, self.drawn_at = Checks(limit=most, language=self.language), len(self.texts)
             self.waiting = self.checks.draw(self.texts, np.random.default_rng(self.drawn_at), 500)
         return self.waiting.pop() if self.waiting else None
 
-    def note(self, harvest: Harvest, query: str, found: dict[str, str], check: bool) -> None:
-        """Takes in what a query brought."""
-        if not check:
-            self.texts.update(found)
-        elif self.checks is not None:
-            self.checks.add(query, found, bool(harvest.limit) and len(found) >= harvest.limit)
+    def saw(self, texts: dict[str, str]) -> None:
+        """Takes in what another query brought."""
+        for key, text in texts.items():
+            if key not in self.texts:
+                self.texts[key] = text
+                if self.checks is not None:
+                    self.checks.hold(key, text)
+
+    def note(self, harvest: Harvest, query: str, found: dict[str, str], whole: bool, said: int | None) -> None:
+        """Takes in what a check query brought: all of its matches (`whole`), or some of those that the source counts."""
+        if self.checks is not None:
+            self.checks.add(query, found, not whole, said)
             harvest.checked = self.checks.size(self.texts) or harvest.checked
+
+
+FEW = 3  # pages that a check query may take; not swept

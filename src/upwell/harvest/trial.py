@@ -7,6 +7,7 @@ from urllib.parse import quote, quote_plus, unquote, urldefrag
 import wordfreq
 
 from upwell.model import Response
+from upwell.page.data import as_html
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree, read
 
@@ -83,7 +84,9 @@ def without(items: frozenset[str], query: str = "") -> frozenset[str]:
 
 
 def tree(response: Response) -> TagTree:
-    """A response as a page."""
+    """A response as a page; JSON as the page that shows it."""
+    if is_json(response):
+        return read(as_html(response.body), url=response.url)
     return read(response.body, url=response.url, headers=response.headers)
 
 

@@ -69,6 +69,7 @@ class Ways:
     opened: list[str] = field(default_factory=list)  # pages besides the home page
     refused: str = ""  # why an interface could not be tried, where something forbade it
     words: list[str] = field(default_factory=list)  # that brought matches
+    background: list[str] = field(default_factory=list)  # nonsense that was asked
     nothing: frozenset[str] = frozenset()  # what the last interface that was tried shows for nonsense
     reach: list[tuple[str, frozenset[str]]] = field(
         default_factory=list
@@ -196,7 +197,8 @@ def _try(
     none: list[frozenset[str]] = []
     where = ""
     last: TagTree | None = tree
-    for query in nonsense(rng, 2):
+    ways.background = ways.background or list(nonsense(rng, 2))
+    for query in ways.background:
         template = yield from fresh(template, last)
         answer = yield from _get(templates.fill(template, query), ways)
         if answer is None or answer.blocked:

@@ -5,8 +5,9 @@ typing into a search box and pressing Enter; requests that would change somethin
 """
 
 import asyncio
+import json
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -30,6 +31,7 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-sync",
 )
+KEPT_AS = "application/json; what=seen-in-the-browser"  # how a look is remembered
 QUIET = 0.6  # seconds without a request after which a page counts as done
 # The box that a person would type a query into, best first; never one of a form with a password, and never an e-mail field.
 BOXES = """() => {
@@ -95,6 +97,19 @@ class Chromium:
 
     async def look(self, look: Look) -> Seen:
         """A page after JavaScript; with a query, after it was typed into the page's search box and Enter was pressed."""
+        asked = Request(url=look.url, body=look.query.encode(), content_type=KEPT_AS, query=look.query)
+
+        async def get() -> Response:
+            body = json.dumps(asdict(await self._look(look)), default=lambda value: value.decode("latin-1"))
+            return Response(
+                request=asked, url=look.url, status=200, headers={"Content-Type": KEPT_AS}, body=body.encode()
+            )
+
+        kept = json.loads((await self.net.remembered(asked, get)).body)
+        calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in kept.pop("calls"))
+        return Seen(**kept, calls=calls)
+
+    async def _look(self, look: Look) -> Seen:
         from playwright.async_api import Error
 
         if not self.net.manners.ignore_robots:

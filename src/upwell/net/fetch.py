@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,14 +15,14 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import aiohttp
 import yarl
 
-from upwell.errors import Unreachable, WrongUsage
-from upwell.model import Request, Response
+from upwell.errors import Refused, Unreachable, WrongUsage
+from upwell.model import Outcome, Request, Response
 from upwell.net.addresses import Guard, is_loopback
 from upwell.net.decode import ACCEPTED, Decoder, Excess
 from upwell.net.pace import Pace
-from upwell.net.robots import Robots
+from upwell.net.robots import FRESH, Robots
 
-__all__ = ["Fetcher", "Manners", "Recorder"]
+__all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
 REDIRECTS = 10  # RFC 9110 §15.4 asks for a limit and names none; browsers stop at 20
 AGAIN = frozenset((408, 429, 500, 502, 503, 504))
@@ -61,16 +61,35 @@ class Recorder(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """What remembers what requests brought, so that a harvest that was cut off goes on: `upwell.store.state.State`."""
+
+    def recall(self, request: Request, *, reuse: bool = False, younger: float = 0.0) -> Outcome | None:
+        """What the request brought, where it was sent before and that was not recalled yet (or may be used again)."""
+        ...
+
+    def keep(self, request: Request, outcome: Outcome) -> None:
+        """Remembers what a request brought; it is safe when this returns."""
+        ...
+
+
 class Fetcher:
     """Sends requests under the manners; counts what it sent and received. One for each source: it keeps its cookies."""
 
     def __init__(
-        self, manners: Manners | None = None, *, typed: Iterable[str] = (), recorder: Recorder | None = None
+        self,
+        manners: Manners | None = None,
+        *,
+        typed: Iterable[str] = (),
+        recorder: Recorder | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.manners = manners or Manners()
-        self.sent = 0
+        self.sent = 0  # counts what is remembered too: it was sent, if not by this process
         self.bytes = 0
+        self.live = memory is None  # whether this process has sent anything itself
         self.recorder = recorder
+        self.memory = memory
         self.robots = Robots(self.manners.agent, self._rules)
         self._session: aiohttp.ClientSession | None = None
         self._typed = {urlsplit(url).hostname or "" for url in typed}
@@ -106,17 +125,44 @@ class Fetcher:
         if self._session is not None:
             await self._session.close()
 
-    async def fetch(self, request: Request) -> Response:
-        """The answer to a request, after redirects on the same host.
+    async def fetch(self, request: Request, *, reuse: bool = False) -> Response:
+        """The answer to a request, after redirects on the same host; where it is remembered, nothing is sent.
 
-        Raises Unreachable when it cannot be had, Forbidden when robots.txt says no, Refused where the address is private
-        and the user did not type it (without `typed`, the first address counts as typed).
+        With `reuse` an answer to the same request from before will do. Raises Unreachable when it cannot be had, Forbidden when
+        robots.txt says no, Refused where the address is private and the user did not type it (without `typed`, the first
+        address counts as typed).
         """
         host = _host(urlsplit(request.url).netloc)
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
         if not self._typed:
             self._typed.add(host)
+        return await self.remembered(request, lambda: self._fetch(request), reuse=reuse)
+
+    async def remembered(
+        self, request: Request, get: Callable[[], Awaitable[Response]], *, reuse: bool = False, younger: float = 0.0
+    ) -> Response:
+        """What is remembered of a request, or what `get` brings, which is remembered before it is used."""
+        if self.memory is None:
+            return await get()
+        known = self.memory.recall(request, reuse=reuse, younger=younger)
+        if known is not None:
+            self.sent, self.bytes = self.sent + known.sent, self.bytes + known.bytes
+            if known.response is None:
+                raise Unreachable(known.error)
+            return known.response
+        sent, size, self.live = self.sent, self.bytes, True
+        try:
+            response = await get()
+        except Refused:
+            raise
+        except Unreachable as error:
+            self.memory.keep(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
+            raise
+        self.memory.keep(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
+        return response
+
+    async def _fetch(self, request: Request) -> Response:
         tries = self.manners.retries + 1
         reason = ""
         for attempt in range(tries):
@@ -160,7 +206,8 @@ class Fetcher:
         raise ValueError(f"more than {REDIRECTS} redirects")
 
     async def _rules(self, url: str) -> Response:
-        return await self._follow(Request(url=url), checked=False)
+        request = Request(url=url)
+        return await self.remembered(request, lambda: self._follow(request, checked=False), reuse=True, younger=FRESH)
 
     async def _send(self, request: Request) -> Response:
         if self._session is None or self._guard is None:

@@ -12,7 +12,7 @@ from protego import Protego
 from upwell.errors import Forbidden, Unreachable
 from upwell.model import Response
 
-__all__ = ["Robots"]
+__all__ = ["FRESH", "Robots"]
 
 BYTES = 512_000  # RFC 9309 §2.5: at least 500 KiB
 FRESH = 24 * 3600.0  # RFC 9309 §2.4: seconds that it is kept at the most

@@ -9,9 +9,9 @@ DESIGN §3. This is the only module that knows the HTML parser, and no parser ob
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -289,11 +289,16 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     return _columns(text, url, charset, header.get("content-language", ""), problems)
 
 
+TEXT = 2  # the parser's number for text
+PLAIN, SHAPES, HIDES, OPENS = range(4)  # what a tag means to the walk: nothing, FORMATTING, UNSEEN, <dialog>
+
+
 class _Walk:
     """One walk over the parser's nodes in document order, taking down what only they know."""
 
     def __init__(self, html: bytes) -> None:
         self.tags: list[str] = []
+        self.tag: list[int] = []
         self.classes: list[str] = []
         self.parent: list[int] = []
         self.attributes: dict[int, Mapping[str, str | None]] = {}
@@ -302,6 +307,7 @@ class _Walk:
         self.chunks: list[str] = []
         self.chunk_row: list[int] = []
         self.rows_before: list[int] = []  # how many rows had begun when the chunk came
+        self.unseen: dict[int, str] = {}  # rows whose text is not shown, with their names
         self.hidden: list[int] = []  # rows that their own attributes hide
         self.space_before: list[int] = []  # formatting rows with white space before them, in a text of its own …
         self.space_inside: list[int] = []  # … or as the last thing in them
@@ -310,91 +316,103 @@ class _Walk:
             self._walk(root)
 
     def _walk(self, root: LexborNode) -> None:
-        tags, classes, parent, attributes = self.tags, self.classes, self.parent, self.attributes
-        chunks, chunk_row, rows_before = self.chunks, self.chunk_row, self.rows_before
+        tag, classes, parent, attributes = self.tag, self.classes, self.parent, self.attributes
+        chunks, chunk_row, rows_before, unseen = self.chunks, self.chunk_row, self.rows_before, self.unseen
+        known: dict[int, tuple[int, int]] = {}  # the parser's number of a tag: ours, and what the tag means here
         row_of: dict[int, int] = {}
         row = -1
         for node in root.traverse(include_text=True, skip_empty=True):
-            name = node.tag
+            number = node.tag_id
             above = node.parent
-            if name == "-text":
+            if number == TEXT:
                 inside = row_of[above.mem_id]  # type: ignore[union-attr] # text has a parent
-                if tags[inside] in UNSEEN:
+                if inside in unseen:
                     self._unseen(inside, node)
                 else:
                     chunks.append(node.text_content or "")
                     chunk_row.append(inside)
                     rows_before.append(row + 1)
-            elif name and name[0] != "-":  # no comment, no processing instruction
-                row += 1
-                row_of[node.mem_id] = row
-                parent.append(row_of.get(above.mem_id, -1) if above is not None else -1)
-                tags.append(name)
-                found = node.attributes
-                if found:
-                    attributes[row] = found
-                    classes.append(found.get("class") or "")
-                    if ("style" in found or "hidden" in found) and _hidden(found):
-                        self.hidden.append(row)
-                else:
-                    classes.append("")
-                if name in FORMATTING:
+                continue
+            if number not in known:
+                known[number] = self._named(node.tag or "-")
+            ours, means = known[number]
+            if ours < 0:
+                continue
+            row += 1
+            row_of[node.mem_id] = row
+            parent.append(row_of.get(above.mem_id, -1) if above is not None else -1)
+            tag.append(ours)
+            found = node.attributes
+            if found:
+                attributes[row] = found
+                classes.append(found.get("class") or "")
+                if ("style" in found or "hidden" in found) and _hidden(found):
+                    self.hidden.append(row)
+            else:
+                classes.append("")
+            if means:
+                if means == SHAPES:
                     before, last = node.prev, node.last_child
                     if before is not None and before.is_empty_text_node:
                         self.space_before.append(row)
                     if last is not None and last.is_empty_text_node:
                         self.space_inside.append(row)
-                elif name == "dialog" and "open" not in found:
+                elif means == HIDES:
+                    unseen[row] = self.tags[ours]
+                elif "open" not in found:
                     self.hidden.append(row)
 
+    def _named(self, name: str) -> tuple[int, int]:
+        """Our number of a tag that was not met before, and what it means here; -1 for comments and processing instructions."""
+        if name[0] == "-":
+            return -1, PLAIN
+        self.tags.append(name)
+        means = SHAPES if name in FORMATTING else HIDES if name in UNSEEN else OPENS if name == "dialog" else PLAIN
+        return len(self.tags) - 1, means
+
     def _unseen(self, row: int, node: LexborNode) -> None:
-        if self.tags[row] == "script":
+        if self.unseen[row] == "script":
             if "json" in (self.attributes.get(row, {}).get("type") or "").lower():
                 self.data[row] = node.text_content or ""
-        elif self.tags[row] == "title" and not self.title:
+        elif self.unseen[row] == "title" and not self.title:
             self.title = " ".join((node.text_content or "").split())
 
 
 def _columns(text: str, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:
     """The columns of a text: the walk, and what follows from it for all rows at once."""
     walk = _Walk(text.encode("utf-8", "replace"))  # a lone surrogate cannot be parsed
-    tags, tag = _numbered(walk.tags)
+    tags, tag = tuple(walk.tags), np.array(walk.tag, dtype=np.int32)
     raw_classes, raw_cls = _numbered(walk.classes)
     classes, cls_of = _numbered(["", *(" ".join(name.split()) for name in raw_classes)])
     rows = len(tag)
-    parent = np.array(walk.parent, dtype=np.int32)
-    end = _ends(parent)
-    steps = np.zeros(rows + 1, dtype=np.int32)
-    steps[1:] += 1
-    np.subtract.at(steps, end, 1)
-    depth = np.cumsum(steps[:-1], dtype=np.int32)
+    end = _ends(walk.parent)
+    depth: Ints = np.arange(rows, dtype=np.int32) - np.cumsum(
+        np.bincount(end, minlength=rows + 1)[:rows], dtype=np.int32
+    )
 
     chunk_row = np.array(walk.chunk_row, dtype=np.int32)
-    unseen = _tagged(tags, tag, UNSEEN)
-    unseen[walk.hidden] = True
-    seen = ~_below(unseen, end)[chunk_row]
-    keeps = _below(_tagged(tags, tag, KEEPS_SPACE), end)[chunk_row]
-    chunks, kept, before, after = [], [], [], []
-    for i, (chunk, visible, keep) in enumerate(zip(walk.chunks, seen.tolist(), keeps.tolist(), strict=True)):
-        if visible and (words := chunk.split()):
-            chunks.append(chunk.strip("\n") if keep else " ".join(words))
-            kept.append(i)
-            before.append(chunk[0].isspace())
-            after.append(chunk[-1].isspace())
+    edge, keeps_space = _tables(tags)
+    unseen = _below([*walk.unseen, *walk.hidden], end)[chunk_row]
+    keeps = _below(np.flatnonzero(keeps_space[tag]).tolist(), end)[chunk_row]
+    chunks = [" ".join(chunk.split()) for chunk in walk.chunks]
+    for i in np.flatnonzero(keeps).tolist():
+        chunks[i] = chunks[i] and walk.chunks[i].strip("\n")
+    for i in np.flatnonzero(unseen).tolist():
+        chunks[i] = ""
+    kept = [i for i, chunk in enumerate(chunks) if chunk]
     chunk_row = chunk_row[kept]
     own = np.zeros(rows + 1, dtype=np.int32)
     np.cumsum(np.bincount(chunk_row, minlength=rows), out=own[1:])
     began = np.array(walk.rows_before, dtype=np.int32)[kept]
-    text_at = np.searchsorted(began, np.arange(rows), side="right").astype(np.int32)
+    text_at = np.cumsum(np.bincount(began, minlength=rows + 1)[:rows], dtype=np.int32)
     text_end: Ints = text_at + own[end] - own[:-1]
 
     # What stands before chunk c is the strongest of the edges there: a row that begins has text_at c, one that ends text_end c.
-    edge = np.array([GLUED if t in FORMATTING else SPACED if t in INLINE else BROKEN for t in tags], dtype=np.int8)[tag]
-    gap = np.zeros(len(chunks) + 1, dtype=np.int8)
-    np.maximum.at(gap, text_at, edge)
-    np.maximum.at(gap, text_end, edge)
-    np.maximum(gap[:-1], np.array(before, dtype=np.int8), out=gap[:-1])
-    np.maximum(gap[1:], np.array(after, dtype=np.int8), out=gap[1:])
+    gap = np.zeros(len(kept) + 1, dtype=np.int8)
+    np.maximum.at(gap, text_at, edge[tag])
+    np.maximum.at(gap, text_end, edge[tag])
+    for side, here in ((0, gap[:-1]), (-1, gap[1:])):
+        np.maximum(here, np.array([chunk[side].isspace() for chunk in walk.chunks], dtype=np.int8)[kept], out=here)
     for at in (text_at[walk.space_before], text_end[walk.space_inside]):
         gap[at] = np.maximum(gap[at], SPACED)
     return TagTree(
@@ -406,12 +424,12 @@ def _columns(text: str, url: str, charset: str, language: str, problems: tuple[s
         classes=classes,
         tag=tag,
         cls=cls_of[1:][raw_cls],
-        parent=parent,
+        parent=np.array(walk.parent, dtype=np.int32),
         depth=depth,
         end=end,
         text_at=text_at,
         text_end=text_end,
-        chunks=tuple(chunks),
+        chunks=tuple(filter(None, chunks)),
         chunk_row=chunk_row,
         chunk_gap=gap[:-1],
         attributes=walk.attributes,
@@ -420,10 +438,18 @@ def _columns(text: str, url: str, charset: str, language: str, problems: tuple[s
     )
 
 
+@lru_cache(maxsize=1000)
+def _tables(tags: tuple[str, ...]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """For each tag of a page: what its edge does to the text around it, and whether it keeps white space."""
+    edge = [GLUED if name in FORMATTING else SPACED if name in INLINE else BROKEN for name in tags]
+    return np.array(edge, dtype=np.int8), np.array([name in KEEPS_SPACE for name in tags], dtype=bool)
+
+
 def _numbered(names: list[str]) -> tuple[tuple[str, ...], Ints]:
     """The distinct names in order of appearance, and each name as its number among them."""
-    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return tuple(number), np.fromiter(map(number.__getitem__, names), np.int32, len(names))
+    distinct = tuple(dict.fromkeys(names))
+    number = dict(zip(distinct, range(len(distinct)), strict=True))
+    return distinct, np.array([number[name] for name in names], dtype=np.int32)
 
 
 def _tagged(tags: tuple[str, ...], tag: Ints, names: Collection[str]) -> NDArray[np.bool_]:
@@ -431,30 +457,22 @@ def _tagged(tags: tuple[str, ...], tag: Ints, names: Collection[str]) -> NDArray
     return np.array([name in names for name in tags], dtype=bool)[tag]
 
 
-def _ends(parent: Ints) -> Ints:
-    """One past the last row of each subtree: the next sibling, or for a last child the end of its parent."""
-    rows = len(parent)
-    order = np.argsort(parent, kind="stable")
-    end = np.full(rows, -1, dtype=np.int32)
-    siblings = parent[order[1:]] == parent[order[:-1]]
-    end[order[:-1][siblings]] = order[1:][siblings]
-    end[0] = rows
-    jump = parent.copy()  # for a row without an end yet: a row above that ends where it ends
-    todo = np.flatnonzero(end < 0)
-    while len(todo):  # each round doubles the jumps, so that deep nesting takes few rounds
-        end[todo] = end[jump[todo]]
-        todo = todo[end[todo] < 0]
-        jump[todo] = jump[jump[todo]]
-    return end
+def _ends(parent: Sequence[int]) -> Ints:
+    """One past the last row of each subtree: from the last row on, a row ends where its last child ends."""
+    end = list(range(1, len(parent) + 1))
+    for row in range(len(parent) - 1, 0, -1):
+        above = parent[row]
+        if end[row] > end[above]:
+            end[above] = end[row]
+    return np.array(end, dtype=np.int32)
 
 
-def _below(marked: NDArray[np.bool_], end: Ints) -> NDArray[np.bool_]:
+def _below(marked: Sequence[int], end: Ints) -> NDArray[np.bool_]:
     """Which rows are in the subtree of a marked row."""
-    steps = np.zeros(len(end) + 1, dtype=np.int32)
-    rows = np.flatnonzero(marked)
-    steps[rows] += 1
-    np.subtract.at(steps, end[rows], 1)
-    return np.cumsum(steps[:-1]) > 0
+    inside = np.zeros(len(end), dtype=bool)
+    for row in marked:
+        inside[row : end[row]] = True
+    return inside
 
 
 def _hidden(found: Mapping[str, str | None]) -> bool:
@@ -474,7 +492,7 @@ def _language(walk: _Walk, header: str) -> str:
     said = html.get("lang") or html.get("xml:lang")
     if not said:
         for row, found in walk.attributes.items():
-            if walk.tags[row] == "meta" and (found.get("http-equiv") or "").lower() == "content-language":
+            if walk.unseen.get(row) == "meta" and (found.get("http-equiv") or "").lower() == "content-language":
                 said = found.get("content")
                 break
     primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")

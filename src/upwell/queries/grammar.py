@@ -6,13 +6,12 @@ phrase   the words in this order     "a b"
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from upwell.page.terms import tokens
 
-__all__ = ["FORMS", "Grammar", "judge", "write"]
+__all__ = ["FORMS", "Operator", "judge", "write"]
 
 Operator = Literal["and", "not", "phrase"]
 FORMS: dict[Operator, tuple[str, ...]] = {
@@ -22,13 +21,8 @@ FORMS: dict[Operator, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grammar:
-    """How each operator is written for a source; None where it is not understood, or not known yet."""
-
-    both: str | None = None
-    without: str | None = None
-    phrase: str | None = None
+# Share of the matches whose text shows what was asked for: some sources search more than they show.
+SHOWN = 0.8  # not swept: 20 Newsgroups and the demo site show everything
 
 
 def write(form: str, a: str, b: str) -> str:
@@ -49,7 +43,9 @@ def judge(operator: Operator, a: str, b: str, texts: Sequence[str], alone: int) 
         return False
     words = [tokens(text) for text in texts]
     if operator == "and":
-        return all(a in found and b in found for found in words)
-    if operator == "not":
-        return all(a in found and b not in found for found in words)
-    return all((a, b) in pairwise(found) for found in words)
+        shown = [a in found and b in found for found in words]
+    elif operator == "not":
+        shown = [a in found and b not in found for found in words]
+    else:
+        shown = [(a, b) in pairwise(found) for found in words]
+    return sum(shown) >= SHOWN * len(shown)

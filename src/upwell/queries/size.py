@@ -70,6 +70,9 @@ class Checks:
     record, which bring nothing else, nor numbers, which many sources do not search. Of the weight that comes
     back, the share of records that the harvest holds is the coverage. A record counts only where its text shows the word
     asked for, so that matches in text that is not shown do no harm.
+
+    Where the source says how many matches there are, one page of them is enough: the rest weigh as those on the page do, and
+    what the harvest holds of them is counted by the texts held. So words that overflow count as well.
     """
 
     limit: int
@@ -80,7 +83,12 @@ class Checks:
     )
     _pool: frozenset[str] = frozenset()
     _source: frozenset[str] = frozenset()
-    _answers: list[list[tuple[str, float]]] = field(default_factory=list)
+    _answers: list[tuple[str, list[tuple[str, float]], float]] = field(
+        default_factory=list
+    )  # query, weights, scale or 0
+    _holding: dict[str, dict[str, float]] = field(
+        default_factory=dict
+    )  # for each word of the pool, the records held and weights
 
     def draw(self, records: Mapping[str, str], rng: np.random.Generator, count: int) -> list[str]:
         """Makes the pool from records held (text by key) and draws check queries from it."""
@@ -97,25 +105,38 @@ class Checks:
         most = max(2.0, self.heavy * self.limit * self.part) if self.limit else math.inf
         shared = [word for word, n in often.items() if 1 < n <= most]
         words = shared if len(shared) >= min(count, 2 * ENOUGH) else [word for word, n in often.items() if n <= most]
-        self._pool, self._answers = frozenset(words), []
+        self._pool, self._answers, self._holding = frozenset(words), [], {}
+        for key in keys:
+            self.hold(key, records[key])
         return [words[i] for i in rng.permutation(len(words))[:count]]
 
-    def add(self, query: str, answer: Mapping[str, str], overflow: bool) -> None:
-        """What a check query brought: text by key."""
-        if overflow:
+    def hold(self, key: str, text: str) -> None:
+        """Takes in a record that the harvest holds."""
+        if key not in self._source:
+            words = self._pool.intersection(tokens(text))
+            for word in words:
+                self._holding.setdefault(word, {})[key] = 1 / len(words)
+
+    def add(self, query: str, answer: Mapping[str, str], overflow: bool, said: int | None = None) -> None:
+        """What a check query brought: text by key; of an answer that was cut off, or is one page of many, `said` counts all."""
+        if overflow and not said:
             return
         weights = []
         for key, text in answer.items():
             words = set(tokens(text))
             if key not in self._source and query in words:
                 weights.append((key, 1 / max(1, len(words & self._pool))))
-        self._answers.append(weights)
+        scale = said / len(answer) if said and answer and said > len(answer) else 0.0
+        self._answers.append((query, weights, scale))
 
     def size(self, harvested: Iterable[str]) -> Estimate | None:
         """The size, given the keys that the harvest holds without the check queries; None before there is enough to say."""
         held = frozenset(harvested)
-        ours = np.array([sum(w for key, w in answer if key in held) for answer in self._answers])
-        all_ = np.array([sum(w for _, w in answer) for answer in self._answers])
+        ours, all_ = np.zeros(len(self._answers)), np.zeros(len(self._answers))
+        for i, (query, weights, scale) in enumerate(self._answers):
+            all_[i] = sum(weight for _, weight in weights) * (scale or 1)
+            holding = self._holding.get(query, {}).items() if scale else weights
+            ours[i] = min(all_[i], sum(weight for key, weight in holding if key in held))
         rest, part = len(held - self._source), len(held & self._source)
         telling = int((all_ > 0).sum())
         if telling < ENOUGH or not ours.sum():

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -17,10 +17,11 @@ Format = Literal["parquet", "csv", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl")
 
 
-def write(rows: Sequence[Mapping[str, object]], folder: Path, kind: Format = "parquet") -> Path:
+def write(found: Iterable[Mapping[str, object]], folder: Path, kind: Format = "parquet") -> Path:
     """Writes `records.<kind>`; the columns are all that any row has, in order of first appearance."""
     if kind not in FORMATS:
         raise WrongUsage(f"format {kind!r} is none of {', '.join(FORMATS)}")
+    rows = list(found)
     path, partial = folder / f"records.{kind}", folder / f".records.{kind}.part"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if kind == "parquet":

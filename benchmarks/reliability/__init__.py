@@ -1,0 +1,1 @@
+"""Reliability, measured: real applications harvested whole, kills, faults, load."""

@@ -1,0 +1,270 @@
+"""A harvest's memory on disk: what every request brought, committed before it is used, and the records.
+
+    outcomes    what a request brought, in the order in which it came: an answer, or why there was none
+    records     the records held, by key; a further sight fills gaps, a change in a later run is kept in `history`
+    sights      which query brought which record in which run
+
+Nothing else of a harvest is kept: run again, it asks the same questions in the same order, is told what is remembered, and
+goes on where the memory ends. So a kill at any moment costs what was in flight, whatever stage it was in.
+"""
+
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from upwell.errors import CannotKeep
+from upwell.model import Outcome, Record, Request, Response
+
+__all__ = ["State"]
+
+VERSION = 1
+TABLES = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outcomes (
+    id INTEGER PRIMARY KEY, run INTEGER, request TEXT, head TEXT, body BLOB, error TEXT, sent INTEGER, bytes INTEGER,
+    at REAL);
+CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (run, request);
+CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, row TEXT, seen INTEGER, first INTEGER, last INTEGER);
+CREATE TABLE IF NOT EXISTS sights (key TEXT, run INTEGER, query TEXT, page TEXT, PRIMARY KEY (key, run, query, page)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS history (key TEXT, run INTEGER, row TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
+"""
+
+
+class State:
+    """The memory of one site's harvest: a file, or nothing but this process's memory where there is no path."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        try:
+            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5)
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process is told, not mixed in
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute("BEGIN IMMEDIATE")
+            for statement in TABLES.split(";"):
+                self._db.execute(statement)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+        if int(self.said("version", str(VERSION))) != VERSION:
+            raise CannotKeep(
+                f"{path} is of version {self.said('version')}, this Upwell keeps {VERSION}; use another -o"
+            )
+        self.say("version", str(VERSION))
+        self.run = int(self.said("run", "1"))
+        self._left: dict[str, list[int]] = {}  # outcomes of this run that were not recalled yet, by request
+        self._used: dict[str, int] = {}  # the last answer to a request that was recalled or kept
+        self._forget_last_errors()
+        for number, request in self._db.execute(
+            "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run,)
+        ):
+            self._left.setdefault(request, []).append(number)
+
+    def __enter__(self) -> "State":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+
+    # -- a few words about the harvest ---------------------------------------------------------------------------------
+
+    def said(self, name: str, otherwise: str = "") -> str:
+        """What was said under a name."""
+        found = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return str(found[0]) if found else otherwise
+
+    def say(self, name: str, value: str) -> None:
+        """Keeps a word under a name."""
+        self._write(lambda db: db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value)))
+
+    def next_run(self) -> None:
+        """Begins another run, which asks anew; the records and their history stay."""
+        self.run += 1
+        self._left.clear()
+        self._used.clear()
+        self.say("run", str(self.run))
+
+    # -- what requests brought -----------------------------------------------------------------------------------------
+
+    def recall(self, request: Request, *, reuse: bool = False, younger: float = 0.0) -> Outcome | None:
+        """What this request brought the next time it was sent; with `reuse`, else what it brought last, if that was an answer.
+
+        With `younger`, only what came in so many seconds before now.
+        """
+        key = _key(request)
+        if younger and key in self._left and self._age(self._left[key][0]) > younger:
+            return None
+        if waiting := self._left.get(key):
+            number = waiting.pop(0)
+            if not waiting:
+                del self._left[key]
+            found, fresh = self._outcome(number, request), True
+        elif reuse and key in self._used:
+            number = self._used[key]
+            found, fresh = self._outcome(number, request), False
+        else:
+            return None
+        if found.response is not None:
+            self._used[key] = number
+        return found if fresh else Outcome(response=found.response, sent=0, bytes=0)
+
+    def keep(self, request: Request, outcome: Outcome) -> None:
+        """Commits what a request brought."""
+        answer, head, body = outcome.response, None, None
+        if answer is not None:
+            about = {
+                "url": answer.url,
+                "status": answer.status,
+                "headers": dict(answer.headers),
+                "blocked": answer.blocked,
+            }
+            head, body = json.dumps(about, ensure_ascii=False), zlib.compress(answer.body, 1)
+        row = (self.run, _key(request), head, body, outcome.error, outcome.sent, outcome.bytes, time.time())
+        into = "INSERT INTO outcomes (run, request, head, body, error, sent, bytes, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        number = self._write(lambda db: db.execute(into, row)).lastrowid
+        if answer is not None:
+            self._used[_key(request)] = int(number or 0)
+
+    def _age(self, number: int) -> float:
+        return time.time() - float(self._db.execute("SELECT at FROM outcomes WHERE id = ?", (number,)).fetchone()[0])
+
+    def _outcome(self, number: int, request: Request) -> Outcome:
+        found = self._db.execute(
+            "SELECT head, body, error, sent, bytes FROM outcomes WHERE id = ?", (number,)
+        ).fetchone()
+        head, body, error, sent, size = found
+        if head is None:
+            return Outcome(error=error, sent=sent, bytes=size)
+        return Outcome(
+            response=Response(request=request, **json.loads(head), body=zlib.decompress(body)), sent=sent, bytes=size
+        )
+
+    def _forget_last_errors(self) -> None:
+        """What went wrong after the last answer may be why the harvest ended: it is tried again."""
+        last = "(SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE error = '')"
+        self._write(lambda db: db.execute(f"DELETE FROM outcomes WHERE error != '' AND id > {last}"))  # noqa: S608 # a constant
+
+    # -- records -------------------------------------------------------------------------------------------------------
+
+    def add(self, records: list[Record], about: Mapping[str, object]) -> list[bool]:
+        """Takes the records of an answer in, in one transaction; says of each whether it is new to the state.
+
+        `about` has `_source`, `_query` and `_page`. A further sight fills gaps; in a later run it replaces what changed.
+        """
+        new: list[bool] = self._write(lambda db: [self._add(db, record, about) for record in records])
+        return new
+
+    def _add(self, db: sqlite3.Connection, record: Record, about: Mapping[str, object]) -> bool:
+        sight = (record.key, self.run, about["_query"], about["_page"])
+        new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
+        found = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
+        if found is None:
+            row = {"_key": record.key, "_url": record.url, "_path": record.path, **about, **record.fields}
+            db.execute(
+                "INSERT INTO records VALUES (?, ?, 1, ?, ?)",
+                (record.key, json.dumps(row, ensure_ascii=False), self.run, self.run),
+            )
+            return True
+        row, last = json.loads(found[0]), int(found[1])
+        merged = {**row, **record.fields} if last < self.run else {**record.fields, **row}
+        if last < self.run and merged != row:
+            db.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?)", (record.key, self.run, found[0]))
+        if new_sight or merged != row:
+            db.execute(
+                "UPDATE records SET row = ?, seen = seen + ?, last = ? WHERE key = ?",
+                (json.dumps(merged, ensure_ascii=False), new_sight, self.run, record.key),
+            )
+        return False
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The records held, in the order in which they came, with `_seen`."""
+        for text, seen in self._db.execute("SELECT row, seen FROM records ORDER BY rowid"):
+            row = json.loads(text)
+            own = {name: row.pop(name, None) for name in ("_key", "_source", "_url", "_query", "_page", "_path")}
+            yield {**own, "_seen": seen, **row}
+
+    def __len__(self) -> int:
+        return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
+
+    def sights(self, run: int) -> dict[str, set[str]]:
+        """Which records each query brought in a run."""
+        found: dict[str, set[str]] = {}
+        for query, key in self._db.execute("SELECT query, key FROM sights WHERE run = ? ORDER BY query, key", (run,)):
+            found.setdefault(query, set()).add(key)
+        return found
+
+    def compared(self) -> dict[str, list[str]]:
+        """The keys by what this run showed of them: new, changed, unchanged, or not seen."""
+        changed = {key for (key,) in self._db.execute("SELECT key FROM history WHERE run = ?", (self.run,))}
+        found: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": [], "unseen": []}
+        for key, first, last in self._db.execute("SELECT key, first, last FROM records ORDER BY rowid"):
+            kind = (
+                "new"
+                if first == self.run
+                else "unseen"
+                if last < self.run
+                else "changed"
+                if key in changed
+                else "unchanged"
+            )
+            found[kind].append(key)
+        return found
+
+    def drop(self, keys: list[str]) -> None:
+        """Takes records that are gone out of the table, into the history."""
+
+        def move(db: sqlite3.Connection) -> None:
+            for key in keys:
+                db.execute(
+                    "INSERT OR REPLACE INTO history SELECT key, ?, row FROM records WHERE key = ?", (self.run, key)
+                )
+                db.execute("DELETE FROM records WHERE key = ?", (key,))
+
+        self._write(move)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def _write(self, what: Callable[[sqlite3.Connection], Any]) -> Any:
+        """One transaction; what cannot be kept is said, and the state stays as it was."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                result = what(self._db)
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+        return result
+
+    def _trouble(self, error: sqlite3.Error) -> CannotKeep:
+        said = str(error)
+        if "locked" in said:
+            why = "another process is harvesting into it; wait for it, or use another -o"
+        elif "full" in said:
+            why = "the disk is full; make room and run the same command again, it goes on where it was"
+        elif "readonly" in said or "unable to open" in said:
+            why = "the folder cannot be written to; make it writable, or use another -o"
+        elif "not a database" in said or "malformed" in said:
+            why = "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
+        else:
+            why = "run the same command again, or use another -o"
+        return CannotKeep(f"{self.path or 'the state in memory'}: {said}; {why}")
+
+
+def _key(request: Request) -> str:
+    """What makes two requests the same."""
+    told = asdict(request)
+    told.pop("query")
+    told["body"] = request.body.decode("latin-1")
+    return json.dumps([told[name] for name in sorted(told)], ensure_ascii=False)

@@ -1,0 +1,160 @@
+"""The next page is found by what links say in many languages and how their address counts up; by buttons and requests too."""
+
+from urllib.request import urlopen
+
+import pytest
+
+from upwell.answers.links import next_page, next_step, request
+from upwell.answers.pager import Step
+from upwell.demo import Running
+from upwell.page.tree import TagTree, read
+
+HERE = "http://h/search?q=cats&page=2"
+
+
+def page(body: str, url: str = HERE) -> TagTree:
+    return read(f"<body>{body}</body>", url=url)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Next", "next »", "[Next]", "Weiter", "nächste Seite", "Suivant", "Siguiente ›", "Próxima", "Далее", "次へ", "下一页", "다음", ">", "[>>]", "›",
+     "<img src=/i/arrow_right.gif>", "<i class='fa fa-chevron-right'></i>", "<img alt=Next>", "Next 20 results", "More results"],
+)  # fmt: skip
+def test_what_next_links_say(said: str) -> None:
+    """A word, an arrow or a picture, in the language of the page."""
+    found = page(f'<a href="?q=cats&page=1">1</a> <b>2</b> <a href="?q=cats&page=3">{said}</a>')
+    assert next_page(found) == "http://h/search?q=cats&page=3"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a rel=prev href="?q=cats&page=1">‹</a>',
+        '<a href="?q=cats&page=1" aria-label="next page">« Previous</a>',
+        '<a href="?q=cats&page=9">Last »</a>',
+        '<a class=next rel=next href="/ticket/13">Next Ticket</a>',
+        '<a href="/calendar?week=1456617600">»</a>',
+        '<a href="http://elsewhere/search?q=cats&page=3">Next</a>',
+        '<a href="#top">Next</a>',
+        '<a href="?q=cats&page=3" class="next disabled"></a>',
+        '<a href="/a">weiter</a><a href="/b">weiter</a><a href="/c">weiter</a>',
+    ],
+)
+def test_what_leads_elsewhere(link: str) -> None:
+    """Back, the end, another thing of the same kind, a calendar, another site, nowhere, "read on" at every match."""
+    assert next_page(page(link)) is None
+
+
+def test_one_arrow_before_two() -> None:
+    """Where both stand, one arrow is the step and two are the end."""
+    found = page('<a href="?q=cats&page=3">&gt;</a> <a href="?q=cats&page=9">&gt;&gt;</a>')
+    assert next_page(found) == "http://h/search?q=cats&page=3"
+
+
+def test_numbers_count_where_they_repeat_the_search() -> None:
+    """A row of numbers is a pager of this search where it carries on what was asked; else it is only likely."""
+    numbers = "".join(f'<a href="?q=cats&from={n}0">[{n + 1}]</a> ' for n in range(1, 5))
+    assert next_page(page(f"<b>[1]</b> {numbers}", "http://h/s?q=cats")) == "http://h/s?q=cats&from=10"
+    bare = page('<ul><li><b>1</b><li><a href="?n=2">2</a><li><a href="?n=3">3</a></ul>', "http://h/list")
+    assert next_page(bare) is None
+    assert next_step(bare) == Step(url="http://h/list?n=2", via="numbers")
+    posted = page(
+        '<input name=w value=cats><b>1</b> <a href="/s/cats/page/2">2</a> <a href="/s/cats/page/3">3</a>', "http://h/s"
+    )
+    assert next_page(posted) == "http://h/s/cats/page/2"
+
+
+def test_what_only_the_head_says_is_likely() -> None:
+    """A rel=next that no visible link repeats is kept for who has nothing better."""
+    found = page('<link rel=next href="?q=cats&page=3"><p>x')
+    assert next_page(found) is None
+    assert next_step(found) == Step(url="http://h/search?q=cats&page=3", via="declared")
+
+
+def test_older_entries_lead_on() -> None:
+    """People call "newer →" next; a harvest goes to the older ones."""
+    found = page(
+        '<div class=nav-previous><a href="/page/3">← Older posts</a></div><div class=nav-next><a href="/page/1">Newer posts →</a></div>',
+        "http://h/page/2",
+    )
+    assert next_page(found) == "http://h/page/1"
+    assert next_step(found) == Step(url="http://h/page/3", via="older")
+
+
+def test_buttons_send_their_form() -> None:
+    """A submit button is pressed as a browser presses it: with the fields of its form, and no other button."""
+    found = page(
+        "<form action=/find><input name=P value='big cats'><select name=db><option value=a><option value=b selected></select>"
+        "<input type=checkbox name=x value=1><input type=submit value=Search>"
+        "<input type=submit name='[' value=1 disabled><input type=submit name='[' value=2><input type=submit name='>' value=Next></form>"
+    )
+    step = next_step(found, "big cats")
+    assert step == Step(url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button")
+    assert request(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
+    assert next_step(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
+
+
+def test_numbered_buttons_and_posts() -> None:
+    """Without a word, the number after the one that cannot be pressed; a POST has its fields in the body."""
+    found = page(
+        "<form method=post action=/find><input type=hidden name=q value=cats>"
+        "<button name=p value=1 disabled>1</button><button name=p value=2>2</button><button name=p value=3>3</button></form>"
+    )
+    step = next_step(found, "cats")
+    assert step is not None
+    assert request(step, "cats").body == b"q=cats&p=2"
+    assert request(step, "cats").method == "POST"
+
+
+def test_links_that_a_script_turns_into_a_form() -> None:
+    """ASP.NET's events, and fields that are set before the form is sent."""
+    event = page(
+        "<form method=post action=r.aspx><input type=hidden name=__VIEWSTATE value=v><input type=hidden name=__EVENTTARGET>"
+        "<span>1</span> <a href=\"javascript:__doPostBack('grid','Page$2')\">2</a> <a href=\"javascript:__doPostBack('grid','Page$3')\">3</a></form>"
+    )
+    step = next_step(event)
+    assert step is not None
+    assert step.method == "POST"
+    assert dict(step.fields) == {"__VIEWSTATE": "v", "__EVENTTARGET": "grid", "__EVENTARGUMENT": "Page$2"}
+    sets = page(
+        "<form name=f action=/s><input type=hidden name=q value=cats><input type=hidden name=start value=0></form>"
+        '<a href="#" onclick="document.f.start.value=20; document.f.submit()">Next</a>'
+    )
+    assert next_step(sets) == Step(url="http://h/s", fields=(("q", "cats"), ("start", "20")), via="button")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '<button data-url="/s?q=cats&page=3">Load more</button>',
+        '<div class="infinite-scroll" data-next-url="?q=cats&page=3"></div>',
+        '<div hx-get="/s?q=cats&page=3" hx-trigger="revealed"></div>',
+        '<a href="#" class="load-more" data-href="/s?q=cats&page=3">もっと見る</a>',
+    ],
+)
+def test_the_request_behind_load_more(more: str) -> None:
+    """Where it is an ordinary address in an attribute."""
+    step = next_step(page(more))
+    assert step is not None
+    assert step.via == "more"
+    assert step.url.endswith("q=cats&page=3")
+
+
+def test_without_an_address() -> None:
+    """A saved page whose address nobody knows is read all the same."""
+    found = read('<link rel=canonical href="http://h/s?q=a"><a href="http://h/s?q=a&amp;start=10">Next</a>')
+    assert next_page(found) == "http://h/s?q=a&start=10"
+    assert next_page(read('<a href="/s?q=a&amp;start=10">Next</a>')) == "/s?q=a&start=10"
+
+
+def test_to_the_end_of_the_demo_site(demo: Running) -> None:
+    """Link by link, the pager of a real site ends at its last page."""
+    url: str | None = f"{demo.url}search?q=madrid"
+    pages = 0
+    while url is not None and pages < 50:
+        with urlopen(url) as answer:  # noqa: S310 # our own server
+            tree = read(answer.read(), url=url)
+        url, pages = next_page(tree, "madrid"), pages + 1
+    assert 1 < pages < 12
+    assert "Next ›" not in tree.text()

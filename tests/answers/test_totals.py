@@ -1,0 +1,72 @@
+"""Totals, ranges and caps are read as pages in many languages write them, and judged over the pages of a query."""
+
+from urllib.request import urlopen
+
+import pytest
+
+from upwell.answers.totals import Told, read_totals, trust
+from upwell.demo import Running
+from upwell.page.tree import read
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("Results 1 - 10 of about 318,000,000. Search took 0.10 seconds.", Told(total=318_000_000, marked="about", first=1, last=10)),
+        ("Showing 21 to 40 of 283 results", Told(total=283, first=21, last=40)),
+        ("1 through 10 of 159 matching documents", Told(total=159, first=1, last=10)),
+        ("Document Matches 1 - 10 (of 16902)", Told(total=16902, first=1, last=10)),
+        ("Documents 1-10 of total 266 found.", Told(total=266, first=1, last=10)),
+        ("Found 128 items, now showing 1 - 10", Told(total=128, first=1, last=10)),
+        ("6318 results found, top 500 sorted by relevance", Told(total=6318, cap=500)),
+        ("More than 575 documents found matching your query. 1 - 15 displayed.", Told(total=575, marked="least", first=1, last=15)),
+        ("1,000+ results", Told(total=1000, marked="least")),
+        ("About 24,400 results (0.26 seconds)", Told(total=24_400, marked="about")),
+        ("Treffer 1 bis 20 von 1.234", Told(total=1234, first=1, last=20)),
+        ("Ungefähr 1.200 Ergebnisse", Told(total=1200, marked="about")),
+        ("Résultats 1 à 10 sur environ 2 345", Told(total=2345, marked="about", first=1, last=10)),
+        ("Resultados 1 - 10 de 1.500", Told(total=1500, first=1, last=10)),
+        ("Risultati 11-20 di 345", Told(total=345, first=11, last=20)),
+        ("Найдено 120 документов", Told(total=120)),
+        ("Показаны результаты 1–20 из 5 600", Told(total=5600, first=1, last=20)),
+        ("全123件中 1～20件を表示", Told(total=123, first=1, last=20)),
+        ("约 3,450 条结果", Told(total=3450, marked="about")),
+        ("134 rows where search matches man", Told(total=134)),
+        ("All Results (14)", Told(total=14)),
+        ("10 results per page", Told()),
+        ("Next 20 results", Told()),
+        ("Page 1 of 13", Told()),
+        ("© 1996-2003 of the publisher", Told()),
+    ],
+)  # fmt: skip
+def test_how_pages_say_it(line: str, told: Told) -> None:
+    """Languages, number formats, hedges, and numbers of another kind."""
+    assert read_totals(read(f"<h1>Search</h1><p>{line}</p><ul><li>one<li>two</ul>")) == told
+
+
+def test_numbers_of_matches_are_no_total() -> None:
+    """A number smaller than what the page shows, or one at every match, says nothing of the whole."""
+    own = "".join(f"<li>match {n}<p>{n} hits</p>" for n in range(3, 30))
+    assert read_totals(read(f"<ul>{own}</ul>")).total is None
+    assert read_totals(read("<p>3 results in this chapter"), records=20).total is None
+
+
+def test_totals_over_pages() -> None:
+    """Constant, growing with each page, hedged, or impossible."""
+    constant = [Told(total=45, first=n, last=n + 19) for n in (1, 21)]
+    assert trust(constant, 40) == "constant"
+    assert trust([Told(total=n + 5, first=n - 9, last=n) for n in (10, 20, 30)], 30) == "growing"
+    assert trust([Told(total=1200, marked="about"), Told(total=1130, marked="about")], 40) == "estimate"
+    assert trust([Told(total=5000)], 40, ended=True) == "false"
+    assert trust([Told(total=5000, cap=40)], 40, ended=True) == "constant"
+    assert trust([Told(total=10)], 40) == "false"
+    assert trust([Told()], 40) == "unknown"
+
+
+def test_the_demo_site_says_its_cap(demo: Running) -> None:
+    """Total, range and cap of a real answer."""
+    with urlopen(f"{demo.url}search?q=united") as answer:  # noqa: S310 # our own server
+        told = read_totals(read(answer.read()))
+    assert (told.first, told.last, told.cap) == (1, 20, 200)
+    assert told.total is not None
+    assert told.total > 200
