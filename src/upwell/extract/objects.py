@@ -28,7 +28,7 @@ How = Literal["has", "begins", "is", "after"]
 MOST = 400  # a page with more pieces of a kind is cut into words, not into matches
 LEAST = 0.02  # a container with less of the page's text holds no answer; swept: 0.005, 0.02, 0.05, no difference
 # A piece that shares less than this part of what the median piece shares with the others is a heading or an advertisement.
-ALIKE = 0.4  # swept: 0.3, 0.4, 0.5, 0.6, 0.7 (docs/decisions/0010-record-extraction.md); 0.6 and more lose on all corpora
+ALIKE = 0.4  # swept: 0.3 … 0.7 (docs/decisions/0010-record-extraction.md); 0.6 and more lose on all corpora
 USUAL = 0.5  # a path that at least this share of the pieces has is usual; swept: 0.3, 0.5, 0.7, a page of difference
 
 Flags = NDArray[np.bool_]
