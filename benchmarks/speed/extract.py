@@ -39,9 +39,42 @@ def main() -> int:
         print(
             f"{site:<14}{len(pages):>6}{size:>6.0f}{parse * each:>10.2f}{applying * each:>10.2f}{applying / parse:>7.1f}{learning:>9.2f}"
         )
+    _growth()
     ratio = total_apply / total_parse
     print(f"\napplying: {ratio:.1f} times the parser alone, the bar is {BAR:g}; learning: the bar is {LEARNING:g} s")
     return 0 if good and ratio <= BAR else 1
+
+
+def _growth() -> None:
+    """Learning by number of answers, applying by size of the answer: made pages, so that nothing else changes."""
+    print(f"\n{'answers':>8}{'learn s':>9}")
+    for n in (10, 30, 100, 300, 1000):
+        trees = [read(_page(i, 20)) for i in range(n)]
+        start = time.process_time()
+        model = learn(trees)
+        print(f"{n:>8}{time.process_time() - start:>9.2f}")
+    print(f"\n{'matches':>8}{'KB':>6}{'parse ms':>10}{'read ms':>9}{'apply ms':>10}{'ratio':>7}")
+    for n in (10, 40, 160, 640, 2560):
+        page, times = _page(7, n), max(1, 640 // n)
+        spent = []
+        for work in (LexborHTMLParser, read, lambda html: apply(model, read(html))):
+            start = time.process_time()
+            for _ in range(times):
+                work(page)
+            spent.append(1000 * (time.process_time() - start) / times)
+        print(
+            f"{n:>8}{len(page) // 1000:>6}{spent[0]:>10.2f}{spent[1]:>9.2f}{spent[2]:>10.2f}{spent[2] / spent[0]:>7.1f}"
+        )
+
+
+def _page(number: int, matches: int) -> bytes:
+    one = (
+        "<div class=hit><h3><a href=/t/{0}>The report {0} of many</a></h3><p class=about>What is known of it, in <b>many</b> words"
+        " and {0} more</p><span class=price>$ {0}.50</span> <span class=by>Someone {0}</span></div>"
+    )
+    frame = "<ul class=menu>" + "".join(f"<li><a href=/{i}>Part {i}</a></li>" for i in range(40)) + "</ul>"
+    hits = "".join(one.format(number * 100_000 + i) for i in range(matches))
+    return f"<html><body>{frame}<main>{hits}</main><footer>Made here</footer></body></html>".encode()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pkgutil
 import queue
 import signal
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable, UpwellError, WrongUsage
 from upwell.extract import blocks as informative
 from upwell.harvest import learn as source
-from upwell.harvest import loop, saved
+from upwell.harvest import loop, offline, saved
 from upwell.harvest.crawl import Frontier
 from upwell.harvest.events import Event, Held, Observer
 from upwell.harvest.folder import Result, folder_of, opened, sites_of, written
@@ -96,32 +96,19 @@ async def _look(url: str, manners: Manners, browser: Browser) -> Ways:
 
 
 def extract(
-    folder: str | Path, *, model: SourceModel | None = None, save: str | Path | None = None, links: bool = False
+    folder: str | Path,
+    *,
+    model: SourceModel | None = None,
+    save: str | Path | None = None,
+    links: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, object]]:
-    """Offline: the kinds and records of saved answers of one source (a folder of HTML, or WARC), one result a page, in page order.
+    """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
 
     Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
-    record's links behind its text.
+    record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages.
     """
-    names, trees, queries = saved.answers(Path(folder))
-    if model is None:
-        model = source.learn(trees, queries=queries)
-    if save is not None:
-        Path(save).write_text(model.to_json() + "\n", encoding="utf-8")
-    grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
-    for name, tree, query, cluster in zip(names, trees, queries, grouped, strict=True):
-        reading = source.apply(model, tree, asked_at=model.asked_at)
-        yield {
-            "page": name,
-            "kind": reading.kind,
-            "cluster": cluster,
-            "pagelets": [{"path": reading.pagelet, "score": round(reading.score, 2)}] if reading.pagelet else [],
-            "records": [
-                {"text": " ".join([r.text, *r.links]) if links else r.text, "fields": dict(r.fields), "path": r.path}
-                for r in reading.records
-            ],
-            "checks": source.check(reading, tree, query),
-        }
+    return offline.extract(Path(folder), model, Path(save) if save is not None else None, links, warn)
 
 
 def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:

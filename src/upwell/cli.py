@@ -18,10 +18,9 @@ from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
 from upwell.display import Display, told_of
 from upwell.errors import UpwellError, WrongUsage
-from upwell.harvest.learn import drifted, load
+from upwell.harvest.learn import load
 from upwell.harvest.linked import told
 from upwell.harvest.result import Plan
-from upwell.model import Kind
 from upwell.net.fetch import Manners
 from upwell.queries.select import Selection
 
@@ -169,20 +168,20 @@ def extract(
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
     model = load(_text(source)) if source else None
-    kinds: list[Kind] = []
-    for row in api.extract(path, model=model, save=save, links=links):
-        kinds.append(row["kind"])  # type: ignore[arg-type] # as api.extract makes it
+    for row in api.extract(path, model=model, save=save, links=links, warn=_warn):
         if as_json:
             print(json.dumps(row, ensure_ascii=False))
         else:
             records: list[dict[str, object]] = row["records"]  # type: ignore[assignment] # as api.extract makes it
-            print(f"{row['page']}: {row['kind']}, {len(records)} records")
-    if model and drifted(model, kinds):
-        print(
-            f"upwell: only {kinds.count('multi')} of {len(kinds)} answers fit {source}, {model.fits:.0%} did when it was learned;"
-            " the site may have changed: learn it again without --source",
-            file=sys.stderr,
-        )
+            checks: dict[str, object] = row["checks"]  # type: ignore[assignment] # as api.extract makes it
+            said = {True: ", as many as the page says", False: ", the page says another number"}.get(
+                checks["count"], ""
+            )  # type: ignore[call-overload] # None is neither
+            print(f"{row['page']}: {row['kind']}, {len(records)} records{said}")
+
+
+def _warn(message: str) -> None:
+    print(f"upwell: {message}", file=sys.stderr)
 
 
 def _text(path: Path) -> str:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from upwell.errors import WrongUsage
+from upwell.harvest.drift import Watch
 from upwell.harvest.learn import SourceModel, apply, check, drifted, learn, load
 from upwell.model import Kind
 from upwell.page.tree import TagTree, read
@@ -99,3 +100,63 @@ def test_drift_and_wrong_files_are_said() -> None:
         load("[]")
     with pytest.raises(WrongUsage, match="version 1"):
         load(json.dumps({"version": 1}))
+
+
+def test_answers_of_two_templates_have_a_rule_each() -> None:
+    """A source whose answers differ in their markup is read by more than one rule."""
+    first, second = [page("list", things(k)) for k in (0, 3)], [page("divs", things(k)) for k in (6, 9)]
+    model = learn([*first, *second])
+    assert len(model.ways) == 2
+    for shape in ("list", "divs"):
+        found = apply(model, page(shape, things(2, 5))).records
+        assert [record.text for record in found] == [f"{title} {text}" for _, title, text in things(2, 5)]
+
+
+def test_answers_with_the_same_matches_are_no_frame() -> None:
+    """Two of three answers that show the same list: it is still an answer."""
+    pages = [page("divs", things(0)), page("divs", things(0)), page("divs", things(6))]
+    model = learn(pages)
+    assert [len(apply(model, tree).records) for tree in pages] == [6, 6, 6]
+
+
+def test_what_a_match_says_twice_is_said_once() -> None:
+    """Texts for small and large screens are one text."""
+    hits = "".join(f"<li><a href={a}>{t}</a><p class=s>{x}</p><p class=l>{x}</p>" for a, t, x in things())
+    tree = read(FRAME.format(f"<ol>{hits}</ol>"))
+    assert [r.text for r in apply(learn([tree]), tree).records] == [f"{title} {text}" for _, title, text in things()]
+
+
+def test_a_source_that_changes_is_noticed() -> None:
+    """Answers that fit nothing, counts that stop agreeing, texts in no known column: each is said; a source that stays is not."""
+    around, one = SHAPES["list"]
+
+    def counted(first: int, markup: str = one, says: int = 6) -> TagTree:
+        hits = "".join(markup.format(*thing) for thing in things(first))
+        return read(FRAME.format(f"Results 1 - {says} of 80" + around.format(hits)), url="http://h/s?q=x")
+
+    model = learn([counted(first) for first in (0, 4, 8)])
+    assert model.agrees == 1.0
+    for pages, word in (
+        ([counted(k) for k in range(10)], ""),
+        ([page("definitions", things(k)) for k in range(10)], "have matches"),
+        ([counted(k, says=9) for k in range(10)], "show as many"),
+        ([counted(k, one + "<i>New in {1}</i>") for k in range(10)], "no known column"),
+    ):
+        watch = Watch(model)
+        for tree in pages:
+            watch.note(apply(model, tree), tree)
+        assert word in watch.reason
+        assert bool(watch.reason) == bool(word)
+
+
+@pytest.mark.parametrize(
+    "html", ["", "x", "<table><tr><td><b>a<table></td>", "<li>" * 500, "<a href=//[>b</a>" * 4, "\0<ul><li>\0"]
+)
+def test_odd_pages_alone_and_among_others(html: str) -> None:
+    """Whatever the markup, learning and reading end with a result."""
+    good = [page("list", things(first)) for first in (0, 4, 8)]
+    model = learn([*good, read(html)])
+    assert [len(apply(model, tree).records) for tree in good] == [6, 6, 6]
+    assert apply(model, read(html)).kind in ("none", "error")
+    assert apply(learn([read(html)]), read(html)).kind in ("multi", "none", "error")
+    assert not learn([]).leader

@@ -30,11 +30,11 @@ def test_fields_are_named_by_what_the_page_says() -> None:
     """Class, itemprop, column heading, term, else tag and place."""
     page = read("<table><tr><th>Name<th>Year<tr><td>A<td><i>1999</i></table>")
     row = int(page.rows("tr")[1])
-    assert fields.read(page, [row], fields.headings_of(page, row))[0] == {"name": "A", "year": "1999"}
+    assert fields.read(page, row, fields.headings_of(page, row))[0] == {"name": "A", "year": "1999"}
     page = read(
         "<div><b class='title x1'>T</b><span itemprop=price>3</span><p>text<dl><dt>Color<dd>red</dl><a href=/x>l</a></div>",
         url="http://h/",
     )
-    found, address = fields.read(page, [int(page.rows("div")[0])])
+    found, address = fields.read(page, int(page.rows("div")[0]))
     assert found == {"title": "T", "price": "3", "div_p": "text", "color": "red", "div_a": "l"}
     assert address == "http://h/x"

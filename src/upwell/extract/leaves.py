@@ -2,26 +2,29 @@
 
     leaf     a chunk of text, or a line of one where the page keeps its line breaks (<pre>)
     path     the tags (and classes) from <html> down to the row of a leaf, as one number, equal on every page
-    above    for each leaf, the row above it at every depth: the column d holds the containers of depth d
+    above    for each leaf, the row above it at a depth: the containers of that depth
     before   the tags without text (<hr>, <br>, <img> …) between a leaf and the one before it, as one number
 
 Everything that is asked of a region of the page is then asked of a range of leaves.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.tree import FORMATTING, KEEPS_SPACE, Ints, TagTree
+from upwell.page.tree import FORMATTING, GLUED, KEEPS_SPACE, Ints, TagTree
 
 __all__ = ["Hashes", "Leaves", "fold", "of", "step_of"]
 
 Hashes = NDArray[np.uint64]
-MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spreads the bits of what it multiplies
+MIX, FULL = 0x9E3779B97F4A7C15, 2**64 - 1  # 2^64 divided by the golden ratio: spreads the bits of what it multiplies
 MAX_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
+TWICE = 5  # characters from which a text counts as said twice; swept: 2, 5, 8, 12, 20 on answers/*
+STATED = ("html", "body")  # their classes say what the browser can do and who is looking, not where a row stands
 PARTS = ("hr", "br", "img", "p", "a")  # tags that part matches when they stand alone
 
 
@@ -34,13 +37,55 @@ class Leaves:
     row: Ints
     at: Ints  # for each row, how many leaves stand before its subtree …
     end: Ints  # … and before its end
-    tagged: Hashes  # for each row, its path of tags …
-    classed: Hashes  # … of tags and classes …
-    plain: Hashes  # … of tags that do not only change how a piece of text looks
-    before: Hashes
+    chunk: Ints  # the chunk that each leaf is, or is a line of
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def tagged(self) -> Hashes:
+        """For each row, its path of tags …"""
+        return _paths(self.tree, classes=False)
+
+    @cached_property
+    def classed(self) -> Hashes:
+        """… of tags and classes …"""
+        return _paths(self.tree, classes=True)
+
+    @cached_property
+    def plain(self) -> Hashes:
+        """… of tags that do not only change how a piece of text looks."""
+        return _paths(self.tree, classes=False, skipped=FORMATTING)
+
+    def classed_at(self, rows: Ints) -> Hashes:
+        """The paths of tags and classes of a few rows, without those of all others."""
+        if "classed" in self.__dict__:
+            return self.classed[rows]
+        tree, known = self.tree, {-1: 0}
+        found = []
+        for row in rows.tolist():
+            chain = []
+            while row not in known:
+                chain.append(row)
+                row = int(tree.parent[row])
+            path = known[row]
+            for below in reversed(chain):
+                tag = tree.tags[tree.tag[below]]
+                cls = look(tree.classes[tree.cls[below]]) if tag not in STATED else ""
+                path = known[below] = _mix(path, _code(tag) ^ (_code(cls) << 32))
+            found.append(path)
+        return np.array(found, dtype=np.uint64)
+
+    @cached_property
+    def before(self) -> Hashes:
+        """What stands alone before each leaf: how many <hr>, <br>, <img> …, none counted past two."""
+        found = np.zeros(len(self) + 1, dtype=np.uint64)
+        for k, name in enumerate(PARTS):
+            rows = self.tree.rows(name)
+            at = self.at[rows[self.at[rows] == self.end[rows]]]
+            if len(at):
+                found += np.minimum(np.bincount(at, minlength=len(self) + 1), 2).astype(np.uint64) << np.uint64(2 * k)
+        return found[:-1]
 
     @cached_property
     def chars(self) -> Ints:
@@ -63,76 +108,65 @@ class Leaves:
         return (np.cumsum(steps[:-1]) > 0)[self.row]
 
     @cached_property
-    def above(self) -> Ints:
-        """Rows above each leaf by depth (leaf, depth): -1 below the leaf's own row."""
-        tree = self.tree
-        deepest = min(MAX_DEPTH, int(tree.depth[self.row].max(initial=0)) + 1)
-        found = np.full((len(self), deepest + 1), -1, dtype=np.int32)
-        row, place = self.row.copy(), np.arange(len(self))
-        while len(row):
-            depth = tree.depth[row]
-            shallow = depth <= deepest
-            found[place[shallow], depth[shallow]] = row[shallow]
-            row = tree.parent[row]
-            place, row = place[row >= 0], row[row >= 0]
-        return found
+    def depth(self) -> int:
+        """The depth of the deepest containers that are looked at."""
+        return min(MAX_DEPTH, int(self.tree.depth[self.row].max(initial=0)))
+
+    def above(self, depth: int) -> Ints:
+        """The row above each leaf at a depth, or its own: -1 for leaves that are not so deep."""
+        rows = np.flatnonzero(self.tree.depth == depth).astype(np.int32)
+        if not len(rows):
+            return np.full(len(self), -1, dtype=np.int32)
+        found = rows[np.maximum(0, np.searchsorted(rows, self.row, side="right") - 1)]
+        return np.where((found <= self.row) & (self.row < self.tree.end[found]), found, np.int32(-1))
 
     def text(self, first: int, last: int) -> str:
-        """The text of a range of leaves, on one line."""
-        tree, pieces = self.tree, []
+        """The text of a range of leaves, on one line; what is said twice (for another size of screen) is said once."""
+        texts, glued = self.texts, self._glued
+        said: set[str] = set()
+        pieces: list[str] = []
         for i in range(first, last):
-            chunk = int(self.chunk[i])
-            glued = i > first and tree.chunk_gap[chunk] == 0 and self.chunk[i - 1] != chunk
-            pieces.append(self.texts[i] if glued or i == first else " " + self.texts[i])
+            text = texts[i]
+            if len(text) >= TWICE:
+                if text in said:
+                    continue
+                said.add(text)
+            pieces.append(text if glued[i] else " " + text)
         return " ".join("".join(pieces).split())
 
-    def targets(self, first: int, last: int) -> tuple[str, ...]:
-        """Where the links of a range of leaves lead to, as the page writes it."""
-        rows = self._links[np.searchsorted(self.at[self._links], first) : np.searchsorted(self.at[self._links], last)]
-        return tuple(self.tree.attr(int(row), "href") or "" for row in rows)
+    @cached_property
+    def _glued(self) -> list[bool]:
+        """Which leaves go on with the word of the leaf before; a line of a chunk never does."""
+        found = self.tree.chunk_gap[self.chunk] == GLUED
+        found[1:] &= self.chunk[1:] != self.chunk[:-1]
+        glued: list[bool] = found.tolist()
+        return glued
 
     @cached_property
     def _links(self) -> Ints:
         rows = self.tree.rows("a")
         return rows[[self.tree.attr(int(row), "href") is not None for row in rows]] if len(rows) else rows
 
-    @cached_property
-    def chunk(self) -> Ints:
-        """The chunk that each leaf is, or is a line of."""
-        return np.searchsorted(self._first_leaf, np.arange(len(self)), side="right").astype(np.int32) - 1
-
-    @cached_property
-    def _first_leaf(self) -> Ints:
-        counts = [len(_lines(c)) if k else 1 for c, k in zip(self.tree.chunks, self._kept, strict=True)]
-        return np.concatenate(([0], np.cumsum(counts))).astype(np.int32)[:-1]
-
-    @cached_property
-    def _kept(self) -> list[bool]:
-        return _keeps_space(self.tree)
-
 
 def of(tree: TagTree) -> Leaves:
-    """The leaves of a page with their paths."""
+    """The leaves of a page; their paths are worked out when they are asked for."""
     kept = _keeps_space(tree)
-    texts: list[str] = []
-    chunk_of: list[int] = []
-    for i, (chunk, keep) in enumerate(zip(tree.chunks, kept, strict=True)):
-        lines = _lines(chunk) if keep else [chunk]
-        texts += lines
-        chunk_of += [i] * len(lines)
-    leaf_of_chunk = np.searchsorted(np.array(chunk_of, dtype=np.int32), np.arange(len(tree.chunks) + 1)).astype(
-        np.int32
-    )
-    row = tree.chunk_row[chunk_of] if chunk_of else np.zeros(0, dtype=np.int32)
-    tagged, classed, plain = _paths(tree)
-    at, end = leaf_of_chunk[tree.text_at], leaf_of_chunk[tree.text_end]
-    return Leaves(tree, tuple(texts), row, at, end, tagged, classed, plain, _before(tree, at, end, len(texts)))
+    if kept is None:
+        row, all_chunks = tree.chunk_row, np.arange(len(tree.chunks), dtype=np.int32)
+        return Leaves(tree, tree.chunks, row, tree.text_at, tree.text_end, all_chunks)
+    lines = [_lines(chunk) if keep else [chunk] for chunk, keep in zip(tree.chunks, kept, strict=True)]
+    size = np.fromiter(map(len, lines), np.int32, len(lines))
+    first = np.concatenate(([0], np.cumsum(size))).astype(np.int32)
+    chunk_of = np.repeat(np.arange(len(lines), dtype=np.int32), size)
+    texts = tuple(text for some in lines for text in some)
+    return Leaves(tree, texts, tree.chunk_row[chunk_of], first[tree.text_at], first[tree.text_end], chunk_of)
 
 
-def _keeps_space(tree: TagTree) -> list[bool]:
+def _keeps_space(tree: TagTree) -> list[bool] | None:
+    """Which chunks keep their line breaks; None where the page has no such element."""
     rows = tree.rows(*KEEPS_SPACE)
     if not len(rows):
-        return [False] * len(tree.chunks)
+        return None
     steps = np.zeros(len(tree) + 1, dtype=np.int32)
     steps[rows] += 1
     np.subtract.at(steps, tree.end[rows], 1)
@@ -157,49 +191,43 @@ def look(name: str) -> str:
 
 def step_of(tree: TagTree, row: int, classes: bool) -> str:
     """A row as a step of a readable path: `div` or `div.result`."""
-    name = look(tree.classes[int(tree.cls[row])]) if classes else ""
+    name = look(tree.classes[int(tree.cls[row])]) if classes and tree.name(row) not in STATED else ""
     return ".".join([tree.name(row), *name.split()])
 
 
+@lru_cache(maxsize=20_000)
 def fold(path: str) -> int:
     """The number of a readable path, as `Leaves` has it."""
-    value = np.zeros(1, dtype=np.uint64)
+    value = 0
     for step in path.split("/"):
         tag, *names = step.split(".")
-        value = _mix(value, np.array([_code(tag) ^ (_code(" ".join(names)) << 32)], dtype=np.uint64))
-    return int(value[0])
+        value = _mix(value, _code(tag) ^ (_code(" ".join(names)) << 32))
+    return value
 
 
-def _mix(above: Hashes, step: Hashes) -> Hashes:
-    mixed = (above ^ step) * MIX
-    return np.asarray(mixed ^ (mixed >> np.uint64(29)))
+@lru_cache(maxsize=100_000)
+def _mix(above: int, step: int) -> int:
+    mixed = ((above ^ step) * MIX) & FULL
+    return mixed ^ (mixed >> 29)
 
 
-def _paths(tree: TagTree) -> tuple[Hashes, Hashes, Hashes]:
-    """The paths of all rows, level by level: tags; tags and classes; tags without formatting."""
-    empty = np.uint64(_code("") << 32)
-    tag = np.array([_code(name) for name in tree.tags], dtype=np.uint64)[tree.tag]
-    cls = np.array([_code(look(name)) << 32 for name in tree.classes], dtype=np.uint64)[tree.cls]
-    bare = np.array([name in FORMATTING for name in tree.tags], dtype=bool)[tree.tag]
-    tagged, classed, plain = (np.zeros(len(tree), dtype=np.uint64) for _ in range(3))
-    order = np.argsort(tree.depth, kind="stable")
-    levels = np.split(order, np.flatnonzero(np.diff(tree.depth[order])) + 1) if len(tree) else []
-    for rows in levels:
-        above = tree.parent[rows]
-        top = above < 0
-        for path, step in ((tagged, tag[rows] ^ empty), (classed, tag[rows] ^ cls[rows]), (plain, tag[rows] ^ empty)):
-            up = np.where(top, np.uint64(0), path[above])
-            path[rows] = _mix(up, step)
-            if path is plain:
-                path[rows] = np.where(bare[rows] & ~top, up, path[rows])
-    return tagged, classed, plain
-
-
-def _before(tree: TagTree, at: Ints, end: Ints, leaves: int) -> Hashes:
-    """What stands alone before each leaf: how many <hr>, <br>, <img> …, none counted past two."""
-    found = np.zeros(leaves + 1, dtype=np.uint64)
-    for k, name in enumerate(PARTS):
-        rows = tree.rows(name)
-        rows = rows[at[rows] == end[rows]]
-        found += np.minimum(np.bincount(at[rows], minlength=leaves + 1), 2).astype(np.uint64) << np.uint64(2 * k)
-    return found[:leaves]
+def _paths(tree: TagTree, *, classes: bool, skipped: Collection[str] = ()) -> Hashes:
+    """The paths of all rows: each is its parent's and one step more, or its parent's alone where the tag is skipped."""
+    kinds = len(tree.classes) if classes else 1
+    pairs = (tree.tag.astype(np.int64) * kinds + tree.cls if classes else tree.tag).tolist()
+    steps: dict[int, int | None] = {}
+    for pair in set(pairs):
+        tag = tree.tags[pair // kinds]
+        cls = look(tree.classes[pair % kinds]) if classes and tag not in STATED else ""
+        steps[pair] = None if tag in skipped else _code(tag) ^ (_code(cls) << 32)
+    paths: list[int] = []
+    known: dict[tuple[int, int], int] = {}
+    for parent, pair in zip(tree.parent.tolist(), pairs, strict=True):
+        above = paths[parent] if parent >= 0 else 0
+        path = known.get((above, pair))
+        if path is None:
+            step = steps[pair]
+            path = above if step is None and parent >= 0 else _mix(above, step or 0)
+            known[above, pair] = path
+        paths.append(path)
+    return np.array(paths, dtype=np.uint64)

@@ -12,6 +12,8 @@ repeating pattern, sibling pairs) do not vote, each makes candidates, and `pagel
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,10 +26,10 @@ __all__ = ["Cut", "Key", "Rule", "Shape", "candidates", "cut", "rule_of", "shape
 
 How = Literal["has", "begins", "is", "after"]
 MOST = 400  # a page with more pieces of a kind is cut into words, not into matches
-LEAST = 0.02  # a container with less of the page's text holds no answer; not swept yet
+LEAST = 0.02  # a container with less of the page's text holds no answer; swept: 0.005, 0.02, 0.05, no difference
 # A piece that shares less than this part of what the median piece shares with the others is a heading or an advertisement.
-ALIKE = 0.5  # tried 0 and 0.5 on answers/*, not swept finer yet
-USUAL = 0.5  # a path that at least this share of the pieces has is usual
+ALIKE = 0.4  # swept: 0.3 … 0.7 (docs/decisions/0010-record-extraction.md); 0.6 and more lose on all corpora
+USUAL = 0.5  # a path that at least this share of the pieces has is usual; swept: 0.3, 0.5, 0.7, a page of difference
 
 Flags = NDArray[np.bool_]
 
@@ -72,11 +74,17 @@ class Cut:
     ends: Ints
     depth: int  # of the containers
     unit: Ints  # for each leaf of the page, the number of its unit at that depth
-    container_end: Ints  # for each match
+    container: Ints  # for each match, the row that holds it …
+    below: Ints  # for each leaf of the page, the row right below the container, or -1 for a text of its own
+    container_end: Ints  # … and the leaf where the container ends
     keys: set[Key] = field(default_factory=set)
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def same(self, other: "Cut") -> bool:
+        """Whether two cuts have the same matches."""
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +94,19 @@ class Shape:
     share: Mapping[int, float] = field(default_factory=dict)
     longest: int = 0
 
+    @cached_property
+    def typical(self) -> tuple[float, float]:
+        """How common the paths of a match are on average, and how many are usual."""
+        values = self.share.values()
+        return sum(v * v for v in values) / max(1e-9, sum(values)), sum(v >= USUAL for v in values)
+
 
 class _Level:
     """The containers of one depth, and their units."""
 
     def __init__(self, leaves: Leaves, depth: int) -> None:
-        above, n = leaves.above, len(leaves)
-        self.container, self.below = above[:, depth], above[:, depth + 1]
+        n = len(leaves)
+        self.container, self.below = leaves.above(depth), leaves.above(depth + 1)
         first = np.ones(n, dtype=bool)
         first[1:] = self.container[1:] != self.container[:-1]
         self.new = first.copy()
@@ -116,7 +130,7 @@ def candidates(leaves: Leaves) -> list[Cut]:
         (True, leaves.classed, *_coded(leaves.classed[leaves.row])),
     ]
     chars = np.concatenate(([0], np.cumsum(leaves.chars)))
-    for depth in range(leaves.above.shape[1] - 1):
+    for depth in range(leaves.depth + 1):
         level = _Level(leaves, depth)
         for every, classed, path, places in _groups(leaves, level):
             size = sum(int(chars[b] - chars[a]) for a, b in places)
@@ -140,15 +154,13 @@ def cut(leaves: Leaves, key: Key, shape: Shape) -> list[Cut]:
     rows = rows[leaves.end[rows] > leaves.at[rows]]
     cuts = []
     for depth in np.unique(leaves.tree.depth[rows]).tolist():
-        if depth + 1 >= leaves.above.shape[1]:
-            continue
         level = _Level(leaves, depth)
         places = [(int(leaves.at[row]), int(leaves.end[row])) for row in rows[leaves.tree.depth[rows] == depth]]
         for some in [places] if key.every else [[place] for place in places]:
             inside = np.concatenate([np.arange(a, b) for a, b in some])
             starts = _led(leaves, level, inside, key)
             if len(starts):
-                cuts.append(_trimmed(leaves, _cut(level, starts, depth), shape))
+                cuts.append(_fitted(leaves, _cut(level, starts, depth), shape))
     return [made for made in cuts if len(made)]
 
 
@@ -241,35 +253,36 @@ def _runs(names: NDArray[np.integer], starts: Ints) -> Iterator[tuple[int, Ints]
 def _led(leaves: Leaves, level: _Level, inside: Ints, key: Key) -> Ints:
     """The units of a group of containers that are leaders by a key."""
     starts = inside[level.new[inside]].astype(np.int32)
-    paths = leaves.classed if key.leader_classed else leaves.tagged
     leader = np.uint64(key.leader)
-    if key.how == "has":
-        return np.asarray(level.unit_start[np.unique(level.unit[inside[paths[leaves.row[inside]] == leader]])])
     if key.how == "after":
-        led = leaves.before[starts] == leader
-    elif key.how == "begins":
-        led = paths[leaves.row[starts]] == leader
-    else:
+        return np.asarray(starts[leaves.before[starts] == leader])
+    if key.how == "is":
         below = level.below[starts]
-        led = np.where(below >= 0, paths[below], np.uint64(0)) == leader
+        if not key.leader:
+            return np.asarray(starts[below < 0])
+        starts, below = starts[below >= 0], below[below >= 0]
+        paths = leaves.classed_at(below) if key.leader_classed else leaves.tagged[below]
+        return np.asarray(starts[paths == leader])
+    rows = leaves.row[inside if key.how == "has" else starts]
+    led = (leaves.classed if key.leader_classed else leaves.tagged)[rows] == leader
+    if key.how == "has":
+        return np.asarray(level.unit_start[np.unique(level.unit[inside[led]])])
     return np.asarray(starts[led])
 
 
 def _cut(level: _Level, starts: Ints, depth: int) -> Cut:
     container_end = level.end_of[starts]
     ends = np.minimum(np.append(starts[1:], container_end[-1]), container_end).astype(np.int32)
-    return Cut(starts.astype(np.int32), ends, depth, level.unit, container_end)
+    starts = starts.astype(np.int32)
+    return Cut(starts, ends, depth, level.unit, level.container[starts], level.below, container_end)
 
 
-def _trimmed(leaves: Leaves, made: Cut, shape: Shape | None = None) -> Cut:
+def _trimmed(leaves: Leaves, made: Cut) -> Cut:
     """The cut without what follows the last match of a container, and without pieces that look like none of the others."""
-    paths = leaves.tagged[leaves.row] if shape else leaves.path_code
+    paths = leaves.path_code
     ends = made.ends.copy()
     last = ends == made.container_end
-    if shape is not None:
-        known = np.fromiter((path in shape.share for path in paths.tolist()), bool, len(paths))
-        longest = shape.longest
-    elif last.all():
+    if last.all():
         known, longest = np.ones(len(paths), dtype=bool), len(paths)
     else:
         inner = np.flatnonzero(~last)
@@ -284,30 +297,63 @@ def _trimmed(leaves: Leaves, made: Cut, shape: Shape | None = None) -> Cut:
         fits[longest:] = False
         fits[0] = True
         ends[i] = a + int(np.searchsorted(units, len(fits) if fits.all() else int(fits.argmin())))
-    kept = _alike(paths, made.starts, ends, shape)
-    return Cut(made.starts[kept], ends[kept], made.depth, made.unit, made.container_end[kept], made.keys)
+    return _kept(made, ends, _alike(paths, made.starts, ends))
 
 
-def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints, shape: Shape | None) -> Flags:
+def _fitted(leaves: Leaves, made: Cut, shape: Shape) -> Cut:
+    """The same by what was learned of matches; in plain Python, because most answers have few and each array costs more."""
+    paths: list[int] = leaves.tagged[leaves.row].tolist()
+    unit: list[int] = made.unit.tolist()
+    share = shape.share
+    ends, common, has = [], [], []
+    for a, b, stop in zip(made.starts.tolist(), made.ends.tolist(), made.container_end.tolist(), strict=True):
+        if b == stop:
+            b = _end(paths, unit, a, b, shape)
+        own = [share.get(path, 0.0) for path in set(paths[a:b])]
+        ends.append(b)
+        common.append(sum(own) / len(own))
+        has.append(sum(value >= USUAL for value in own))
+    typical, usual = shape.typical
+    if len(ends) >= 4:  # matches of one page may have less than those of all pages together
+        typical, usual = min(typical, median(common)), min(usual, median(has))
+    kept = [c >= ALIKE * typical and h >= ALIKE * usual for c, h in zip(common, has, strict=True)]
+    return _kept(made, np.array(ends, dtype=np.int32), np.array(kept))
+
+
+def _end(paths: list[int], unit: list[int], a: int, b: int, shape: Shape) -> int:
+    """Where the last match of a container ends: before a unit without a known path, or after as many units as the longest has."""
+    i, units = a, 0
+    while i < b:
+        j = i + 1
+        while j < b and unit[j] == unit[i]:
+            j += 1
+        if units and (units >= shape.longest or not any(path in shape.share for path in paths[i:j])):
+            return i
+        i, units = j, units + 1
+    return i
+
+
+def _kept(made: Cut, ends: Ints, kept: Flags) -> Cut:
+    return Cut(
+        made.starts[kept], ends[kept], made.depth, made.unit, made.container[kept], made.below,
+        made.container_end[kept], made.keys,
+    )  # fmt: skip
+
+
+def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints) -> Flags:
     """Which pieces share enough with the others: of their own paths how common they are, of the usual paths how many they have."""
     n = len(starts)
-    if shape is None and n < 4:
+    if n < 4:
         return np.ones(n, dtype=bool)
     piece = np.repeat(np.arange(n), ends - starts)
     names, code = np.unique(paths[spread(starts, ends)], return_inverse=True)
     pairs = np.unique(piece * len(names) + code)
     piece, code = pairs // len(names), pairs % len(names)
     share = np.bincount(code, minlength=len(names)) / n
-    if shape is not None:
-        share = np.array([shape.share.get(int(name), 0.0) for name in names], dtype=np.float64)
     common = np.bincount(piece, weights=share[code], minlength=n) / np.bincount(piece, minlength=n)
     has = np.bincount(piece, weights=(share >= USUAL)[code], minlength=n)
-    if shape is None:
-        kept = (common >= ALIKE * np.median(common)) & (has >= ALIKE * np.median(has))
-        return np.asarray(kept if kept.sum() >= 2 else np.ones(n, dtype=bool))
-    values = np.array(list(shape.share.values()))
-    typical = (values * values).sum() / max(1e-9, values.sum())
-    return np.asarray((common >= ALIKE * typical) & (has >= ALIKE * (values >= USUAL).sum()))
+    kept = (common >= ALIKE * np.median(common)) & (has >= ALIKE * np.median(has))
+    return np.asarray(kept if kept.sum() >= 2 else np.ones(n, dtype=bool))
 
 
 def spread(starts: Ints, ends: Ints) -> Ints:

@@ -12,7 +12,7 @@ that one page alone can be cut too.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,7 @@ from upwell.extract.leaves import Leaves
 from upwell.extract.objects import Cut, spread
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["WEIGHTS", "Evidence", "locate", "score"]
+__all__ = ["WEIGHTS", "Evidence", "locate", "score", "shown"]
 
 Floats = NDArray[np.float64]
 WORD = re.compile(r"\w+")
@@ -65,8 +65,7 @@ class Evidence:
     @cached_property
     def shown(self) -> frozenset[int]:
         """How many matches the page may say that it shows: the lengths of its ranges of numbers."""
-        spans = (int(b) - int(a) + 1 for a, b in RANGE.findall(" ".join(self.leaves.texts)))
-        return frozenset(span for span in spans if 2 < span <= MOST_SHOWN)
+        return shown(self.leaves.texts)
 
     @cached_property
     def counts(self) -> frozenset[int]:
@@ -91,6 +90,12 @@ class Evidence:
         return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
+def shown(texts: Iterable[str]) -> frozenset[int]:
+    """How many matches a page may say that it shows: the lengths of its ranges of numbers ("1 - 10 of 283": 10)."""
+    spans = (int(b) - int(a) + 1 for a, b in RANGE.findall(" ".join(texts)))
+    return frozenset(span for span in spans if 2 < span <= MOST_SHOWN)
+
+
 def score(page: Evidence, made: Cut) -> float:
     """How much speaks for a cut; only the order of the cuts of one source means something."""
     return float(sum(WEIGHTS[name] * value for name, value in features(page, made).items()))
@@ -106,9 +111,9 @@ def features(page: Evidence, made: Cut) -> dict[str, float]:
     held, total, mean = max(1.0, chars.sum()), max(1, int(page.chars[-1])), float(chars.mean())
     units = (made.unit[e - 1] - made.unit[s] + 1).astype(np.float64)
     group = np.flatnonzero(np.append(True, np.diff(made.container_end) != 0))
-    container = leaves.above[s[group], made.depth]
+    container = made.container[group]
     container_chars = (page.chars[leaves.end[container]] - page.chars[leaves.at[container]]).sum()
-    below = leaves.above[s, made.depth + 1]
+    below = made.below[s]
     parted = leaves.before[s]
     found = {
         "ln_matches": np.log(n),

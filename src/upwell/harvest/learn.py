@@ -1,106 +1,31 @@
-"""The source model: learned once from the answers to the probe queries, applied to every later answer."""
+"""Learning the source model from the answers to the probe queries: the frame, the rules, the columns (Thor §IV)."""
 
-import hashlib
-import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from dataclasses import fields as fields_of
-from functools import partial
-from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
-from upwell.errors import WrongUsage
-from upwell.extract import fields, leaves, objects, pagelets
-from upwell.extract.objects import Cut, Rule, Shape
-from upwell.model import Kind, Record
+from upwell.extract import columns, fields, leaves, objects, pagelets
+from upwell.extract.objects import Cut, Rule
+from upwell.harvest.drift import drifted
+from upwell.harvest.source import BETTER, Reading, SourceModel, Way, apply, check, load, matches_of
 from upwell.page.tree import TagTree
 
 __all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load"]
 
 # A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
-COMMON = (
-    0.4  # tried "two answers" and 0.4 on kinds, not swept finer yet: matches that answer several probes must stay below
-)
+COMMON = 0.4  # swept: 0.25, 0.4, 0.6, no difference; matches that answer several probes must stay below
+# A text that stands on this share of them is there whatever is asked: a list of such texts is never an answer.
+STATIC = 0.8  # swept: 0.6, 0.8, 0.95; 0.6 loses 3.5 points on serp150: two answers of three may have the same matches
 # Answers that are searched for repeated structure: those with the most text of their own.
-SAMPLE = 10  # not swept yet
+SAMPLE = 10  # swept: 5, 10, 20, no difference
 # What is the same on all answers, or stands in places that answers to nonsense have too, is no answer, however regular it is.
-CHANGING = 0.2  # not swept yet
+CHANGING = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
 # A cut that the evidence likes this much less than the best of the source says nothing about where matches are.
-REACH = 12.0  # not swept yet
-# An answer without matches that has less than this share of the rows that such answers usually have is an error.
-BARE = 0.6  # not swept yet
-# How titles and headings say that something went wrong.
-WRONG = re.compile(
-    r"\b(errors?|fehler|erreur|errore|erro|fel|virhe|not found|no such|bad request|forbidden|denied|invalid|exception)\b",
-    re.I,
-)
-# From this many answers on, a source that fits badly has changed rather than been asked for what it does not have.
-ENOUGH = 5
-VERSION = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceModel:
-    """What an answer of the source looks like; small, readable, and saved as `source.json`."""
-
-    version: int = VERSION
-    rule: Rule = field(default_factory=Rule)
-    share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
-    longest: int = 0  # units of the longest match
-    fits: float = 0.0  # share of the answers it was learned from that have matches
-    bare: int = 0  # rows that an answer without matches usually has
-    asked_at: str = ""  # the path that most answers came from
-    volatile: tuple[str, ...] = ()  # URL arguments that change while the match stays the same
-    frame: tuple[str, ...] = ()  # texts that stand on most answers
-
-    @property
-    def pagelet(self) -> str:
-        """Where the matches are, as a path."""
-        return self.rule.container
-
-    @property
-    def leader(self) -> str:
-        """What each match begins with; "" where nothing was learned."""
-        return f"{self.rule.how} {self.rule.leader or 'text'}" if self.rule.container else ""
-
-    @property
-    def shape(self) -> Shape:
-        """What matches are made of."""
-        return Shape(share={int(path, 16): share for path, share in self.share.items()}, longest=self.longest)
-
-    def to_json(self) -> str:
-        """As `source.json` has it."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
-
-
-def load(text: str) -> SourceModel:
-    """A model from the text of a `source.json`."""
-    try:
-        found = json.loads(text)
-        if found["version"] != VERSION:
-            raise WrongUsage(
-                f"source.json is of version {found['version']}, this Upwell reads {VERSION}; learn the source again"
-            )
-        known = {part.name for part in fields_of(SourceModel)}
-        values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
-        return SourceModel(**{**values, "rule": Rule(**found["rule"])})
-    except (ValueError, KeyError, TypeError) as error:
-        raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """One answer as the model reads it."""
-
-    kind: Kind
-    records: tuple[Record, ...] = ()
-    pagelet: str | None = None
-    score: float = 0.0  # share of the page's text that the matches hold
+REACH = 12.0  # swept with BETTER: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
+WAYS = 4  # rules that a source has at most
 
 
 def learn(
@@ -114,7 +39,9 @@ def learn(
     often = Counter(text for tree in (*answers, *background) for text in set(tree.chunks))
     least = max(1.0, COMMON * (len(answers) + len(background)))
     frame = frozenset(text for text, n in often.items() if n > least)
-    frame |= {text for tree in background for text in tree.chunks}
+    empty_texts = {text for tree in background for text in tree.chunks}
+    frame |= empty_texts
+    everywhere = {text for text, n in often.items() if n > STATIC * (len(answers) + len(background))} | empty_texts
     bare = [leaves.of(tree) for tree in background]
     places = (
         np.unique(np.concatenate([page.classed[page.row] for page in bare])) if bare else np.zeros(0, dtype=np.uint64)
@@ -127,27 +54,65 @@ def learn(
         page = leaves.of(answers[i])
         evidence = pagelets.Evidence(page, frame if several else None, asked.get(i, ""))
         fresh = ~np.isin(page.classed[page.row], places)
-        dynamic = [
-            made
-            for made in objects.candidates(page)
-            if evidence.changing(made) >= CHANGING and fresh[objects.spread(made.starts, made.ends)].mean() >= CHANGING
-        ]
+        moving = page.chars * np.array([t not in everywhere for t in page.texts], dtype=bool)
+        dynamic = []
+        for made in objects.candidates(page):
+            held = objects.spread(made.starts, made.ends)
+            changes = moving[held].sum() >= CHANGING * page.chars[held].sum()
+            if (changes or not several) and fresh[held].mean() >= CHANGING:
+                dynamic.append(made)
         found.append((page, [(made, pagelets.score(evidence, made)) for made in dynamic]))
-    best = max((score for _, cuts in found for _, score in cuts), default=0.0)
-    votes: defaultdict[objects.Key, float] = defaultdict(float)
-    for _, cuts in found:
-        here: dict[objects.Key, float] = {}
-        for made, score in cuts:
-            if score > best - REACH:
-                for key in made.keys:
-                    here[key] = max(here.get(key, 0.0), score - best + REACH)
-        for key, value in here.items():
-            votes[key] += value
     where = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
     model = SourceModel(frame=tuple(sorted(frame)) if several else (), asked_at=where)
-    if not votes:
+    ways = _ways(found)
+    if not ways:
         return model
-    key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.classed, k.every, k))
+    model = replace(model, ways=ways)
+    cuts = [(page, fit) for page, _ in found if (fit := matches_of(model, page)) is not None]
+    model = replace(model, columns=columns.learn([fields.Page(page, fit) for page, fit in cuts]))
+    sample = [(answers[i], apply(model, answers[i])) for i in chosen]
+    model = replace(model, volatile=_volatile([reading for _, reading in sample]))
+    counted = [agrees for tree, reading in sample if (agrees := check(reading, tree)["count"]) is not None]
+    without = [tree for tree in answers if matches_of(model, leaves.of(tree)) is None]
+    empty = [len(tree) for tree in (*without, *background)]
+    return replace(
+        model,
+        bare=int(np.median(empty)) if empty else 0,
+        fits=round(1 - len(without) / len(answers), 3),
+        agrees=round(sum(map(bool, counted)) / len(counted), 3) if counted else None,
+    )
+
+
+def _ways(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]]) -> tuple[Way, ...]:
+    """The rule with the most evidence over all answers, and others for the answers that it does not fit."""
+    best = max((score for _, cuts in found for _, score in cuts), default=0.0)
+    ways: list[Way] = []
+    left = list(found)
+    while left and len(ways) < WAYS:
+        votes: defaultdict[objects.Key, float] = defaultdict(float)
+        for _, cuts in left:
+            here: dict[objects.Key, float] = {}
+            for made, score in cuts:
+                if score > best - REACH:
+                    for key in made.keys:
+                        here[key] = max(here.get(key, 0.0), score - best + REACH)
+            for key, value in here.items():
+                votes[key] += value
+        if not votes:
+            break
+        key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.classed, k.every, k))
+        ways.append(_way(left, key))
+        left = [
+            (page, cuts)
+            for page, cuts in left
+            if max((score for made, score in cuts if key in made.keys), default=-np.inf)
+            < max((score for _, score in cuts), default=-np.inf) - BETTER
+        ]
+    return tuple(ways)
+
+
+def _way(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]], key: objects.Key) -> Way:
+    """A rule with what its matches are made of."""
     rule = next((rule for page, _ in found if (rule := objects.rule_of(page, key)) is not None), Rule())
     counts: Counter[int] = Counter()
     matches, longest = 0, 1
@@ -159,101 +124,18 @@ def learn(
             counts.update(here_counts)
             matches, longest = matches + len(made), max(longest, units)
     share = {f"{path:x}": round(n / matches, 3) for path, n in counts.most_common()}
-    model = replace(model, rule=rule, share=share, longest=longest)
-    without = [tree for tree in answers if not _cuts(model, leaves.of(tree))]
-    empty = [len(tree) for tree in (*without, *background)]
-    fits = 1 - len(without) / len(answers)
-    model = replace(model, bare=int(np.median(empty)) if empty else 0, fits=round(fits, 3))
-    return replace(model, volatile=_volatile([answers[i] for i in chosen], model))
+    return Way(rule=rule, share=share, longest=longest)
 
 
-def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "") -> Reading:
-    """Reads one answer; `asked_at` is the path of the template, to tell a match's own page from a page of matches."""
-    if status >= 400 or not tree.chunks:
-        return Reading(kind="error")
-    page = leaves.of(tree)
-    if cuts := _cuts(model, page):
-        made = cuts[0] if len(cuts) == 1 else max(cuts, key=partial(pagelets.score, pagelets.Evidence(page)))
-        container = int(page.above[int(made.starts[0]), made.depth])
-        headings = fields.headings_of(tree, container)
-        records = tuple(_record(model, page, made, i, headings) for i in range(len(made)))
-        held = int(page.chars[objects.spread(made.starts, made.ends)].sum()) / max(1, int(page.chars.sum()))
-        return Reading(kind="multi", records=records, pagelet=tree.path(container), score=held)
-    if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
-        return Reading(kind="error")
-    if asked_at and urlsplit(tree.url).path != asked_at:
-        row = pagelets.locate(tree, _weight(tree, frozenset(model.frame)))
-        found, _ = fields.read(tree, [row])
-        address = _stable(tree.url, model.volatile)
-        text = " ".join(tree.text(row).split())
-        return Reading(
-            kind="single", records=(Record(key=address, url=address, path=tree.path(row), text=text, fields=found),)
-        )
-    return Reading(kind="none")
-
-
-def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]:
-    """What speaks for or against a reading (DESIGN §4.3): does the page count as many, do the matches have the query's words?
-
-    None where the page or the caller does not say.
-    """
-    texts = [record.text.lower() for record in reading.records]
-    words = [word for word in pagelets.WORD.findall(query.lower()) if len(word) > 1]
-    with_query = [any(word in text for word in words) for text in texts]
-    shown = pagelets.Evidence(leaves.of(tree)).shown if texts else frozenset()
-    return {
-        "count": len(texts) in shown if shown else None,
-        "query": round(sum(with_query) / len(texts), 3) if texts and words else None,
-    }
-
-
-def drifted(model: SourceModel, kinds: Sequence[Kind]) -> bool:
-    """Whether so few answers fit a model that its source should be learned again: less than half of the share at learning."""
-    return len(kinds) >= ENOUGH and kinds.count("multi") / len(kinds) < model.fits / 2
-
-
-def _cuts(model: SourceModel, page: leaves.Leaves) -> list[Cut]:
-    return objects.cut(page, model.rule.key(), model.shape) if model.rule.container else []
-
-
-def _said(tree: TagTree) -> str:
-    """What a page calls itself: its title and its main headings."""
-    return " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2"))])
-
-
-def _record(model: SourceModel, page: leaves.Leaves, made: Cut, i: int, headings: Sequence[str]) -> Record:
-    first, last = int(made.starts[i]), int(made.ends[i])
-    found, address = fields.of(page, first, last, made.depth, headings)
-    address = _stable(address, model.volatile) if address else None
-    text = page.text(first, last)
-    key = address or hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-    unit = int(page.above[first, made.depth + 1])
-    path = page.tree.path(unit if unit >= 0 else int(page.row[first]))
-    return Record(key=key, url=address, path=path, text=text, fields=found, links=page.targets(first, last))
-
-
-def _weight(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
-    """How much of each chunk may be part of a match: its length, or nothing if it is frame."""
-    return np.array([0.0 if text in frame else float(len(text)) for text in tree.chunks])
-
-
-def _volatile(answers: Sequence[TagTree], model: SourceModel) -> tuple[str, ...]:
+def _volatile(readings: Sequence[Reading]) -> tuple[str, ...]:
     """URL arguments that do not tell matches apart: the same for all matches of an answer, another in other answers."""
     values: defaultdict[str, set[str]] = defaultdict(set)
     telling: set[str] = set()
-    for tree in answers:
-        links = [dict(parse_qsl(urlsplit(r.url or "").query)) for r in apply(model, tree).records if r.url]
+    for reading in readings:
+        links = [dict(parse_qsl(urlsplit(record.url).query)) for record in reading.records if record.url]
         for name in {name for link in links for name in link}:
             here = {link.get(name, "") for link in links}
             values[name] |= here
             if len(here) > 1:
                 telling.add(name)
     return tuple(sorted(name for name, seen in values.items() if len(seen) > 1 and name not in telling))
-
-
-def _stable(address: str, volatile: Sequence[str]) -> str:
-    parts = urlsplit(address)
-    if not volatile or not parts.query:
-        return address
-    kept = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in volatile]
-    return urlunsplit(parts._replace(query=urlencode(kept)))

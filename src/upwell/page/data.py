@@ -3,39 +3,57 @@
 import json
 from html import escape
 
-__all__ = ["as_html"]
+__all__ = ["as_html", "is_json"]
 
 DEPTH = 40  # levels that are written; deeper ones are left out
+
+
+def is_json(body: bytes, content_type: str = "") -> bool:
+    """Whether an answer is JSON, by what its header says or by how it begins.
+
+    >>> is_json(b' {"a": 1}'), is_json(b"[Home] | <a href=/>"), is_json(b"", "application/json; charset=utf-8")
+    (True, False, True)
+    """
+    if "json" in content_type.lower():
+        return True
+    start = body[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start[:1] not in (b"{", b"["):
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def as_html(body: bytes) -> str:
     """A JSON document as HTML: a list is a list, an object a division with one part for each name, an address a link.
 
-    >>> as_html(b'[{"name": "a<b", "url": "/x", "n": 1, "gone": null}]')
-    '<ul><li><div><p class="name">a&lt;b</p><p class="url"><a href="/x">/x</a></p><p class="n">1</p></div></li></ul>'
+    >>> as_html(b'[{"name": "a<b", "url": "/x", "gone": null}]')
+    '<ul><li><div><p class="name" itemprop="name">a&lt;b</p><p class="url" itemprop="url"><a href="/x">/x</a></p></div></li></ul>'
 
-    What is no JSON becomes an empty page.
+    Names inside an object of an object begin with its name (`price_amount`). What is no JSON becomes an empty page.
     """
     try:
-        return _written(json.loads(body), DEPTH)
+        return _written(json.loads(body), DEPTH, "")
     except (ValueError, RecursionError):
         return ""
 
 
-def _written(value: object, depth: int) -> str:
+def _written(value: object, depth: int, inside: str) -> str:
     if depth == 0 or value is None:
         return ""
     if isinstance(value, list):
-        return "<ul>" + "".join(f"<li>{_written(item, depth - 1)}</li>" for item in value) + "</ul>"
+        return "<ul>" + "".join(f"<li>{_written(item, depth - 1, '')}</li>" for item in value) + "</ul>"
     if isinstance(value, dict):
-        parts = [(escape(str(name)), inner, _written(inner, depth - 1)) for name, inner in value.items()]
-        return "<div>" + "".join(_part(name, inner, text) for name, inner, text in parts if text) + "</div>"
+        return "<div>" + "".join(_part(inside + str(name), inner, depth) for name, inner in value.items()) + "</div>"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, str) and text.startswith(("/", "http://", "https://")) and not any(c.isspace() for c in text):
         return f'<a href="{escape(text)}">{escape(text)}</a>'
     return escape(text)
 
 
-def _part(name: str, inner: object, text: str) -> str:
+def _part(name: str, inner: object, depth: int) -> str:
+    text = _written(inner, depth - 1, f"{name}_")
     tag = "div" if isinstance(inner, dict | list) else "p"
-    return f'<{tag} class="{name}">{text}</{tag}>'
+    return f'<{tag} class="{escape(name)}" itemprop="{escape(name)}">{text}</{tag}>' if text else ""
