@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import urlsplit
 
 from upwell.extract.fields import Match, Page, Piece, by_tags, clean, headings_of, told
 from upwell.extract.values import Type, type_of
@@ -223,7 +224,7 @@ def _listed(sample: tuple[Page, int, int]) -> bool:
 
 
 def _own_link(read: Sequence[tuple[Page, Match, list[Piece]]]) -> str:
-    """The place of the links that tell matches apart: most distinct targets, the first of equals."""
+    """The place of the links that tell matches apart: most distinct targets, the first of equals that stays on the site, else the first."""
     targets: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
     for page, match, _ in read:
         seen: Counter[int] = Counter()
@@ -232,7 +233,17 @@ def _own_link(read: Sequence[tuple[Page, Match, list[Piece]]]) -> str:
             if target and not target.startswith(("#", "javascript:", "mailto:")):
                 targets[place, seen[place]].add(target)
     most = max(map(len, targets.values()), default=0)
-    return next((f"{place:x}:{nth}" for (place, nth), found in targets.items() if len(found) >= 0.9 * most), "")
+    able = [at for at, found in targets.items() if len(found) >= 0.9 * most]
+    hosts = {urlsplit(page.tree.url).netloc for page, _, _ in read}
+    home = [at for at in able if sum(_host(t) in ("", *hosts) for t in targets[at]) > len(targets[at]) / 2]
+    return next((f"{place:x}:{nth}" for place, nth in (*home, *able)), "")
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).netloc
+    except ValueError:
+        return None
 
 
 def _linked_data(pages: Sequence[Page]) -> dict[str, str]:

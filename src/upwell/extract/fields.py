@@ -272,6 +272,25 @@ def read(tree: TagTree, row: int, headings: Sequence[str] = ()) -> tuple[dict[st
     return found, next((url for _, url in tree.links(row)), None)
 
 
+# A text that ends with a date in brackets.
+DATED = re.compile(r"(.*\S)\s*\((\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?)\)", re.S)
+
+
+def dated(found: dict[str, str]) -> dict[str, str]:
+    """Fields in which a date in brackets behind a text is a field of its own.
+
+    >>> dated({"title": "On tides (2020-01-31 10:00)"})
+    {'title': 'On tides', 'title_date': '2020-01-31 10:00'}
+    """
+    apart: dict[str, str] = {}
+    for name, text in found.items():
+        ends = DATED.fullmatch(text) if text.endswith(")") else None
+        apart[name] = ends[1] if ends else text
+        if ends:
+            apart[f"{name}_date"] = ends[2]
+    return apart
+
+
 def clean(name: str) -> str:
     """A name that is good as a column: letters, digits and underscores, and never one of Upwell's own.
 

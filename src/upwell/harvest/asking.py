@@ -34,6 +34,8 @@ __all__ = ["Asking", "Steps", "by_turns"]
 Steps = Generator[Request | Look, Response | Seen, Reason]
 HALF = 0.5  # share of new records on the next page below which a query is left for another; not swept
 STAY = 1.5  # so many times more must another query have left, that the one at hand is left for it; not swept
+FAR = 1.3  # times what is held or said at most, that a source is taken to hold when a query is guessed at; not swept
+RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
 AHEAD = 5  # pages that a query of unknown length is taken to have left
 
@@ -81,6 +83,7 @@ class Asking(Source):
         self.failed: set[str] = set()
         self.current: Stream | None = None
         self.scouted = False
+        self.luck = {"word": 1.0, "pair": 1.0}  # of what was expected of queries, what came
         self.dry = self.turn = 0
 
     def steps(self) -> Steps:
@@ -149,9 +152,12 @@ class Asking(Source):
         best = max(self.streams, key=lambda stream: self._share(stream) * stream.shown, default=None)
         worth = self._share(best) * best.shown if best else -1.0
         word, pair = self.policy.next(), self.pairs.next()
-        if pair is not None and pair.expected > max(worth, self.policy.expected if word else -1.0):
-            return (yield from self._open(pair.query, pair=pair))
-        if word is None or self.policy.expected < worth:
+        single = self.policy.expected * self.luck["word"] if word else -1.0
+        if pair is not None and pair.expected * self.luck["pair"] > max(worth, single):
+            stream = yield from self._open(pair.query, pair=pair)
+            stream.expected = pair.expected
+            return stream
+        if word is None or single < worth:
             return best
         expected = self.policy.expected
         self.policy.asked(word, 1)
@@ -193,7 +199,8 @@ class Asking(Source):
         texts = {record.key: record.text for record in records}
         told = read_totals(tree, len(reading.records)) if reading.kind == "multi" else Told()
         step = following(tree, reading, stream.query) if self.plan.goal == "complete" else None
-        if step is None and (told.total or stream.said or 0) > stream.turning.matches + len(records) and records:
+        more = max(told.total or 0, stream.said or 0) > stream.turning.matches + len(records)
+        if step is None and more and records:
             step = counted_on(stream.sent, stream.request.url)  # more are said to be there than the pager has links for
         stream.sent = stream.request.url
         end = stream.turning.page([record.key for record in reading.records], told, follows=step is not None)
@@ -247,7 +254,10 @@ class Asking(Source):
         harvest = self.harvest
         if not stream.shown:
             self.policy.asked(stream.query, 0)
-        if stream.expected and harvest.limit and (stream.said or 0) > harvest.limit:
+        if stream.expected:
+            kind = "pair" if stream.pair else "word"
+            self.luck[kind] = max(0.02, self.luck[kind] + RATE * (min(2.0, new / stream.expected) - self.luck[kind]))
+        if stream.expected and not stream.pair and harvest.limit and (stream.said or 0) > harvest.limit:
             self.policy.cut_off(stream.expected, new)
         if stream.pair:
             self.pairs.brought(stream.pair, texts, stream.said or stream.shown)
@@ -268,7 +278,9 @@ class Asking(Source):
             return stream.fresh
         seen, most = len(self.harvest.seen), max(other.said or 0 for other in self.streams)
         shows = max(0.05, stream.shows / max(1, stream.turning.matches))
-        held = max(seen * stream.said / max(most, stream.said), self.policy.holding(stream.query) / shows)
+        most = max(most, seen)
+        size = min(max(self.harvest.size.estimate, most), FAR * most)
+        held = max(seen * stream.said / size, self.policy.holding(stream.query) / shows)
         left = stream.said - min(seen, held)
         share = min(1.0, left / (stream.said - stream.turning.matches))
         return (

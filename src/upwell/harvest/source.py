@@ -198,6 +198,7 @@ def _records(model: SourceModel, page: leaves.Leaves, made: Cut) -> tuple[Record
         if read.parent[row] == container:
             path = f"{path}/{tree.tags[read.tag[row]]}[{read.nth[row]}]"
         text = page.text(match.first, match.last)
+        own = fields.dated(own)
         key = address if address and telling else _key(tree, row, own, text, numbers)
         targets = tuple(target for _, target in links)
         records.append(Record(key=key, url=address, path=path, text=text, fields=own, links=targets))
