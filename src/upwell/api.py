@@ -373,11 +373,18 @@ async def _together(running: Sequence[Coroutine[None, None, T]]) -> list[T]:
 
 
 def demo(
-    *, out: str | Path = "demo-harvest", switches: Switches | None = None, budget: int = 700, observe: Observer = _quiet
+    *,
+    out: str | Path = "demo-harvest",
+    switches: Switches | None = None,
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    observe: Observer = _quiet,
 ) -> tuple[Result, dict[str, object]]:
     """Starts the bundled site, harvests it, and compares with what it truly holds."""
     with serve(switches) as site:
-        result = harvest(site.url, out=out, plan=Plan(budget=budget), manners=Manners(rate=0), observe=observe)
+        result = harvest(
+            site.url, out=out, plan=plan or Plan(budget=700), manners=manners or Manners(rate=0), observe=observe
+        )
         true = {city.id for city in site.truth}
     places = (urlsplit(key).path.rsplit("/", 1)[-1] for key in read_keys(result.records))
     held = {int(place) for place in places if place.isdigit()}

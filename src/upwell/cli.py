@@ -369,7 +369,7 @@ def demo(
         _serve(switches, port, as_json)
         return
     with Display(budget, not as_json) as display:
-        result, truth = api.demo(out=out, switches=switches, budget=budget, observe=display)
+        result, truth = api.demo(out=out, switches=switches, plan=Plan(budget=budget), observe=display)
     _show(result, as_json, truth)
 
 

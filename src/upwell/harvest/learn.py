@@ -71,7 +71,9 @@ def learn(
     cuts = [(page, fit) for page, _ in found if (fit := matches_of(model, page)) is not None]
     model = replace(model, columns=columns.learn([fields.Page(page, fit) for page, fit in cuts]))
     sample = [(answers[i], apply(model, answers[i])) for i in chosen]
-    model = replace(model, volatile=_volatile([reading for _, reading in sample]))
+    model = replace(
+        model, volatile=_volatile([(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)])
+    )
     counted = [agrees for tree, reading in sample if (agrees := check(reading, tree)["count"]) is not None]
     without = [tree for tree in answers if matches_of(model, leaves.of(tree)) is None]
     empty = [len(tree) for tree in (*without, *background)]
@@ -127,15 +129,22 @@ def _way(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]], key: ob
     return Way(rule=rule, share=share, longest=longest)
 
 
-def _volatile(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """URL arguments that do not tell matches apart: the same for all matches of an answer, another in other answers."""
+def _volatile(readings: Sequence[tuple[Reading, str]]) -> tuple[str, ...]:
+    """URL arguments that do not tell matches apart: the same for all matches that have them in an answer, and either another in
+    other answers, or what was asked for.
+    """
     values: defaultdict[str, set[str]] = defaultdict(set)
     telling: set[str] = set()
-    for reading in readings:
+    echo: set[str] = set()
+    for reading, query in readings:
         links = [dict(parse_qsl(urlsplit(record.url).query)) for record in reading.records if record.url]
         for name in {name for link in links for name in link}:
-            here = {link.get(name, "") for link in links}
+            here = {link[name] for link in links if name in link}
             values[name] |= here
             if len(here) > 1:
                 telling.add(name)
-    return tuple(sorted(name for name, seen in values.items() if len(seen) > 1 and name not in telling))
+            elif query and here == {query} and len(links) > 1:
+                echo.add(name)
+    return tuple(
+        sorted(name for name, seen in values.items() if (len(seen) > 1 or name in echo) and name not in telling)
+    )

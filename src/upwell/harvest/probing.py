@@ -66,6 +66,7 @@ class Source:
         self.recent: deque[tuple[Response, TagTree, str, Kind]] = deque(maxlen=RECENT)
         self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.control = ""  # the last query that had matches
+        self.asked_for: dict[int, str] = {}  # what each probed answer is the answer to, while they are learned from
         self.errors_in_a_row = 0
         self.about = tuple(tokens(plan.about))
 
@@ -93,7 +94,7 @@ class Source:
             some = words[start : start + self.plan.probes]
             answers += yield from self._answers(some)
             asked += len(some)
-            self.harvest.model = learn(answers, background)
+            self.harvest.model = learn(answers, background, queries=[self.asked_for[id(tree)] for tree in answers])
             if self.harvest.model.leader or self.spent().over:
                 break
         if not self.harvest.model.leader:
@@ -113,6 +114,7 @@ class Source:
             answer = yield from self._get((yield from self._filled(query)))
             if answer is not None:
                 found.append(answer[1])
+                self.asked_for[id(answer[1])] = query
         return found
 
     # -- sending and reading ---------------------------------------------------------------------------------------------
@@ -170,7 +172,8 @@ class Source:
         answer = yield from self._get(control)
         if answer is None or apply(self.harvest.model, answer[1], asked_at=self._asked_at(answer[0])).kind == "multi":
             return None
-        model = learn([answer[1], *(tree for _, tree, _, _ in recent)])
+        queries = [self.control, *(query for _, _, query, _ in recent)]
+        model = learn([answer[1], *(tree for _, tree, _, _ in recent)], queries=queries)
         again = [apply(model, tree, status=r.status, asked_at=self._asked_at(r)) for r, tree, _, _ in recent]
         if apply(model, answer[1], asked_at=self._asked_at(answer[0])).kind != "multi":
             return None

@@ -1,0 +1,65 @@
+"""Many demo sites at once, and memory over time: `python -m benchmarks.reliability.load [--sites 100] [--budget 120]`.
+
+The sites run in processes of their own, so that only the harvests' memory is counted.
+"""
+
+import argparse
+import multiprocessing
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from upwell import api
+from upwell.demo import serve
+from upwell.harvest.result import Plan
+from upwell.net.fetch import Manners
+
+
+def _sites(count: int, ready: "multiprocessing.Queue[list[str]]", done: "multiprocessing.Event") -> None:  # type: ignore[valid-type] # a factory
+    running = [serve() for _ in range(count)]
+    ready.put([one.__enter__().url for one in running])
+    done.wait()  # type: ignore[attr-defined] # as above
+
+
+def memory() -> float:
+    """Resident megabytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def main() -> None:
+    """Prints memory by time, and what came."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sites", type=int, default=100)
+    parser.add_argument("--budget", type=int, default=120)
+    options = parser.parse_args()
+    ready: multiprocessing.Queue[list[str]] = multiprocessing.Queue()
+    done = multiprocessing.Event()
+    process = multiprocessing.Process(target=_sites, args=(options.sites, ready, done), daemon=True)
+    process.start()
+    urls = ready.get()
+    samples: list[tuple[float, float]] = []
+    started, stop = time.monotonic(), threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(1.0):
+            samples.append((time.monotonic() - started, memory()))
+
+    threading.Thread(target=watch, daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder:
+        found = api.harvest_all(urls, out=folder, plan=Plan(budget=options.budget), manners=Manners(rate=0))
+    stop.set()
+    done.set()
+    good = [one for one in found if isinstance(one, api.Result)]
+    records = sum(int(str(one.summary["records"])) for one in good)
+    requests = sum(int(str(one.summary["requests"])) for one in good)
+    print(f"{len(good)} of {len(urls)} sites, {requests:,} requests, {records:,} records")
+    for share in (0.1, 0.25, 0.5, 0.75, 1.0):
+        _, size = samples[max(0, round(share * len(samples)) - 1)]
+        print(f"after {share:.0%} of the time: {size:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
