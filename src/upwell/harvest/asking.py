@@ -36,6 +36,7 @@ HALF = 0.5  # share of new records on the next page below which a query is left 
 STAY = 1.5  # so many times more must another query have left, that the one at hand is left for it; not swept
 FAR = 1.3  # times what is held or said at most, that a source is taken to hold when a query is guessed at; not swept
 RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
+MORE = 5  # times as patient where a source cuts off and check queries say that records are missing; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
 AHEAD = 5  # pages that a query of unknown length is taken to have left
 
@@ -83,6 +84,7 @@ class Asking(Source):
         self.failed: set[str] = set()
         self.current: Stream | None = None
         self.scouted = False
+        self.spread = False  # whether a broad question brought most of what is held
         self.luck = {"word": 1.0, "pair": 1.0}  # of what was expected of queries, what came
         self.dry = self.turn = 0
 
@@ -113,8 +115,16 @@ class Asking(Source):
             return over
         if self.errors_in_a_row >= self.plan.failures:
             return "blocked"
-        said = max((stream.said or 0 for stream in self.streams), default=0) if self.harvest.totals_tell else 0
-        if self.dry >= self.plan.patience and said <= len(self.harvest.seen):
+        limit = self.harvest.limit
+        said = (
+            max((stream.said or 0 for stream in self.streams), default=0)
+            if self.harvest.totals_tell and not limit
+            else 0
+        )
+        patience = self.plan.patience * (
+            MORE if limit and len(self.harvest.seen) < self.plan.coverage * self.harvest.size.low else 1
+        )
+        if self.dry >= patience and said <= len(self.harvest.seen):
             return "saturated"  # unless the source says that it has more
         size, held = self.harvest.size, len(self.harvest.seen)
         known = self.harvest.checks()["size_by"] != "chao" and not self.harvest.lower_bound
@@ -274,7 +284,8 @@ class Asking(Source):
         """
         if not self.harvest.totals_tell:
             return max(stream.fresh, self._benefit(stream))
-        if not stream.said or stream.pair or stream.said <= stream.turning.matches:
+        limit = self.harvest.limit  # where it cuts off, what comes last does not come at all
+        if not stream.said or stream.pair or stream.said <= stream.turning.matches or (limit and stream.said > limit):
             return stream.fresh
         seen, most = len(self.harvest.seen), max(other.said or 0 for other in self.streams)
         shows = max(0.05, stream.shows / max(1, stream.turning.matches))
@@ -290,9 +301,10 @@ class Asking(Source):
     def _benefit(self, stream: Stream) -> float:
         """Of the doubt, where nobody counts: a broad question may show what is held first, and everything else behind it.
 
-        So it is followed past twice what was held when it was asked before its pages are believed; the broader, the sooner.
+        So it is followed past twice what was held when it was asked before its pages are believed; the broader, the sooner. After
+        one that brought most of what is held no other has that benefit.
         """
-        past = stream.turning.matches >= 2 * stream.held + 2 * stream.shown
+        past = self.spread or stream.turning.matches >= 2 * stream.held + 2 * stream.shown
         return 0.0 if past or stream.query not in self.everything else 0.9 - self.everything.index(stream.query) / 100
 
     def _left(self, stream: Stream) -> float:
@@ -310,6 +322,8 @@ class Asking(Source):
         if whole and self.plan.goal == "complete":
             harvest.over(ended)
         self.policy.limit, self.policy.page_size = harvest.limit, harvest.page_size
+        if stream.query in self.everything and ended.matches > HALF * len(harvest.seen) and ended.pages > AHEAD:
+            self.spread = True
         cut_off = bool(harvest.limit) and ended.matches >= harvest.limit
         if stream.check:
             said = stream.said if harvest.totals_hold and harvest.limit else None

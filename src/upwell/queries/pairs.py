@@ -56,9 +56,18 @@ class Pairs:
 
     def overflowed(self, word: str, matches: float) -> None:
         """A word has more matches than came."""
-        if " " not in word and word not in self._matches:
-            self._matches[word] = matches
-            self._push(word)
+        if " " in word or word in self._matches or self._same(word, matches):
+            return
+        self._matches[word] = matches
+        self._push(word)
+
+    def _same(self, word: str, matches: float) -> bool:
+        """Whether another word that overflowed stands for the same records: a country and its code."""
+        _, held, both = self.frontier.together(word)
+        return held > 0 and any(
+            abs(known - matches) <= (1 - SAME) * matches and both[self.frontier.number(other)] > SAME * held
+            for other, known in self._matches.items()
+        )
 
     def next(self) -> Pair | None:
         """The narrower question that should bring most new records for a request; the best that was known is looked at again."""
