@@ -136,8 +136,9 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
         return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
-        row = pagelets.locate(tree, _weight(tree, frozenset(model.frame)))
-        found, _ = fields.read(tree, row)
+        frame = frozenset(model.frame)
+        row = pagelets.locate(tree, _weight(tree, frame))
+        found = {name: value for name, value in fields.read(tree, row)[0].items() if value not in frame}
         address = _stable(tree.url, model.volatile)
         text = " ".join(tree.text(row).split())
         return Reading(

@@ -65,7 +65,9 @@ class Pairs:
         """Whether another word that overflowed stands for the same records: a country and its code."""
         _, held, both = self.frontier.together(word)
         return held > 0 and any(
-            abs(known - matches) <= (1 - SAME) * matches and both[self.frontier.number(other)] > SAME * held
+            abs(known - matches) <= (1 - SAME) * matches
+            and (number := self.frontier.number(other)) >= 0
+            and both[number] > SAME * held
             for other, known in self._matches.items()
         )
 

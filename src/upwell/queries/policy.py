@@ -173,8 +173,8 @@ class Frontier:
         return int(self._in[number]) if number is not None else 0
 
     def number(self, word: str) -> int:
-        """The place of a word among all words."""
-        return self._number[word]
+        """The place of a word among all words; -1 where no record held has it."""
+        return self._number.get(word, -1)
 
     def _put(self, ids: NDArray[np.int64]) -> None:
         """The words of a further record, as cells (record, word)."""

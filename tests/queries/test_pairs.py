@@ -1,0 +1,56 @@
+"""Two-word queries for words that overflow: what is expected of them, what is left out, and what a source understands."""
+
+from upwell.queries.pairs import Pairs
+from upwell.queries.policy import Promising
+
+
+def frontier() -> Promising:
+    """Ten records of one country in two regions, with a label in each."""
+    found = Promising(limit=5, page_size=5)
+    for i in range(10):
+        found.saw(str(i), f"france fr label {'north' if i < 7 else 'south'} town{i}")
+    return found
+
+
+def test_the_pair_that_should_bring_most_comes_first() -> None:
+    """Of 100 matches, 70 should be in the north and 30 in the south; labels narrow nothing, nor do words that match nothing."""
+    known = frontier()
+    pairs = Pairs(known)
+    pairs.overflowed("france", 100)
+    first = pairs.next()
+    assert first is not None
+    assert first.b in ("north", "south")
+    assert first.query in ("france north", "france south")
+    known.asked("north", 0)
+    known.asked("south", 0)
+    again = pairs.next()
+    assert again is None or again.b.startswith("town")
+
+
+def test_a_word_for_the_same_records_is_not_paired_again() -> None:
+    """A country and its code overflow alike; a word that no record shows can be one too."""
+    pairs = Pairs(frontier())
+    pairs.overflowed("the", 100)
+    pairs.overflowed("france", 100)
+    pairs.overflowed("fr", 101)
+    assert "fr" not in pairs._matches
+    assert "france" in pairs._matches
+
+
+def test_what_is_understood_is_learned() -> None:
+    """Answers that all show both words and are fewer than for the first alone: understood. Five that are not: another way is tried."""
+    pairs = Pairs(frontier())
+    pairs.overflowed("france", 100)
+    pair = pairs.next()
+    assert pair is not None
+    pairs.asked(pair)
+    pairs.brought(pair, [f"{pair.a} {pair.b} x"] * 4, 30)
+    assert pairs.understood == {"and": "{a} {b}"}
+    other = Pairs(frontier())
+    other.overflowed("france", 100)
+    for _ in range(5):
+        pair = other.next()
+        assert pair is not None
+        other.brought(pair, ["something else"] * 4, 200)
+    assert other._forms["and"][0] == "{a} AND {b}"
+    assert other.understood == {}
