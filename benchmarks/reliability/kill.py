@@ -52,7 +52,7 @@ def run(kills: int, switches: Switches, budget: int, seed: int = 0) -> dict[str,
                 running = subprocess.Popen(
                     command(site, cut, budget), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
                 )
-                before, wanted = len(site.received), rng.randrange(1, max(2, 2 * plain // kills))
+                before, wanted = len(site.received), rng.randrange(1, max(2, 3 * plain // (2 * kills)))
                 until = time.monotonic() + took + 60
                 while running.poll() is None and len(site.received) < before + wanted and time.monotonic() < until:
                     time.sleep(0.002)
