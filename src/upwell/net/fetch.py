@@ -191,7 +191,7 @@ class Fetcher:
 
     async def _follow(self, request: Request, *, checked: bool = True) -> Response:
         """One try: the request and the redirects that it leads to, as long as they stay on the host."""
-        here = request
+        here, been = request, set[str]()
         for _ in range(REDIRECTS):
             response = await self._send(here)
             target = response.headers.get("Location")
@@ -202,6 +202,9 @@ class Fetcher:
                 return replace(response, request=request)
             if checked and not self.manners.ignore_robots:
                 await self.robots.check(address)
+            if address in been:  # the address asked for may come once more, with a cookie
+                raise ValueError(f"redirects go round by {address}")
+            been.add(address)
             keeps = response.status in (307, 308)
             here = replace(here, url=address) if keeps else Request(url=address, query=request.query)
         raise ValueError(f"more than {REDIRECTS} redirects")
