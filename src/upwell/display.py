@@ -24,7 +24,7 @@ def told_of(result: Result, truth: dict[str, object] | None = None) -> list[str]
     if truth:
         lines.append(f"in truth: {truth['held']:,} of {truth['cities']:,} cities held, {truth['coverage']:.1%}")
     if refreshed := summary.get("refreshed"):
-        lines.append("since the last time: " + ", ".join(f"{n:,} {kind}" for kind, n in refreshed.items()))  # type: ignore[attr-defined]
+        lines.append("since the last time: " + ", ".join(f"{n:,} {kind}" for kind, n in refreshed.items()))  # type: ignore[attr-defined] # as above
     lines.append(
         f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
     )

@@ -9,25 +9,23 @@ No request is sent here: `steps` is a generator that yields what it wants to see
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from upwell.answers.links import request
 from upwell.answers.totals import Told, read_totals
 from upwell.answers.turning import Turning
 from upwell.errors import Forbidden, NothingLearned, Unreachable
-from upwell.harvest.events import Held, Observer
+from upwell.harvest.events import Held
 from upwell.harvest.learn import Reading
-from upwell.harvest.probing import EVERYTHING, Source, Spent, counted_on, following
-from upwell.harvest.result import Checking, Plan, Reason
-from upwell.harvest.ways import Ways
+from upwell.harvest.probing import EVERYTHING, Setting, Source, counted_on, following
+from upwell.harvest.result import Checking, Reason
 from upwell.model import Record, Request, Response, Template
 from upwell.net.browser import Look, Seen
 from upwell.page.terms import tokens
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pair, Pairs
 from upwell.queries.policy import Promising
-from upwell.store.state import State
 
 __all__ = ["Asking", "Steps", "by_turns"]
 
@@ -63,16 +61,9 @@ class Stream:
 class Asking(Source):
     """The state of one source's harvest while it runs."""
 
-    def __init__(
-        self,
-        template: Template,
-        ways: Ways,
-        plan: Plan,
-        state: State,
-        observe: Observer,
-        spent: Callable[[], Spent],
-    ) -> None:
-        super().__init__(template, ways, plan, state, observe, spent)
+    def __init__(self, template: Template, setting: Setting) -> None:
+        super().__init__(template, setting)
+        plan = setting.plan
         self.policy = Promising(language=self.language)
         self.pairs = Pairs(self.policy)
         self.checking = Checking(plan.checks, self.language)

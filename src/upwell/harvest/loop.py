@@ -18,7 +18,7 @@ from upwell.errors import Forbidden, MissingExtra, NoSearchForm, Unreachable, Wr
 from upwell.harvest.asking import Asking, by_turns
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.learn import apply, learn
-from upwell.harvest.probing import Spent
+from upwell.harvest.probing import Setting, Spent
 from upwell.harvest.result import Plan, Reason, Site
 from upwell.harvest.trial import tree as as_tree
 from upwell.harvest.ways import Ways, look
@@ -87,7 +87,8 @@ async def run(
         before = _begin_again(site.state) if plan.refresh else {}
         ways = await _ways_in(url, plan, net, chromium)
         ways.again = tuple(_covering(before))
-        asking = [Asking(template, ways, plan, site.state, observe, spent) for template in ways.found]
+        setting = Setting(ways=ways, plan=plan, state=site.state, observe=observe, spent=spent)
+        asking = [Asking(template, setting) for template in ways.found]
         for found in ways.found:
             observe(Found(template=found))
         site.sources = [one.harvest for one in asking]

@@ -4,6 +4,7 @@ No request is sent here: generators yield what they want to see and are sent wha
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from upwell.queries.words import nonsense, of_page
 from upwell.site import templates
 from upwell.store.state import State
 
-__all__ = ["EVERYTHING", "Source", "Spent", "counted_on", "following"]
+__all__ = ["EVERYTHING", "Setting", "Source", "Spent", "counted_on", "following"]
 
 EVERYTHING = ("", "*")  # what asks for everything, where it is understood
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
@@ -47,19 +48,24 @@ class Spent:
     over: Reason | None  # the limit that was reached
 
 
-class Source:
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What all sources of a site share while they are harvested."""
+
+    ways: Ways
+    plan: Plan
+    state: State
+    observe: Observer
+    spent: Callable[[], Spent]
+
+
+class Source(ABC):
     """What is known of one source while it is harvested."""
 
-    def __init__(
-        self,
-        template: Template,
-        ways: Ways,
-        plan: Plan,
-        state: State,
-        observe: Observer,
-        spent: Callable[[], Spent],
-    ) -> None:
-        self.template, self.ways, self.plan, self.observe, self.spent = template, ways, plan, observe, spent
+    def __init__(self, template: Template, setting: Setting) -> None:
+        ways, plan, state = setting.ways, setting.plan, setting.state
+        self.template, self.ways, self.plan, self.observe = template, ways, plan, setting.observe
+        self.spent = setting.spent
         self.rng = np.random.default_rng(plan.seed)
         self.language = ways.home.language
         self.harvest = Harvest(template=template, model=plan.model or SourceModel(), state=state)
@@ -184,9 +190,9 @@ class Source:
                 self.take_late(one, query, response)
         return again[-1]
 
+    @abstractmethod
     def take_late(self, reading: Reading, query: str, response: Response) -> None:
         """Takes in what an answer held that could not be read when it came."""
-        raise NotImplementedError
 
     def _asked_at(self, response: Response) -> str:
         """The path that answers come from; where the query is a part of the path, any."""

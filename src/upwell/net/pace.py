@@ -34,7 +34,7 @@ class Pace:
                 if wait <= 0:
                     break
                 await asyncio.sleep(wait)
-        except BaseException:
+        except BaseException:  # also a cancelled wait gives its place back
             self._slots.release()
             raise
         self._next = time.monotonic() + self.now

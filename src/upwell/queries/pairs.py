@@ -135,5 +135,5 @@ class Pairs:
             at = int(np.argmax(worth)) if len(worth) else 0
             if len(worth) and worth[at] > (best.expected if best else 0.0):
                 form = self._forms[operator][0]  # type: ignore[index] # as above
-                best = Pair(a, words[at], operator, write(form, a, words[at]), float(worth[at]))  # type: ignore[arg-type]
+                best = Pair(a, words[at], operator, write(form, a, words[at]), float(worth[at]))  # type: ignore[arg-type] # as above
         return best

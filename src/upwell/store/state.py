@@ -243,7 +243,7 @@ class State:
             try:
                 result = what(self._db)
                 self._db.execute("COMMIT")
-            except BaseException:
+            except BaseException:  # whatever it was, half a step is not kept
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
