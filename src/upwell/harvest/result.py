@@ -13,7 +13,7 @@ from upwell.answers.turning import Ended, learn_cap
 from upwell.harvest.learn import SourceModel
 from upwell.harvest.ways import Browser
 from upwell.model import Estimate, Record, Skipped, Template
-from upwell.queries.size import Checks, chao
+from upwell.queries.size import Checks, chao, next_new
 from upwell.store.state import State
 
 __all__ = ["Checking", "Goal", "Harvest", "Plan", "Reason", "Site"]
@@ -156,6 +156,9 @@ class Harvest:
             "totals": self.totals_hold,
             "understands": self.grammar,
             "relearned": self.relearned,
+            "next_100": round(
+                next_new([(sent, held) for sent, held, _ in self.curve])
+            ),  # new records from 100 requests more
             "filtered": dict(self.filtered),
         }
 

@@ -87,7 +87,6 @@ class Fetcher:
         self.manners = manners or Manners()
         self.sent = 0  # counts what is remembered too: it was sent, if not by this process
         self.bytes = 0
-        self.live = memory is None  # whether this process has sent anything itself
         self.recorder = recorder
         self.memory = memory
         self.robots = Robots(self.manners.agent, self._rules)
@@ -152,7 +151,7 @@ class Fetcher:
             if known.response is None:
                 raise Unreachable(known.error)
             return known.response
-        sent, size, self.live = self.sent, self.bytes, True
+        sent, size = self.sent, self.bytes
         try:
             response = await get()
         except Refused:
