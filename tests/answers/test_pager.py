@@ -159,3 +159,15 @@ def test_to_the_end_of_the_demo_site(demo: Running) -> None:
         url, pages = next_page(tree, "madrid"), pages + 1
     assert 1 < pages < 12
     assert "Next ›" not in tree.text()
+
+
+def test_what_its_rel_says_counts_whatever_its_words_are() -> None:
+    """`rel=next` is HTML's own word for it: "next (older)" leads on."""
+    found = page('<a href="?q=cats&o=200" rel=next>next (older)</a> | <a href="?q=cats&o=-1">reverse</a>', "http://h/s?q=cats")
+    assert next_page(found) == "http://h/s?q=cats&o=200"
+
+
+def test_a_title_that_begins_with_more_is_no_pager() -> None:
+    """“More technical details” below the page's own path, with a number in its address, does not carry on what was asked."""
+    found = page('<b><a href="post.15401@h/">More technical details</a></b> <a href="post.15402@h/">Keys</a>', "http://h/s/?q=cats")
+    assert next_step(found, "cats") is None

@@ -201,9 +201,11 @@ def _says_next(link: _Link) -> float:
         or re.match(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)", text)
     ):
         return 0.0
-    if MORE.fullmatch(text) and not worded:
-        return 1.5  # enough only where the address is this one, counted up by one
-    if text and not arrow and not worded and not PLAIN_NUMBER.fullmatch(text):
+    declared = "next" in link.rel and _carries_on(link.here, link.url)  # HTML's own word, whatever the text is
+    if MORE.fullmatch(text) and not worded and not declared:
+        # enough only where the address is this one, counted up by one: "More details" may be a title
+        return 1.5 * _carries_on(link.here, link.url)
+    if text and not arrow and not worded and not PLAIN_NUMBER.fullmatch(text) and not declared:
         # other words: only what is next by its class, and speaks of a list or points on, may be meant
         newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
         if not (newer or OLDER.fullmatch(text)) or not NEXT_CLASS.search(link.looks):
@@ -246,6 +248,12 @@ def _counted(here: str, there: str) -> int:
     ]
     rising = [up for up in ups if up > 0]
     return min(rising) if rising else -1 if ups else 0
+
+
+def _carries_on(here: str, there: str) -> bool:
+    """Whether an address keeps all that this one says in words; a page that nobody knows the address of says nothing."""
+    kept = set(pairs(urlsplit(there).query))
+    return all(pair in kept or not pair[1] or pair[1].isdigit() for pair in pairs(urlsplit(here).query))
 
 
 def _alike(here: str, there: str) -> float:
