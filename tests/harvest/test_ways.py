@@ -15,6 +15,7 @@ from upwell.harvest.calls import of_call
 from upwell.harvest.loop import Plan
 from upwell.harvest.ways import Ways, look
 from upwell.model import Request, Response
+from upwell.net.browser import Look, Seen
 from upwell.net.fetch import Manners
 
 BOX = "<form action={0}><input name=q type=search>{1}<button>Search</button></form>"
@@ -36,19 +37,27 @@ def found(word: str, kind: str = "") -> str:
     return f"<p>{len(rows)} found for {word}<ul>{''.join(rows)}</ul>"
 
 
-def explore(site: Callable[[str, dict[str, str]], str | None]) -> tuple[Ways, list[str]]:
-    """Runs the search for ways in against a function from path and arguments to a page; and all paths that were asked for."""
+def explore(
+    site: Callable[[str, dict[str, str]], str | None], rendered: str | None = None
+) -> tuple[Ways, list[str]]:
+    """Runs the search for ways in against a function from path and arguments to a page; and all paths that were asked for.
+
+    `rendered`: what a browser makes of every page, where there is one.
+    """
     asked: list[str] = []
-    steps = look("http://x/", np.random.default_rng(0), "never")
+    steps = look("http://x/", np.random.default_rng(0), "never" if rendered is None else "auto")
     wanted = next(steps)
     while True:
-        assert isinstance(wanted, Request)
-        parts = urlsplit(wanted.url)
-        asked.append(parts.path)
-        sent = parse_qs(parts.query or wanted.body.decode(), keep_blank_values=True)
-        page = site(parts.path, {name: values[0] for name, values in sent.items()})
-        status = 200 if page is not None else 404
-        answer = Response(request=wanted, url=wanted.url, status=status, headers={}, body=(page or "").encode())
+        answer: Response | Seen
+        if isinstance(wanted, Look):
+            answer = Seen(url=wanted.url, html=rendered or "")
+        else:
+            parts = urlsplit(wanted.url)
+            asked.append(parts.path)
+            sent = parse_qs(parts.query or wanted.body.decode(), keep_blank_values=True)
+            page = site(parts.path, {name: values[0] for name, values in sent.items()})
+            status = 200 if page is not None else 404
+            answer = Response(request=wanted, url=wanted.url, status=status, headers={}, body=(page or "").encode())
         try:
             wanted = steps.send(answer)
         except StopIteration as end:
@@ -79,6 +88,18 @@ def test_a_decoy_at_home_and_the_box_a_click_away() -> None:
     assert [way.url for way in ways.decoys] == ["http://x/filter"]
     assert asked[asked.index("/adv") - 1] == "/filter"
     assert not {"/logout", "/item/delete"} & set(asked)
+
+
+def test_the_box_behind_a_link_that_javascript_makes() -> None:
+    """A home page whose links exist only in the browser leads on as one with plain links does."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path == "/find":
+            return found(sent["q"])
+        return {"/": "<script src=library.js></script>", "/shelf/": "river" + BOX.format("/find", "")}.get(path)
+
+    ways, _ = explore(site, "<div class=shelf><a href=/shelf/>One shelf of many things</a></div>")
+    assert [(way.url, way.via) for way in ways.found] == [("http://x/find", "link")]
 
 
 def test_no_way_in_ends_after_twenty_pages() -> None:

@@ -164,8 +164,8 @@ def _harmless(template: Template, home: str) -> bool:
 
 def _around(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[Request | Look, Response | Seen, None]:
     """Opens pages one and two clicks away: search-like links first, then sections; none deeper once a way is found."""
-    waiting = [(not spoken, 1, address) for spoken, address in links.onward(ways.home)]
-    known = {address for _, _, address in waiting}
+    waiting = [(not spoken, 1, address) for spoken, address in links.onward(ways.home) if address not in ways.opened]
+    known = {*ways.opened, *(address for _, _, address in waiting)}
     while waiting and len(ways.opened) < limits.pages:
         waiting.sort(key=lambda link: link[:2])
         _, clicks, address = waiting.pop(0)
@@ -297,7 +297,7 @@ def _settings(
 
 
 def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[Request | Look, Response | Seen, None]:
-    """What exists only after JavaScript: a form that can be sent plainly, else the request that typing a query makes."""
+    """What exists only after JavaScript: a form that can be sent plainly, the request that typing a query makes, else links to other pages."""
     seen = yield from _show(Look(url=ways.home.url))
     if seen is None:
         return
@@ -305,9 +305,18 @@ def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator
     before = len(ways.found)
     yield from _page(ways, tree, limits, rng)
     ways.found[before:] = [replace(one, via="browser") for one in ways.found[before:]]
-    if ways.found:
-        return
-    for word in words(tree, ways.home, ways.words, limits.words)[:3]:
+    if not ways.found:
+        yield from _typed(ways, seen.url, limits, rng)
+    if not ways.found:
+        yield from _around(ways, limits, rng)
+
+
+def _typed(
+    ways: Ways, url: str, limits: Limits, rng: np.random.Generator
+) -> Generator[Request | Look, Response | Seen, None]:
+    """What typing into the rendered home page asks for: a request of its own, or an address that must be rendered."""
+    tree = ways.home
+    for word in words(tree, tree, ways.words, limits.words)[:3]:
         typed = yield from _show(Look(url=ways.home.url, query=word))
         if typed is None:
             return
@@ -321,7 +330,7 @@ def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator
                 continue
             if (yield from _try(ways, template, tree, limits, rng)):
                 return
-        if typed.url != seen.url and (template := of_call(Request(url=typed.url), word)) is not None:
+        if typed.url != url and (template := of_call(Request(url=typed.url), word)) is not None:
             (other,) = nonsense(rng, 1)
             nothing = yield from _show(Look(url=templates.fill(template, other).url))
             if nothing is None or not _harmless(template, ways.home.url):
