@@ -130,6 +130,7 @@ def candidates(leaves: Leaves) -> list[Cut]:
         (True, leaves.classed, *_coded(leaves.classed[leaves.row])),
     ]
     chars = np.concatenate(([0], np.cumsum(leaves.chars)))
+    offered = np.isin(leaves.row, leaves.tree.rows("option"))  # what can be chosen is no match
     for depth in range(leaves.depth + 1):
         level = _Level(leaves, depth)
         for every, classed, path, places in _groups(leaves, level):
@@ -137,6 +138,8 @@ def candidates(leaves: Leaves) -> list[Cut]:
             if size < LEAST * chars[-1]:
                 continue
             inside = np.concatenate([np.arange(a, b) for a, b in places])
+            if offered[inside].all():
+                continue
             for how, leader_classed, leader, starts in _leaders(leaves, level, inside, codes):
                 made = _cut(level, starts, depth)
                 known = found.setdefault((made.starts.tobytes(), made.ends.tobytes()), made)

@@ -19,6 +19,7 @@ __all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load
 COMMON = 0.4  # swept: 0.25, 0.4, 0.6, no difference; matches that answer several probes must stay below
 # A text that stands on this share of them is there whatever is asked: a list of such texts is never an answer.
 STATIC = 0.8  # swept: 0.6, 0.8, 0.95; 0.6 loses 3.5 points on serp150: two answers of three may have the same matches
+FEW = 3  # pages that must have something in a place; not swept: two answers may well have the same matches
 # Answers that are searched for repeated structure: those with the most text of their own.
 SAMPLE = 10  # swept: 5, 10, 20, no difference
 # What is the same on all answers, or stands in places that answers to nonsense have too, is no answer, however regular it is.
@@ -50,11 +51,13 @@ def learn(
     own = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
     chosen = sorted(range(len(answers)), key=lambda i: -own[i])[:SAMPLE]
     found: list[tuple[leaves.Leaves, list[tuple[Cut, float]]]] = []
-    for i in chosen:
-        page = leaves.of(answers[i])
+    pages = [leaves.of(answers[i]) for i in chosen]
+    fixed = _fixed([*pages, *bare])
+    for i, page in zip(chosen, pages, strict=True):
         evidence = pagelets.Evidence(page, frame if several else None, asked.get(i, ""))
         fresh = ~np.isin(page.classed[page.row], places)
-        moving = page.chars * np.array([t not in everywhere for t in page.texts], dtype=bool)
+        at = zip(page.classed[page.row].tolist(), page.texts, strict=True)
+        moving = page.chars * np.array([t not in everywhere and (path, t) not in fixed for path, t in at], dtype=bool)
         dynamic = []
         for made in objects.candidates(page):
             held = objects.spread(made.starts, made.ends)
@@ -83,6 +86,15 @@ def learn(
         fits=round(1 - len(without) / len(answers), 3),
         agrees=round(sum(map(bool, counted)) / len(counted), 3) if counted else None,
     )
+
+
+def _fixed(pages: Sequence[leaves.Leaves]) -> set[tuple[int, str]]:
+    """Texts that nearly every page says that has anything in their place: a box to sort by, which only answers with matches have."""
+    said: Counter[tuple[int, str]] = Counter()
+    for page in pages:
+        said.update(set(zip(page.classed[page.row].tolist(), page.texts, strict=True)))
+    there = Counter(path for page in pages for path in np.unique(page.classed[page.row]).tolist())
+    return {one for one, n in said.items() if there[one[0]] >= FEW and n > STATIC * there[one[0]]}
 
 
 def _ways(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]]) -> tuple[Way, ...]:
