@@ -14,6 +14,7 @@ from upwell.page.tree import read
     [
         ("Results 1 - 10 of about 318,000,000. Search took 0.10 seconds.", Told(total=318_000_000, marked="about", first=1, last=10)),
         ("Showing 21 to 40 of 283 results", Told(total=283, first=21, last=40)),
+        ("1..50 out of 2200", Told(total=2200, first=1, last=50)),
         ("1 through 10 of 159 matching documents", Told(total=159, first=1, last=10)),
         ("Document Matches 1 - 10 (of 16902)", Told(total=16902, first=1, last=10)),
         ("Documents 1-10 of total 266 found.", Told(total=266, first=1, last=10)),

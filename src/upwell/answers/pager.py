@@ -33,6 +33,7 @@ RIGHT = re.compile(
     re.I,
 )
 OFF = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
+SHOWN = re.compile(r"(?<![a-z])(?:current|selected|active)(?![a-z])", re.I)
 PAGER = re.compile(r"pag(?:e|er|es|inat|ing)|navigat|weiter|seiten", re.I)
 PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
@@ -120,10 +121,13 @@ class _Link:
 def next_link(tree: TagTree, query: str = "") -> Step | None:
     """The link to the next page that can be trusted, or None."""
     best = max(_scored(tree), key=lambda found: found[0], default=None)
-    if best is not None and best[0] >= ENOUGH:
-        return Step(url=best[1].url)
     numbered = _numbered(tree)
-    if numbered is not None and _repeats_search(tree, numbered, query):
+    if numbered is not None and not _repeats_search(tree, numbered, query):
+        numbered = None
+    # an arrow that leads farther than the next number does leads to the last page, or to the next ten
+    if best is not None and best[0] >= ENOUGH and (numbered is None or _counted(numbered, best[1].url) <= 0):
+        return Step(url=best[1].url)
+    if numbered is not None:
         return Step(url=numbered, via="numbers")
     declared = _declared(tree)
     if declared is not None and _repeats_search(tree, declared, query):
@@ -310,7 +314,7 @@ def _row_of_numbers(tree: TagTree, row: int) -> int:
 
 
 def _current(tree: TagTree, row: int, group: list[tuple[int, int]]) -> int | None:
-    """The number of the page that is shown: the one number in the row that is no link, or 1 where the links begin at 2."""
+    """The number of the page that is shown: the one in the row that is no link or is marked, or 1 where the links begin at 2."""
     linked = {number for number, _ in group}
     lone = []
     links = [link for _, link in group]
@@ -323,7 +327,19 @@ def _current(tree: TagTree, row: int, group: list[tuple[int, int]]) -> int | Non
     between = [n for n in lone if n + 1 in linked and n not in linked]
     if between:
         return between[0]
+    marked = [number for number, link in group if _marked(tree, link)]
+    if len(marked) == 1:
+        return marked[0]
     return 1 if not lone and 2 in linked and 3 in linked and 1 not in linked else None
+
+
+def _marked(tree: TagTree, link: int) -> bool:
+    """Whether a number link says that it is the page shown, or what holds only it does."""
+    above = int(tree.parent[link])
+    rows = (link, above) if tree.chars[above] == tree.chars[link] else (link,)
+    return any(
+        tree.attr(row, "aria-current") not in (None, "false") or SHOWN.search(tree.attr(row, "class") or "") for row in rows
+    )
 
 
 def _repeats_search(tree: TagTree, url: str, query: str) -> bool:

@@ -30,7 +30,7 @@ LEAST = (
     r"meer dan|minstens|mer än|över|mere end|mer enn|yli|ponad|więcej niż|více než|более|больше|свыше|超过|超過|>|≥"
 )
 MARK = rf"(?P<mark>{ABOUT}|{LEAST})?\s*"
-TO = r"\s*(?:[-–—−~～〜]|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
+TO = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
 OF = r"(?:out of|of|from|von|aus|sur|de|di|van|av|af|uit|/|z|ze|od|из|от|su|总共|共|中|in)"
 THINGS = (
     r"(?:search |matching |total |relevant |unique |\w+ )?(?:results?|match(?:es|ing)?|hits?|documents?|records?|"
