@@ -176,3 +176,21 @@ def test_what_can_be_chosen_is_no_match() -> None:
     model = learn([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
     found = [record.text for word, n in counts.items() for record in apply(model, answer(word, n)).records]
     assert len(found) >= 5 and all("bug no" in text for text in found)
+
+
+def test_headings_of_a_table_are_no_matches() -> None:
+    """Names of columns and of groups of rows: in a short answer nothing else tells them from matches."""
+
+    def answer(word: str, n: int) -> TagTree:
+        group = "<tr><th class=group colspan=4>{}</tr>"
+        rows = "".join(
+            f"{group.format(('urgent', 'wish')[i % 40 // 20]) if i % 20 == 0 or n < 4 else ''}"
+            f"<tr><td>{i}<td class=date>now<td><a href=/{word}{i}>{word} bug no {i}</a><td>open</tr>"
+            for i in range(n)
+        )
+        said = f"<tr><th colspan=4><table><tr><th><th>1..{n} out of {n}<th></table></tr>" if n else ""
+        return read(f"<body><h2>Issues</h2><table class=list><tr><th>ID<th>Activity<th>Title<th>Status</tr>{rows}{said}</table></body>")
+
+    counts = {"admin": 3, "er": 20, "ing": 3, "ter": 1, "all": 50, **dict.fromkeys("the of and to in for on".split(), 0)}
+    model = learn([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts

@@ -88,6 +88,16 @@ class Leaves:
         return found[:-1]
 
     @cached_property
+    def heads(self) -> NDArray[np.bool_]:
+        """Which leaves stand in table rows that have headings only: names of columns, or of a group of rows."""
+        tree = self.tree
+        rows = np.setdiff1d(tree.parent[tree.rows("th")], tree.parent[tree.rows("td")])
+        steps = np.zeros(len(self) + 1, dtype=np.int32)
+        np.add.at(steps, self.at[rows], 1)
+        np.subtract.at(steps, self.end[rows], 1)
+        return np.asarray(np.cumsum(steps)[:-1] > 0)
+
+    @cached_property
     def chars(self) -> Ints:
         """Characters of each leaf."""
         return np.fromiter(map(len, self.texts), np.int32, len(self.texts))

@@ -300,7 +300,7 @@ def _trimmed(leaves: Leaves, made: Cut) -> Cut:
         fits[longest:] = False
         fits[0] = True
         ends[i] = a + int(np.searchsorted(units, len(fits) if fits.all() else int(fits.argmin())))
-    return _kept(made, ends, _alike(paths, made.starts, ends))
+    return _kept(made, ends, _bodies(leaves, made, ends, _alike(paths, made.starts, ends)))
 
 
 def _fitted(leaves: Leaves, made: Cut, shape: Shape) -> Cut:
@@ -320,7 +320,17 @@ def _fitted(leaves: Leaves, made: Cut, shape: Shape) -> Cut:
     if len(ends) >= 4:  # matches of one page may have less than those of all pages together
         typical, usual = min(typical, median(common)), min(usual, median(has))
     kept = [c >= ALIKE * typical and h >= ALIKE * usual for c, h in zip(common, has, strict=True)]
-    return _kept(made, np.array(ends, dtype=np.int32), np.array(kept))
+    until = np.array(ends, dtype=np.int32)
+    return _kept(made, until, _bodies(leaves, made, until, np.array(kept)))
+
+
+def _bodies(leaves: Leaves, made: Cut, ends: Ints, kept: Flags) -> Flags:
+    """Of the pieces kept, those that are more than headings of a table; all of them where none is."""
+    heads = leaves.heads
+    if not heads.any():
+        return kept
+    bodies = kept & ~np.array([heads[a:b].all() for a, b in zip(made.starts.tolist(), ends.tolist(), strict=True)])
+    return bodies if bodies.any() else kept
 
 
 def _end(paths: list[int], unit: list[int], a: int, b: int, shape: Shape) -> int:
