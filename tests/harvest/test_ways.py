@@ -38,11 +38,13 @@ def found(word: str, kind: str = "") -> str:
 
 
 def explore(
-    site: Callable[[str, dict[str, str]], str | None], rendered: str | None = None
+    site: Callable[[str, dict[str, str]], str | None],
+    rendered: str | None = None,
+    typed: Callable[[str], Seen] | None = None,
 ) -> tuple[Ways, list[str]]:
     """Runs the search for ways in against a function from path and arguments to a page; and all paths that were asked for.
 
-    `rendered`: what a browser makes of every page, where there is one.
+    `rendered`: what a browser makes of every page, where there is one; `typed`: what it shows after a word was typed.
     """
     asked: list[str] = []
     steps = look("http://x/", np.random.default_rng(0), "never" if rendered is None else "auto")
@@ -50,7 +52,7 @@ def explore(
     while True:
         answer: Response | Seen
         if isinstance(wanted, Look):
-            answer = Seen(url=wanted.url, html=rendered or "")
+            answer = typed(wanted.query) if typed and wanted.query else Seen(url=wanted.url, html=rendered or "")
         else:
             parts = urlsplit(wanted.url)
             asked.append(parts.path)
@@ -100,6 +102,23 @@ def test_the_box_behind_a_link_that_javascript_makes() -> None:
 
     ways, _ = explore(site, "<div class=shelf><a href=/shelf/>One shelf of many things</a></div>")
     assert [(way.url, way.via) for way in ways.found] == [("http://x/find", "link")]
+
+
+def test_a_word_that_is_in_an_address_by_chance() -> None:
+    """A script that fetches every match to show a part of it: these addresses are no ways in, and few of them are tried."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path.startswith("/river/"):
+            return "".join(f"<p>{title} and what else this page has to say about it</p>" for title, _ in RECORDS[:5])
+        return "river river stone" + BOX.format("/find.html", "") if path in ("/", "/find.html") else None
+
+    def typed(word: str) -> Seen:
+        calls = tuple(Request(url=f"http://x/river/n{i}.html") for i in range(30))
+        return Seen(url=f"http://x/find.html?q={word}", html=found(word), calls=calls)
+
+    ways, asked = explore(site, "<p>river river stone", typed)
+    assert [(way.url, way.query_field, way.rendered) for way in ways.found] == [("http://x/find.html", "q", True)]
+    assert len(asked) < 40
 
 
 def test_no_way_in_ends_after_twenty_pages() -> None:

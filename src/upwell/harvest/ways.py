@@ -4,6 +4,7 @@ No request is sent here: the functions are generators that yield what they want 
 and are sent what came. Whoever drives them owns the network (`loop.drive`), and a test can answer from a dictionary.
 """
 
+import re
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -185,12 +186,13 @@ def _around(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[R
 
 
 def _try(
-    ways: Ways, template: Template, tree: TagTree, limits: Limits, rng: np.random.Generator
+    ways: Ways, template: Template, tree: TagTree, limits: Limits, rng: np.random.Generator, typed: str = ""
 ) -> Generator[Request | Look, Response | Seen, bool]:
     """Whether an interface brings records: what words bring must be new, beside what the page shows and what nonsense brings.
 
     Madhavan et al. 2008 §4 asks for distinct answers; departs from it: distinct from the page itself too, because a box that
-    filters the page's own list answers distinctly and holds nothing more.
+    filters the page's own list answers distinctly and holds nothing more. Of an address that was seen when a word was `typed`,
+    another word must bring something: the word may be in it by chance.
     """
     base = shown(tree)
     if template.values:
@@ -211,6 +213,8 @@ def _try(
     ways.nothing = none[0] | none[1]
     noise = len(none[1] - none[0] - without(base))
     for word in words(tree, ways.home, ways.words, limits.words):
+        if word == typed:
+            continue
         template = yield from fresh(template, last)
         answer = yield from _get(templates.fill(template, word), ways)
         if answer is None or answer.status >= 400 or answer.blocked:
@@ -316,6 +320,7 @@ def _typed(
 ) -> Generator[Request | Look, Response | Seen, None]:
     """What typing into the rendered home page asks for: a request of its own, or an address that must be rendered."""
     tree = ways.home
+    tried: set[tuple[str, str, str]] = set()
     for word in words(tree, tree, ways.words, limits.words)[:3]:
         typed = yield from _show(Look(url=ways.home.url, query=word))
         if typed is None:
@@ -328,7 +333,12 @@ def _typed(
                 or any(_alike(template, t) for t in ways.decoys)
             ):
                 continue
-            if (yield from _try(ways, template, tree, limits, rng)):
+            # a script may fetch every match, with the word in its address
+            shape = re.sub(r"\d+", "#", template.url), template.query_field, template.body
+            if shape in tried or len(tried) >= limits.ways:
+                continue
+            tried.add(shape)
+            if (yield from _try(ways, template, tree, limits, rng, word)):
                 return
         if typed.url != url and (template := of_call(Request(url=typed.url), word)) is not None:
             (other,) = nonsense(rng, 1)
