@@ -194,3 +194,16 @@ def test_headings_of_a_table_are_no_matches() -> None:
     counts = {"admin": 3, "er": 20, "ing": 3, "ter": 1, "all": 50, **dict.fromkeys("the of and to in for on".split(), 0)}
     model = learn([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
     assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts
+
+
+def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
+    """On later pages the addresses of matches have an argument of the pager: they are the matches of the first page all the same."""
+
+    def answer(word: str, n: int, more: str = "") -> TagTree:
+        rows = "".join(f"<li><a href='/rev/{word}{i}{more}'>{word} change no {i}</a> by someone" for i in range(n))
+        pager = f"<a href='/log?rev={word}&count={2 * n}' rel=next>more</a>"
+        return read(f"<body><h2>Log</h2><ul>{rows}</ul>{pager}</body>", url=f"http://h/log{more or '?'}&rev={word}")
+
+    model = learn([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
+    first, second = (apply(model, page).records for page in (answer("tide", 10), answer("tide", 20, "?count=20")))
+    assert [record.key for record in second[:10]] == [record.key for record in first]

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
+from upwell.answers.links import next_step
 from upwell.extract import columns, fields, leaves, objects, pagelets
 from upwell.extract.objects import Cut, Rule
 from upwell.harvest.drift import drifted
@@ -74,9 +75,9 @@ def learn(
     cuts = [(page, fit) for page, _ in found if (fit := matches_of(model, page)) is not None]
     model = replace(model, columns=columns.learn([fields.Page(page, fit) for page, fit in cuts]))
     sample = [(answers[i], apply(model, answers[i])) for i in chosen]
-    model = replace(
-        model, volatile=_volatile([(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)])
-    )
+    readings = [(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)]
+    paging = _paging([(tree, reading, asked.get(i, "")) for i, (tree, reading) in zip(chosen, sample, strict=True)])
+    model = replace(model, volatile=tuple(sorted({*_volatile(readings), *paging})))
     counted = [agrees for tree, reading in sample if (agrees := check(reading, tree)["count"]) is not None]
     without = [tree for tree in answers if matches_of(model, leaves.of(tree)) is None]
     empty = [len(tree) for tree in (*without, *background)]
@@ -139,6 +140,22 @@ def _way(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]], key: ob
             matches, longest = matches + len(made), max(longest, units)
     share = {f"{path:x}": round(n / matches, 3) for path, n in counts.most_common()}
     return Way(rule=rule, share=share, longest=longest)
+
+
+def _paging(pages: Sequence[tuple[TagTree, Reading, str]]) -> set[str]:
+    """URL arguments that the pager adds and matches do without: where they have one on later pages, it tells of the page."""
+    added: set[str] = set()
+    needed: set[str] = set()
+    for tree, reading, query in pages:
+        step = next_step(tree, query) if reading.records else None
+        if step is not None:
+            added |= _names(step.url) - _names(tree.url)
+        needed |= {name for record in reading.records if record.url for name in _names(record.url)}
+    return added - needed
+
+
+def _names(url: str) -> set[str]:
+    return {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
 
 
 def _volatile(readings: Sequence[tuple[Reading, str]]) -> tuple[str, ...]:
