@@ -92,6 +92,24 @@ def test_a_decoy_at_home_and_the_box_a_click_away() -> None:
     assert not {"/logout", "/item/delete"} & set(asked)
 
 
+def test_links_that_sort_a_list_are_nothing_new() -> None:
+    """A box that filters the page's own list is none though the filtered list is sorted by links with the query in them."""
+    rows = [f"<tr><td><a href=/repo{n}>river {n} of all there are</a>" for n in range(2)]
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        asked = f"&q={sent['q']}" if "q" in sent else ""
+        some = [row for row in rows if sent.get("q", "") in row]
+        heads = "".join(f"<th><a href='/?s={by}{asked}'>{by}</a>" for by in ("name", "idle", "owner", "description"))
+        if path == "/repo1":
+            return "river stone" + BOX.format("/find", "")
+        if path == "/find":
+            return found(sent["q"])
+        return BOX.format("/", "") + (f"<table><tr>{heads}{''.join(some)}</table>" if some else "none") if path == "/" else None
+
+    ways, _ = explore(site)
+    assert [way.url for way in ways.found] == ["http://x/find"]
+
+
 def test_the_box_behind_a_link_that_javascript_makes() -> None:
     """A home page whose links exist only in the browser leads on as one with plain links does."""
 

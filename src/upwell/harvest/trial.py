@@ -1,6 +1,7 @@
 """Trying an interface: which words to ask it for, and what an answer shows that is worth comparing."""
 
 import json
+import re
 from collections import Counter
 from urllib.parse import quote, quote_plus, unquote, urldefrag
 
@@ -70,13 +71,20 @@ def answered(response: Response) -> frozenset[str]:
 
 
 def without(items: frozenset[str], query: str = "") -> frozenset[str]:
-    """Items with the query taken out of them: an answer that only repeats the query shows nothing new."""
+    """Items with the query taken out of them: an answer that only repeats the query shows nothing new.
+
+    Where it is all that an argument says, the argument goes: the columns of a list are sorted by links with and without it.
+    """
     if not query:
         return frozenset(unquote(item.lower()) for item in items)
     written = {query.lower(), quote(query).lower(), quote_plus(query).lower()}
+    forms = "|".join(map(re.escape, sorted(written)))
+    argument = re.compile(rf"(?<=[?&;])[^=&;?#]*=(?:{forms})(?:[&;]|(?=#)|$)")
     found = set()
     for item in items:
         text = item.lower()
+        if "?" in text:
+            text = argument.sub("", text).rstrip("?&;")
         for form in written:
             text = text.replace(form, "")
         found.add(unquote(text))
