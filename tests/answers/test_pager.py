@@ -163,20 +163,29 @@ def test_to_the_end_of_the_demo_site(demo: Running) -> None:
 
 def test_what_its_rel_says_counts_whatever_its_words_are() -> None:
     """`rel=next` is HTML's own word for it: "next (older)" leads on."""
-    found = page('<a href="?q=cats&o=200" rel=next>next (older)</a> | <a href="?q=cats&o=-1">reverse</a>', "http://h/s?q=cats")
+    found = page(
+        '<a href="?q=cats&o=200" rel=next>next (older)</a> | <a href="?q=cats&o=-1">reverse</a>', "http://h/s?q=cats"
+    )
     assert next_page(found) == "http://h/s?q=cats&o=200"
 
 
 def test_a_title_that_begins_with_more_is_no_pager() -> None:
     """“More technical details” below the page's own path, with a number in its address, does not carry on what was asked."""
-    found = page('<b><a href="post.15401@h/">More technical details</a></b> <a href="post.15402@h/">Keys</a>', "http://h/s/?q=cats")
+    found = page(
+        '<b><a href="post.15401@h/">More technical details</a></b> <a href="post.15402@h/">Keys</a>',
+        "http://h/s/?q=cats",
+    )
     assert next_step(found, "cats") is None
 
 
-@pytest.mark.parametrize("mark", ["<li><a class=selected {}>1</a>", "<li class=active><a {}>1</a>", "<li><a aria-current=page {}>1</a>"])
+@pytest.mark.parametrize(
+    "mark", ["<li><a class=selected {}>1</a>", "<li class=active><a {}>1</a>", "<li><a aria-current=page {}>1</a>"]
+)
 def test_an_arrow_that_leads_farther_than_the_next_number_leads_to_the_end(mark: str) -> None:
     """The number of the page shown may be a link too: its mark says which it is."""
     address = "href='/s?q=cats&start={}&size=25'"
     numbers = "".join(f"<li><a {address.format(25 * n)}>{n + 1}</a>" for n in range(1, 5))
-    found = page(f"<ul>{mark.format(address.format(0))}{numbers}<li><a {address.format(1775)}>▶</a></ul>", "http://h/s?q=cats")
+    found = page(
+        f"<ul>{mark.format(address.format(0))}{numbers}<li><a {address.format(1775)}>▶</a></ul>", "http://h/s?q=cats"
+    )
     assert next_page(found, "cats") == "http://h/s?q=cats&start=25&size=25"

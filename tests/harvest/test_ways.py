@@ -104,7 +104,11 @@ def test_links_that_sort_a_list_are_nothing_new() -> None:
             return "river stone" + BOX.format("/find", "")
         if path == "/find":
             return found(sent["q"])
-        return BOX.format("/", "") + (f"<table><tr>{heads}{''.join(some)}</table>" if some else "none") if path == "/" else None
+        return (
+            BOX.format("/", "") + (f"<table><tr>{heads}{''.join(some)}</table>" if some else "none")
+            if path == "/"
+            else None
+        )
 
     ways, _ = explore(site)
     assert [way.url for way in ways.found] == ["http://x/find"]
@@ -163,6 +167,25 @@ def test_a_default_that_hides_records_is_opened() -> None:
         home = "river" + BOX.format("/find", select.format(more))
         ways, _ = explore(lambda path, sent, home=home: found(sent["q"], sent["kind"]) if "q" in sent else home)  # type: ignore[misc] # home is bound
         assert [dict(way.fields)["kind"] for way in ways.found] == expected
+
+
+def test_a_setting_that_says_where_to_look_is_no_other_room() -> None:
+    """Titles or addresses: what they bring for a word differs, but all records are behind both."""
+    box = BOX.format(
+        "/find", "<select name=in><option value=title selected>title<option value=address>address</select>"
+    )
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path == "/find":
+            turned = (
+                {"river": "music", "music": "stone"}.get(sent["q"], sent["q"]) if sent["in"] == "address" else sent["q"]
+            )
+            rows = [(title, path) for title, path in RECORDS if turned in title]
+            return "".join(f"<li><a href={path}>{title} of {path}</a>" for title, path in rows)
+        return "river" + box if path == "/" else None
+
+    ways, _ = explore(site)
+    assert [way.fields for way in ways.found] == [(("q", ""), ("in", "title"))]
 
 
 def test_a_form_without_text_is_asked_by_its_values() -> None:

@@ -338,7 +338,8 @@ def _marked(tree: TagTree, link: int) -> bool:
     above = int(tree.parent[link])
     rows = (link, above) if tree.chars[above] == tree.chars[link] else (link,)
     return any(
-        tree.attr(row, "aria-current") not in (None, "false") or SHOWN.search(tree.attr(row, "class") or "") for row in rows
+        tree.attr(row, "aria-current") not in (None, "false") or SHOWN.search(tree.attr(row, "class") or "")
+        for row in rows
     )
 
 

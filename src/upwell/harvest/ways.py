@@ -291,10 +291,23 @@ def _settings(
                 break
             if len(new - held) * 2 > len(new) > max(2, len(held) / 10):
                 apart.append((set_so, new))
+        if apart and (yield from _one_room(ways, template, apart[0][0], base)):
+            continue
         if apart and templates.informative([held, *(new for _, new in apart)]):
             ways.found += [one for one, _ in apart]
             ways.reach += [(word, new) for _, new in apart]
             return  # one setting at a time, never the cross product (Madhavan et al. 2008 §5)
+
+
+def _one_room(
+    ways: Ways, one: Template, other: Template, base: frozenset[str]
+) -> Generator[Request | Look, Response | Seen, bool]:
+    """Whether two settings show the same where nothing is asked: then they choose what is searched in a record, not which records."""
+    seen = []
+    for template in (one, other):
+        answer = yield from _get(templates.fill((yield from fresh(template, None)), ""), ways)
+        seen.append(without(answered(answer)) - base if answer is not None and answer.status < 400 else frozenset())
+    return len(seen[0] & seen[1]) * 2 > max(map(len, seen)) > 2
 
 
 # -- the browser -------------------------------------------------------------------------------------------------------------
