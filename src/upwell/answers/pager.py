@@ -255,9 +255,12 @@ def _counted(here: str, there: str) -> int:
 
 
 def _carries_on(here: str, there: str) -> bool:
-    """Whether an address keeps all that this one says in words; a page that nobody knows the address of says nothing."""
-    kept = set(pairs(urlsplit(there).query))
-    return all(pair in kept or not pair[1] or pair[1].isdigit() for pair in pairs(urlsplit(here).query))
+    """Whether an address keeps all that this one says, but for numbers; a page that nobody knows the address of says nothing."""
+    kept = pairs(urlsplit(there).query)
+    names = {name for name, _ in kept}
+    return all(
+        pair in kept or not pair[1] or (pair[1].isdigit() and pair[0] in names) for pair in pairs(urlsplit(here).query)
+    )
 
 
 def _alike(here: str, there: str) -> float:
