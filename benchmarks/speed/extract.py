@@ -2,47 +2,66 @@
 
 import sys
 import time
+from collections.abc import Callable, Sequence
 
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
-from upwell.harvest.learn import apply, learn
+from upwell.harvest.learn import SourceModel, apply, learn
 from upwell.page.tree import read
 
 BAR = 8.0  # applying a model (parse, kind, pagelet, objects, fields) may cost this many times the parser alone
 LEARNING = 3.0  # seconds of CPU for 110 answers
+ROUNDS = 5
 
 
 def main() -> int:
     require()
     good = True
-    print(f"{'source':<14}{'pages':>6}{'KB':>6}{'parse ms':>10}{'apply ms':>10}{'ratio':>7}{'learn s':>9}")
-    total_parse = total_apply = 0.0
+    print(f"CPU, for each page the best of {ROUNDS} rounds\n")
+    print(
+        f"{'source':<14}{'pages':>6}{'KB':>6}{'parse ms':>10}{'read ms':>9}{'apply ms':>10}{'ratio':>7}{'learn s':>9}"
+    )
+    total = [0.0, 0.0, 0.0]
     for site, rows in by_site(labels("kinds")).items():
         pages = [(CORPORA / "kinds" / row["page"]).read_bytes() for row in rows[:110]]
-        start = time.process_time()
-        for page in pages:
-            LexborHTMLParser(page)
-        parse = time.process_time() - start
         trees = [read(page) for page in pages]
         start = time.process_time()
         model = learn(trees)
         learning = time.process_time() - start
-        start = time.process_time()
-        for page in pages:
-            apply(model, read(page))
-        applying = time.process_time() - start
-        total_parse, total_apply = total_parse + parse, total_apply + applying
+        spent = cpu(model, pages)
+        total = [a + b for a, b in zip(total, spent, strict=True)]
         good = good and learning <= LEARNING
         size = sum(map(len, pages)) / len(pages) / 1000
-        each = 1000 / len(pages)
+        parse, reading, applying = (1000 * seconds / len(pages) for seconds in spent)
         print(
-            f"{site:<14}{len(pages):>6}{size:>6.0f}{parse * each:>10.2f}{applying * each:>10.2f}{applying / parse:>7.1f}{learning:>9.2f}"
+            f"{site:<14}{len(pages):>6}{size:>6.0f}{parse:>10.2f}{reading:>9.2f}{applying:>10.2f}{applying / parse:>7.1f}{learning:>9.2f}"
         )
     _growth()
-    ratio = total_apply / total_parse
-    print(f"\napplying: {ratio:.1f} times the parser alone, the bar is {BAR:g}; learning: the bar is {LEARNING:g} s")
+    ratio = total[2] / total[0]
+    print(
+        f"\nreading: {total[1] / total[0]:.1f} times the parser alone; reading and applying: {ratio:.1f}, the bar is {BAR:g}"
+    )
+    print(f"learning: the bar is {LEARNING:g} s")
     return 0 if good and ratio <= BAR else 1
+
+
+def cpu(model: SourceModel, pages: Sequence[bytes]) -> list[float]:
+    """CPU time of the parser alone, of reading, of reading and applying: the best of several rounds for each page, summed.
+
+    The three take turns on each page, so that what else runs on the machine meets them alike.
+    """
+    works: list[Callable[[bytes], object]] = [LexborHTMLParser, read, lambda page: apply(model, read(page))]
+    total = [0.0] * len(works)
+    for page in pages:
+        best = [float("inf")] * len(works)
+        for _ in range(ROUNDS):
+            for i, work in enumerate(works):
+                start = time.process_time()
+                work(page)
+                best[i] = min(best[i], time.process_time() - start)
+        total = [a + b for a, b in zip(total, best, strict=True)]
+    return total
 
 
 def _growth() -> None:
@@ -56,12 +75,7 @@ def _growth() -> None:
     print(f"\n{'matches':>8}{'KB':>6}{'parse ms':>10}{'read ms':>9}{'apply ms':>10}{'ratio':>7}")
     for n in (10, 40, 160, 640, 2560):
         page, times = _page(7, n), max(1, 640 // n)
-        spent = []
-        for work in (LexborHTMLParser, read, lambda html: apply(model, read(html))):
-            start = time.process_time()
-            for _ in range(times):
-                work(page)
-            spent.append(1000 * (time.process_time() - start) / times)
+        spent = [1000 * seconds / times for seconds in cpu(model, [page] * times)]
         print(
             f"{n:>8}{len(page) // 1000:>6}{spent[0]:>10.2f}{spent[1]:>9.2f}{spent[2]:>10.2f}{spent[2] / spent[0]:>7.1f}"
         )

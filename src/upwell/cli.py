@@ -18,7 +18,7 @@ from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
 from upwell.display import Display, told_of
 from upwell.errors import UpwellError, WrongUsage
-from upwell.harvest.learn import load
+from upwell.harvest.learn import load, load_all
 from upwell.harvest.linked import told
 from upwell.harvest.result import Plan
 from upwell.net.fetch import Manners
@@ -123,7 +123,7 @@ def harvest(
         about=about,
         form=form,
         template=template,
-        model=load(_text(source)) if source else None,
+        models=load_all(_text(source)) if source else (),
         words=tuple(words.split()),
         refresh=refresh,
         browser=options.browse(browser),

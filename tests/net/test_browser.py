@@ -16,7 +16,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.net.browser import Chromium, Look, Seen
+from upwell.net.browser import MOST, Chromium, Look, Seen
 from upwell.net.fetch import Fetcher, Manners
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
@@ -26,6 +26,8 @@ for (const name of ["river", "music", "stone"]) for (let i = 0; i < 12; i++) row
 const hits = rows.filter(row => row.includes(word));
 out.innerHTML = hits.map(row => `<li><a href="/${row}">${row}</a> is one of many records about it</li>`).join("") || "<p>Nothing here</p>";
 </script>"""
+
+GREEDY = "<p id=out>wait</p><script>for (let i = 0; i < 300; i++) fetch('/piece/' + i).catch(() => 0); out.textContent = 'shown'</script>"
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def scripted() -> Iterator[tuple[str, list[str]]]:
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
             asked.append(path)
-            body = {"/": HOME, "/find": RESULTS}.get(path, "").encode()
+            body = {"/": HOME, "/find": RESULTS, "/greedy": GREEDY}.get(path, "").encode()
             self.send_response(200 if body else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
@@ -91,6 +93,13 @@ def test_answers_that_only_the_browser_shows_are_harvested_there(tmp_path: Path)
         assert (way["url"], way["via"]) == (f"{url}find", "browser")
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=45, patience=2), manners=Manners(rate=0))
     assert int(str(result.summary["records"])) >= 24
+
+
+def test_a_page_that_fetches_without_end_is_stopped_and_still_shown() -> None:
+    with scripted() as (url, asked):
+        seen = see(Look(url=f"{url}greedy"))
+        assert "shown" in seen.html
+        assert 20 < len(asked) <= MOST + 1  # and robots.txt
 
 
 def test_never_means_never() -> None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from upwell.page.tree import UNSEEN, TagTree
+from upwell.page.spots import UNSEEN
+from upwell.page.tree import TagTree
 
 
 @dataclass

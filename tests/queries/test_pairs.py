@@ -4,9 +4,9 @@ from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
 
 
-def frontier() -> Promising:
+def frontier(limit: int = 5) -> Promising:
     """Ten records of one country in two regions, with a label in each."""
-    found = Promising(limit=5, page_size=5)
+    found = Promising(limit=limit, page_size=limit)
     for i in range(10):
         found.saw(str(i), f"france fr label {'north' if i < 7 else 'south'} town{i}")
     return found
@@ -54,3 +54,46 @@ def test_what_is_understood_is_learned() -> None:
         other.brought(pair, ["something else"] * 4, 200)
     assert other._forms["and"][0] == "{a} AND {b}"
     assert other.understood == {}
+
+
+def test_words_whose_matches_all_came_bring_nothing_beside_others() -> None:
+    """What the source says of the second word bounds what can be missing of both."""
+    known = frontier(50)
+    pairs = Pairs(known)
+    pairs.overflowed("france", 100)
+    known.exhausted("north")
+    first = pairs.next()
+    assert first is not None
+    assert first.b == "south"
+    known.told("south", 4)  # one more than is held
+    again = pairs.next()
+    assert again is None or again.operator == "not" or again.b not in ("north", "south") or again.expected < 1
+
+
+def test_a_pair_that_overflows_is_narrowed_again_and_asked_once_whatever_its_order() -> None:
+    known = Promising(limit=50, page_size=50)
+    for i in range(20):
+        known.saw(str(i), f"france {'north' if i < 12 else 'south'} {'coast' if i % 2 else 'inland'} town{i}")
+    pairs = Pairs(known)
+    pairs.overflowed("france", 200)
+    pairs.overflowed("france north", 60, ("france", "north"))
+    asked: list[object] = []
+    while (pair := pairs.next()) is not None and len(asked) < 12:
+        pairs.asked(pair)
+        asked.append(frozenset(pair.words) if pair.operator == "and" else pair.query)
+    assert frozenset(("france", "north", "coast")) in asked
+    assert len(set(asked)) == len(asked)
+
+
+def test_what_such_pairs_brought_is_expected_of_the_next() -> None:
+    """Pairs with a word of one record that bring nothing make way for others."""
+    pairs = Pairs(frontier(50))
+    pairs.overflowed("france", 100)
+    pair = pairs.next()
+    assert pair is not None
+    before = pair.expected
+    for _ in range(5):
+        pairs.page(pair, 0)
+    again = pairs.next()
+    assert again is not None
+    assert again.expected < before

@@ -22,14 +22,15 @@ from upwell.answers.buttons import next_button
 from upwell.answers.pager import next_link
 from upwell.page.tree import TagTree
 
-__all__ = ["Argument", "Params", "Role", "Roles", "learn"]
+__all__ = ["Argument", "Params", "Role", "Roles", "counted", "learn"]
 
 Role = Literal["query", "page", "sort", "filter", "tracking", "session", "display", "unknown"]
 IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
 EXPORT = re.compile(
     r"\.(?:json|jsonl|csv|tsv|xml|rss|rdf|atom|ics|bib|ris|txt|pdf|zip|gz|md|nt|ttl|xlsx?|docx?)$", re.I
 )
-COUNT_BEHIND = re.compile(r"\s*[(\[]?\d[\d.,]*[)\]]?\s*")
+COUNT_BEHIND = re.compile(r"\s*[(\[]?(\d[\d.,]*)[)\]]?\s*")
+COUNT_INSIDE = re.compile(r"\S\s*[(\[](\d[\d.,]*)[)\]]\s*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +184,7 @@ def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, q
         if len(setting) == 1:
             facts = seen[setting[0]]
             facts.texts[" ".join(tree.text(row).split())[:40].lower()] += 1
-            facts.counted += bool(COUNT_BEHIND.fullmatch(_behind(tree, row)))
+            facts.counted += counted(tree, row) is not None
     step = next_link(tree, query)
     if step is not None:
         for name, value in split(step.url, query).arguments:
@@ -196,6 +197,12 @@ def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, q
 def _aside(name: str) -> bool:
     word = names.plain(name)
     return any(known.fullmatch(word) for known in (names.PAGE, names.TRACKING, names.SESSION))
+
+
+def counted(tree: TagTree, row: int) -> int | None:
+    """The number right after a link, or in brackets at its end: how many there are of what it leads to."""
+    found = COUNT_BEHIND.fullmatch(_behind(tree, row)) or COUNT_INSIDE.search(tree.text(row))
+    return int(re.sub(r"\D", "", found[1])) if found else None
 
 
 def _behind(tree: TagTree, row: int) -> str:

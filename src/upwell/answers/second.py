@@ -3,6 +3,7 @@
     second level   an address on an answer that carries the query argument (Entity §6.2)
     partition      all addresses that differ only in irrelevant arguments; one of them is fetched (Entity §6.3.3)
     trap           filters of filters without end: more filters than are worth following, or more addresses than a query may bring
+    offer          a second-level address that asks the same query narrower, or in another order
 
 Everything is decided before anything is fetched.
 """
@@ -13,10 +14,10 @@ from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.arguments import canonical, split
 from upwell.answers.pager import next_link
-from upwell.answers.roles import EXPORT, Roles
+from upwell.answers.roles import EXPORT, Roles, counted
 from upwell.page.tree import TagTree
 
-__all__ = ["Kept", "Params", "carrying", "second_level"]
+__all__ = ["Kept", "Offer", "Params", "carrying", "offers", "second_level"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +75,8 @@ def second_level(
     for i, tree in enumerate(answers):
         query = queries[i] if i < len(queries) else ""
         brought = 0
-        for url, text in carrying(tree, roles.query, query):
-            if url in seen or (acts is not None and acts(url, text)):
+        for row, url in carrying(tree, roles.query, query):
+            if url in seen or (acts is not None and acts(url, tree.text(row))):
                 continue
             seen.add(url)
             address = split(url, query)
@@ -91,8 +92,48 @@ def second_level(
     return Kept(keep=keep, found=len(seen), trapped=trapped)
 
 
-def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[str, str]]:
-    """The links of an answer on its own host that carry the query argument and lead to pages, with their texts."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A link of an answer that asks its query again, with a filter more or in another order."""
+
+    url: str
+    key: str  # the same for all addresses that ask for the same in the same order
+    setting: tuple[str, ...]  # the arguments that it sets
+    text: str
+    count: int | None  # the matches, where the link says how many
+    narrows: bool  # else it only puts them in another order
+
+
+def offers(
+    tree: TagTree, roles: Roles, query: str, *, acts: Callable[[str, str], bool], params: Params | None = None
+) -> list[Offer]:
+    """What an answer offers to ask of its own query."""
+    params = params or Params()
+    ordering = {name for name, argument in roles.arguments.items() if argument.role == "sort"}
+    irrelevant = roles.irrelevant - ordering
+    here = split(tree.url, query)
+    own, order = set(roles.filters(here)), {pair for pair in here.arguments if pair[0] in ordering}
+    asked = [value for name, value in here.arguments if name == roles.query] or [query]
+    found: dict[str, Offer] = {}
+    for row, url in carrying(tree, roles.query, query):
+        address = split(url, query)
+        if [value for name, value in address.arguments if name == roles.query] != asked or acts(url, tree.text(row)):
+            continue
+        filters = set(roles.filters(address))
+        sorts = {pair for pair in address.arguments if pair[0] in ordering and pair[1]} - order
+        more = filters - own
+        if own - filters or not (more or sorts) or len(filters) > params.filters:
+            continue
+        key = canonical(address, irrelevant)
+        setting = tuple(sorted({name for name, _ in more or sorts}))
+        text = " ".join(tree.text(row).split())
+        offer = Offer(url=url, key=key, setting=setting, text=text, count=counted(tree, row), narrows=bool(more))
+        found.setdefault(key, offer)
+    return list(found.values())[: params.per_query]
+
+
+def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[int, str]]:
+    """The links of an answer on its own host that carry the query argument and lead to pages: their rows and addresses."""
     host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
     for row, address in tree.links():
         url = urldefrag(address)[0] if "#!" not in address else address
@@ -100,4 +141,4 @@ def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[str, str]]:
         if (host and (parts.hostname or "").removeprefix("www.") not in (host, "")) or EXPORT.search(parts.path):
             continue
         if name and any(found == name and value.strip() for found, value in split(url, query).arguments):
-            yield url, " ".join(tree.text(row).split())
+            yield row, url

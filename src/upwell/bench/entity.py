@@ -86,7 +86,7 @@ def prevalence(source: Source, query: str) -> dict[str, float]:
     """r(a) over the second-level URLs of the answers, as Definition 4 has it."""
     seen: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for i, (tree, asked) in enumerate(zip(source.trees, source.queries, strict=True)):
-        for url, _ in carrying(tree, query, asked):
+        for _, url in carrying(tree, query, asked):
             for name, value in split(url, asked).arguments:
                 seen[name][value].add(i)
     pages = len(source.trees)
@@ -106,7 +106,7 @@ def wrongly_dropped(source: Source, learned: roles.Roles, irrelevant: Collection
         for url in (tree.url, *([step.url] if step else [])):
             asked.add(canonical(split(url, query), true))
             mine.add(canonical(split(url, query), irrelevant))
-        urls.update(dict.fromkeys(url for url, _ in carrying(tree, learned.query, query)))
+        urls.update(dict.fromkeys(url for _, url in carrying(tree, learned.query, query)))
     keep: dict[str, str] = {}
     for url in urls:
         key = canonical(split(url), irrelevant)

@@ -333,7 +333,10 @@ def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, chec
                 source = TextSource(full, 50, order, seed)
                 asks = policy.Promising(limit=50, language="en")
                 curve, returned, held = harvest(source, texts[name], asks, _seed_word(full, seed), 0.5, 4000)
-                simple = {"chao": size.chao(asks.seen_counts()), "lu & li": size.lu_li(len(held), returned, len(curve))}
+                simple = {
+                    "chao": size.chao(asks.held, asks.seen_once, asks.seen_twice),
+                    "lu & li": size.lu_li(len(held), returned, len(curve)),
+                }
                 for draw in range(draws):
                     check = size.Checks(limit=50, language="en")
                     for query in check.draw(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from upwell.extract.fields import Match, Page, Piece, by_tags, clean, headings_of, told
+from upwell.extract.fields import Known, Match, Page, Piece, by_tags, clean, headings_of, told
 from upwell.extract.values import Type, type_of
 
 __all__ = ["OTHER", "Column", "Columns", "learn"]
@@ -74,6 +74,11 @@ class Columns:
         return {label: clean(label) for label in self.labels}
 
     @cached_property
+    def known(self) -> Known:
+        """What was found out of places on the pages that were read."""
+        return {}
+
+    @cached_property
     def types(self) -> dict[str, Type]:
         """The type of each column that is not just text."""
         return {column.name: column.type for column in self.columns if column.type != "text"}
@@ -83,11 +88,11 @@ class Columns:
         found: dict[str, str] = {}
         often: dict[int, int] = {}
         names = self._names
-        for piece, label, text in _labelled(pieces, self._labels):
+        for piece, label, text in _labelled(pieces, self._labels) if self.labels else [(p, "", p[1]) for p in pieces]:
             if label:
                 name = self._labels[label]
             else:
-                place = piece.place
+                place = piece[0]
                 nth = often[place] = often.get(place, 0) + 1
                 known = names.get((place, 0))
                 name = known if known is not None else names.get((place, nth), OTHER)
@@ -98,10 +103,10 @@ class Columns:
 
 def _labelled(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tuple[Piece, str, str]]:
     """The pieces that are no labels, with the label of each ("": none) and the text without it."""
-    said = ""
+    said, begins = "", tuple(labels)
     for piece in pieces:
-        text = piece.text
-        if labels and (piece.term or ":" in text):
+        text = piece[1]
+        if text.startswith(begins) and (piece.term or ":" in text):
             label = LABEL.match(text)
             name, rest = (label[1], label[2] or "") if label else (text, "")
             if name in labels:

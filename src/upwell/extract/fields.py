@@ -10,18 +10,23 @@
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from upwell.extract.leaves import Leaves, fold, look, step_of
+from upwell.extract.leaves import Leaves, step_of
 from upwell.extract.objects import Cut
-from upwell.page.tree import BROKEN, FORMATTING, GLUED, TagTree
+from upwell.page.spots import BROKEN, FORMATTING, GLUED, Spot, fold, look
+from upwell.page.tree import TagTree
 
 __all__ = ["Match", "Page", "Piece", "clean", "headings_of", "read", "told"]
 
-FULL, CLEAR = 2**48 - 1, -1  # places are numbers of 48 bits; what does not part a text leads to no other place
+FULL = 2**48 - 1  # places are numbers of 48 bits
 MARKING = FORMATTING | {"span"}
+TERMS = ("dt", "th")
+MOST_KNOWN = 10_000  # units whose places are remembered
+# Of a spot: its place, how many rows up the row is whose text it is (for <b> and the like), whether it is in a <dt> or <th>.
+Places = dict[Spot | None, tuple[int, int, bool]]
+Known = dict[tuple[int, Spot], Places]
 LAYOUT = re.compile(
     r"^(?:col|row|cell|left|right|clear\w*|wrap\w*|inner|outer|container|text|even|odd|first|last|active)$"
 )
@@ -36,8 +41,7 @@ class Piece(NamedTuple):
     term: bool  # it stands in a <dt> or <th>
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """One match of a page: its leaves, and its rows."""
 
     first: int
@@ -47,22 +51,20 @@ class Match:
 
 
 class Page:
-    """The matches of one page, read piece by piece; what rows have in common is worked out once."""
+    """The matches of one page, read piece by piece; `known` is what was found out of places on other pages of the source."""
 
-    def __init__(self, leaves: Leaves, made: Cut, marks: Collection[str] = ()) -> None:
+    def __init__(self, leaves: Leaves, made: Cut, marks: Collection[str] = (), known: Known | None = None) -> None:
         tree = leaves.tree
         self.leaves, self.tree, self.made, self.marks = leaves, tree, made, frozenset(marks)
-        self.parent, self.row_of = tree.parent.tolist(), leaves.row.tolist()
-        self.tag, self.cls = tree.tag.tolist(), tree.cls.tolist()
-        self.gap = tree.chunk_gap[leaves.chunk].tolist()
+        self.parent, self.row_of, self.spot = tree.parent.tolist(), leaves.rows, tree.spot_of
+        self.gap = leaves.gaps
+        lines = leaves.texts is not tree.chunks  # which may begin or end with white space
+        self.texts = [text.strip() for text in leaves.texts] if lines else leaves.texts
         self.unit = made.below.tolist()
-        self.cells = frozenset(i for i, name in enumerate(tree.tags) if name in ("td", "th"))
-        self.terms = frozenset(i for i, name in enumerate(tree.tags) if name in ("dt", "th"))
-        self.named = {row: said["itemprop"] or "" for row, said in tree.attributes.items() if "itemprop" in said}
-        self.steps: dict[tuple[int, int], int] = {}
-        self.moves: dict[tuple[int, int, int], int] = {}  # from a place by tag and class to the place below
-        # of rows: place, the row whose text it is, whether it is in a <dt> or <th>
-        self.places: dict[int, tuple[int, int, bool]] = {-1: (0, -1, False)}
+        self.known: Known = {} if known is None else known
+        if len(self.known) > MOST_KNOWN:
+            self.known.clear()
+        self.under: dict[int, Places] = {-1: {None: (0, 0, False)}}  # the places below a unit that was read, by its row
 
     @cached_property
     def matches(self) -> list[Match]:
@@ -78,52 +80,70 @@ class Page:
     def pieces(self, match: Match) -> list[Piece]:
         """The pieces of a match in document order; marks that no word stands in ("|", "—") are none."""
         found: list[Piece] = []
-        texts, gap, unit_of, row_of = self.leaves.texts, self.gap, self.unit, self.row_of
+        texts, gap, unit_of, row_of = self.texts, self.gap, self.unit, self.row_of
+        spots, spot = self.tree.spots, self.spot
         often: dict[int, int] = {}
-        places = self.places
         before = box = direct = -2
+        below: Places = {}
         for i in range(match.first, match.last):
             unit, row = unit_of[i], row_of[i]
             if unit != before or unit < 0:
-                # the classes of the first unit are stripes and states: they do not tell columns apart
-                step = 1 if unit < 0 else self.tag[unit] + 2 if i == match.first else self._step(unit)
-                nth = often[step] = often.get(step, 0) + 1
+                at = spots[spot[unit]]
                 if i == match.first and unit >= 0:
-                    step = fold(self.tree.tags[self.tag[unit]]) >> 16
+                    # the classes of the first unit are stripes and states: they do not tell columns apart
+                    step, nth = fold(at.tag) >> 16, 1
+                else:
+                    step = _step(at) if unit >= 0 else 1
+                    nth = often[step] = often.get(step, 0) + 1
                 before, direct = unit, (step * 31 + nth) & FULL
                 if unit >= 0:
-                    places[unit] = direct, unit, self.tag[unit] in self.terms
-            place, here, term = (places.get(row) or self._place(row)) if unit >= 0 else (direct, -1 - i, False)
-            text = texts[i].strip()
+                    if (direct, at) not in self.known:
+                        self.known[direct, at] = {at: (direct, 0, at.tag in TERMS)}
+                    below = self.under[unit] = self.known[direct, at]
+            if unit >= 0:
+                at = spots[spot[row]]
+                place, up, term = below.get(at) or self._place(below, at)
+                here = row
+                while up:
+                    here, up = self.parent[here], up - 1
+            else:
+                place, here, term = direct, -1 - i, False
+            text = texts[i]
             if here == box and gap[i] != BROKEN and found:
                 last = found[-1]
-                found[-1] = last._replace(text=f"{last.text}{'' if gap[i] == GLUED else ' '}{text}")
+                found[-1] = Piece(last[0], f"{last[1]}{'' if gap[i] == GLUED else ' '}{text}", last[2], last[3])
             else:
                 found.append(Piece(place, text, row, term))
             box = here
-        return [piece for piece in found if piece.text[:1].isalnum() or any(map(str.isalnum, piece.text))]
+        return [piece for piece in found if piece[1][:1].isalnum() or any(map(str.isalnum, piece[1]))]
 
-    def links(self, match: Match) -> Iterator[tuple[int, str]]:
+    def links(self, match: Match) -> list[tuple[int, str]]:
         """Place and target of the links of a match, which must have been read."""
         rows, targets = self._links
+        found = []
         for k in range(*_between(rows, match.row, match.end)):
-            yield (self.places.get(rows[k]) or self._place(rows[k]))[0], targets[k]
+            unit = rows[k]
+            while unit not in self.under:
+                unit = self.parent[unit]
+            at, below = self.tree.spots[self.spot[rows[k]]], self.under[unit]
+            found.append(((below.get(at) or self._place(below, at))[0], targets[k]))
+        return found
 
     def address(self, match: Match, links: Iterable[tuple[int, str]], own: tuple[int, int]) -> str | None:
         """The address of a match's own page: of the n-th link at a place, else of its first link with text, absolute."""
         at = [target for place, target in links if place == own[0]]
         target = at[own[1] - 1] if len(at) >= own[1] else None
-        if target is None and self._links[0]:
-            first = next((i for i in range(match.first, match.last) if self.leaves.linked[i]), None)
+        if target is None:
+            first = next((i for i in range(match.first, match.last) if self._linked[i]), None)
             row = self.row_of[first] if first is not None else -1
-            while row >= 0 and self.tree.tags[self.tag[row]] != "a":
+            while row >= 0 and self.tree.name(row) != "a":
                 row = self.parent[row]
             target = self.tree.attr(row, "href") if row >= 0 else None
         return self.absolute(target)
 
     def absolute(self, target: str | None) -> str | None:
         """A reference as an absolute address; the usual ones, from the root of the host, without the whole of RFC 3986."""
-        if target and (self._origin or not self.tree.base) and PLAIN.fullmatch(target):
+        if target and (self._origin or not self.tree.base) and _plain(target):
             return self._origin + target
         return self.tree.resolve(target)
 
@@ -140,7 +160,7 @@ class Page:
         """The elements of a match that may be marks, as steps, and whether text of the row above stands right beside each."""
         for i in range(match.first, match.last):
             row = self.row_of[i]
-            if self.tree.tags[self.tag[row]] in MARKING:
+            if self.tree.name(row) in MARKING:
                 above = self.parent[row]
                 left = i > match.first and self.row_of[i - 1] == above and self.gap[i] != BROKEN
                 right = i + 1 < match.last and self.row_of[i + 1] == above and self.gap[i + 1] != BROKEN
@@ -152,68 +172,66 @@ class Page:
         return "/".join(parts[:3]) if len(parts) > 2 and parts[0] in ("http:", "https:") and not parts[1] else ""
 
     @cached_property
+    def _linked(self) -> list[bool]:
+        return self.leaves.linked.tolist()  # type: ignore[no-any-return]
+
+    @cached_property
     def _links(self) -> tuple[list[int], list[str]]:
-        found = [(row, self.tree.attributes.get(row)) for row in self.tree.rows("a").tolist()]
-        held = [(row, said["href"] or "") for row, said in found if said and "href" in said]
-        return [row for row, _ in held], [target for _, target in held]
+        attributes = self.tree.attributes
+        rows = self.tree.rows("a").tolist()
+        first, last = min(match.row for match in self.matches), max(match.end for match in self.matches)
+        inside = rows[slice(*_between(rows, first, last))]
+        rows = [row for row in inside if row in attributes and "href" in attributes[row]]
+        return rows, [attributes[row]["href"] or "" for row in rows]
 
     @cached_property
     def _images(self) -> list[int]:
         rows: list[int] = self.tree.rows("img").tolist()
         return rows
 
-    @cached_property
-    def nth(self) -> list[int]:
-        """The place of each row among its siblings of the same tag."""
-        found: list[int] = self.tree.nth.tolist()
-        return found
+    def _clear(self, spot: Spot) -> bool:
+        """Whether rows do not part a text: <b> and the like without a class, and marks."""
+        if spot.prop is not None:
+            return False
+        marked = self.marks and ".".join([spot.tag, *look(spot.cls).split()]) in self.marks
+        return bool(marked) or (spot.shapes and not spot.cls)
 
-    @cached_property
-    def _clear(self) -> frozenset[tuple[int, int]]:
-        """Tag and class of the rows that do not part a text: <b> and the like without a class, and marks."""
-        tree = self.tree
-        return frozenset(
-            (tag, cls)
-            for tag, cls in {*zip(self.tag, self.cls, strict=True)}
-            if (not cls and tree.tags[tag] in FORMATTING)
-            or (self.marks and ".".join([tree.tags[tag], *look(tree.classes[cls]).split()]) in self.marks)
-        )
-
-    def _step(self, row: int) -> int:
-        """A row as a number: its tag, class and `itemprop`, and for a cell its column."""
-        pair = self.tag[row], self.cls[row]
-        step = self.steps.get(pair)
-        if step is None:
-            classes = look(self.tree.classes[pair[1]])
-            step = self.steps[pair] = fold(".".join([self.tree.tags[pair[0]], *classes.split()])) >> 16
-        if row in self.named:
-            step ^= fold(self.named[row]) >> 16
-        return step * 127 + self.nth[row] if pair[0] in self.cells else step
-
-    def _place(self, row: int) -> tuple[int, int, bool]:
-        """The place of a row inside a match, the row whose text it is (for <b> and the like the one above), whether it is a term."""
-        chain = []
-        while row not in self.places:
-            chain.append(row)
-            row = self.parent[row]
-        found = self.places[row]
-        tag, cls, moves = self.tag, self.cls, self.moves
-        for below in reversed(chain):
-            move = found[0], tag[below], cls[below]
-            place = moves.get(move)
-            if place is None or below in self.named:
-                clear = move[1:] in self._clear and below not in self.named
-                place = CLEAR if clear else ((move[0] * 31) ^ self._step(below)) & FULL
-                if tag[below] not in self.cells and below not in self.named:
-                    moves[move] = place
-            if place != CLEAR:
-                found = place, below, found[2] or tag[below] in self.terms
-            self.places[below] = found
-        return found
+    def _place(self, below: Places, spot: Spot) -> tuple[int, int, bool]:
+        """What `below` knows of a spot, found out from what it knows of the spots above."""
+        chain: list[Spot] = []
+        above: Spot | None = spot
+        while above not in below:
+            assert above is not None  # noqa: S101 # every chain ends at a spot that is known
+            chain.append(above)
+            above = above.above
+        place, up, term = below[above]
+        for here in reversed(chain):
+            if self._clear(here):
+                up += 1
+            else:
+                place, up, term = ((place * 31) ^ _step(here)) & FULL, 0, term or here.tag in TERMS
+            below[here] = place, up, term
+        return place, up, term
 
 
-# An address from the root of the host that is absolute once the host stands before it.
-PLAIN = re.compile(r"/(?!/)(?:(?!/\.)[!-~])*")
+def _step(spot: Spot) -> int:
+    """A spot without those above as a number: its tag, class and `itemprop`, and for a cell its column."""
+    step = spot.step >> 16
+    if spot.prop is not None:
+        step ^= fold(spot.prop) >> 16
+    return step * 127 + spot.column if spot.column else step
+
+
+def _plain(target: str) -> bool:
+    """Whether an address is from the root of the host, and absolute once the host stands before it."""
+    return (
+        target[0] == "/"
+        and target[1:2] != "/"
+        and target.isascii()
+        and target.isprintable()
+        and " " not in target
+        and "/." not in target[1:]
+    )
 
 
 def told(tree: TagTree, row: int, unit: int, headings: Sequence[str]) -> str:
@@ -282,9 +300,11 @@ def dated(found: dict[str, str]) -> dict[str, str]:
     >>> dated({"title": "On tides (2020-01-31 10:00)"})
     {'title': 'On tides', 'title_date': '2020-01-31 10:00'}
     """
+    if ")" not in [text[-1:] for text in found.values()]:
+        return found
     apart: dict[str, str] = {}
     for name, text in found.items():
-        ends = DATED.fullmatch(text) if text.endswith(")") else None
+        ends = DATED.fullmatch(text) if text[-1:] == ")" else None
         apart[name] = ends[1] if ends else text
         if ends:
             apart[f"{name}_date"] = ends[2]

@@ -8,23 +8,20 @@
 Everything that is asked of a region of the page is then asked of a range of leaves.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from zlib import crc32
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.tree import FORMATTING, GLUED, KEEPS_SPACE, Ints, TagTree
+from upwell.page.spots import GLUED, KEPT, STATED, look
+from upwell.page.tree import Ints, TagTree
 
-__all__ = ["Hashes", "Leaves", "fold", "of", "step_of"]
+__all__ = ["Hashes", "Leaves", "of", "step_of"]
 
 Hashes = NDArray[np.uint64]
-MIX, FULL = 0x9E3779B97F4A7C15, 2**64 - 1  # 2^64 divided by the golden ratio: spreads the bits of what it multiplies
 MAX_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
 TWICE = 5  # characters from which a text counts as said twice; swept: 2, 5, 8, 12, 20 on answers/*
-STATED = ("html", "body")  # their classes say what the browser can do and who is looking, not where a row stands
 PARTS = ("hr", "br", "img", "p", "a")  # tags that part matches when they stand alone
 
 
@@ -45,36 +42,17 @@ class Leaves:
     @cached_property
     def tagged(self) -> Hashes:
         """For each row, its path of tags …"""
-        return _paths(self.tree, classes=False)
+        return self.tree.by_spot([spot.tagged for spot in self.tree.spots], np.uint64)
 
     @cached_property
     def classed(self) -> Hashes:
         """… of tags and classes …"""
-        return _paths(self.tree, classes=True)
+        return self.tree.by_spot([spot.classed for spot in self.tree.spots], np.uint64)
 
     @cached_property
     def plain(self) -> Hashes:
         """… of tags that do not only change how a piece of text looks."""
-        return _paths(self.tree, classes=False, skipped=FORMATTING)
-
-    def classed_at(self, rows: Ints) -> Hashes:
-        """The paths of tags and classes of a few rows, without those of all others."""
-        if "classed" in self.__dict__:
-            return self.classed[rows]
-        tree, known = self.tree, {-1: 0}
-        found = []
-        for row in rows.tolist():
-            chain = []
-            while row not in known:
-                chain.append(row)
-                row = int(tree.parent[row])
-            path = known[row]
-            for below in reversed(chain):
-                tag = tree.tags[tree.tag[below]]
-                cls = look(tree.classes[tree.cls[below]]) if tag not in STATED else ""
-                path = known[below] = _mix(path, _code(tag) ^ (_code(cls) << 32))
-            found.append(path)
-        return np.array(found, dtype=np.uint64)
+        return self.tree.by_spot([spot.plain for spot in self.tree.spots], np.uint64)
 
     @cached_property
     def before(self) -> Hashes:
@@ -91,8 +69,11 @@ class Leaves:
     def heads(self) -> NDArray[np.bool_]:
         """Which leaves stand in table rows that have headings only: names of columns, or of a group of rows."""
         tree = self.tree
-        rows = np.setdiff1d(tree.parent[tree.rows("th")], tree.parent[tree.rows("td")])
         steps = np.zeros(len(self) + 1, dtype=np.int32)
+        headings = tree.rows("th")
+        if not len(headings):
+            return steps[:-1] > 0
+        rows = np.setdiff1d(tree.parent[headings], tree.parent[tree.rows("td")])
         np.add.at(steps, self.at[rows], 1)
         np.subtract.at(steps, self.end[rows], 1)
         return np.asarray(np.cumsum(steps)[:-1] > 0)
@@ -142,14 +123,26 @@ class Leaves:
                     continue
                 said.add(text)
             pieces.append(text if glued[i] else " " + text)
-        return " ".join("".join(pieces).split())
+        text = "".join(pieces)
+        return text.strip() if self.texts is self.tree.chunks else " ".join(text.split())
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The row of each leaf, as a list."""
+        return self.row.tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def gaps(self) -> list[int]:
+        """What stands before the chunk of each leaf."""
+        return self.tree.chunk_gap[self.chunk].tolist()  # type: ignore[no-any-return]
 
     @cached_property
     def _glued(self) -> list[bool]:
         """Which leaves go on with the word of the leaf before; a line of a chunk never does."""
-        found = self.tree.chunk_gap[self.chunk] == GLUED
-        found[1:] &= self.chunk[1:] != self.chunk[:-1]
-        glued: list[bool] = found.tolist()
+        glued = [gap == GLUED for gap in self.gaps]
+        if len(self) > len(self.tree.chunks):
+            for i in np.flatnonzero(self.chunk[1:] == self.chunk[:-1]).tolist():
+                glued[i + 1] = False
         return glued
 
     @cached_property
@@ -174,13 +167,9 @@ def of(tree: TagTree) -> Leaves:
 
 def _keeps_space(tree: TagTree) -> list[bool] | None:
     """Which chunks keep their line breaks; None where the page has no such element."""
-    rows = tree.rows(*KEEPS_SPACE)
-    if not len(rows):
+    if not any(spot.shown == KEPT for spot in tree.spots):
         return None
-    steps = np.zeros(len(tree) + 1, dtype=np.int32)
-    steps[rows] += 1
-    np.subtract.at(steps, tree.end[rows], 1)
-    found: list[bool] = (np.cumsum(steps[:-1]) > 0)[tree.chunk_row].tolist()
+    found: list[bool] = tree.by_spot([spot.shown == KEPT for spot in tree.spots], np.bool_)[tree.chunk_row].tolist()
     return found
 
 
@@ -188,56 +177,7 @@ def _lines(chunk: str) -> list[str]:
     return [line for line in chunk.split("\n") if line.strip()]
 
 
-@cache
-def _code(name: str) -> int:
-    return crc32(name.encode("utf-8", "replace"))
-
-
-@cache
-def look(name: str) -> str:
-    """A class without what only numbers or marks it: names with digits are left out, the rest sorted."""
-    return " ".join(sorted(part for part in name.split() if not any(c.isdigit() or c in "./" for c in part)))
-
-
 def step_of(tree: TagTree, row: int, classes: bool) -> str:
     """A row as a step of a readable path: `div` or `div.result`."""
     name = look(tree.classes[int(tree.cls[row])]) if classes and tree.name(row) not in STATED else ""
     return ".".join([tree.name(row), *name.split()])
-
-
-@lru_cache(maxsize=20_000)
-def fold(path: str) -> int:
-    """The number of a readable path, as `Leaves` has it."""
-    value = 0
-    for step in path.split("/"):
-        tag, *names = step.split(".")
-        value = _mix(value, _code(tag) ^ (_code(" ".join(names)) << 32))
-    return value
-
-
-@lru_cache(maxsize=100_000)
-def _mix(above: int, step: int) -> int:
-    mixed = ((above ^ step) * MIX) & FULL
-    return mixed ^ (mixed >> 29)
-
-
-def _paths(tree: TagTree, *, classes: bool, skipped: Collection[str] = ()) -> Hashes:
-    """The paths of all rows: each is its parent's and one step more, or its parent's alone where the tag is skipped."""
-    kinds = len(tree.classes) if classes else 1
-    pairs = (tree.tag.astype(np.int64) * kinds + tree.cls if classes else tree.tag).tolist()
-    steps: dict[int, int | None] = {}
-    for pair in set(pairs):
-        tag = tree.tags[pair // kinds]
-        cls = look(tree.classes[pair % kinds]) if classes and tag not in STATED else ""
-        steps[pair] = None if tag in skipped else _code(tag) ^ (_code(cls) << 32)
-    paths: list[int] = []
-    known: dict[tuple[int, int], int] = {}
-    for parent, pair in zip(tree.parent.tolist(), pairs, strict=True):
-        above = paths[parent] if parent >= 0 else 0
-        path = known.get((above, pair))
-        if path is None:
-            step = steps[pair]
-            path = above if step is None and parent >= 0 else _mix(above, step or 0)
-            known[above, pair] = path
-        paths.append(path)
-    return np.array(paths, dtype=np.uint64)

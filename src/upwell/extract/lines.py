@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.spots import BROKEN, INLINE
 from upwell.page.terms import CJK_RUN, tokens
-from upwell.page.tree import BROKEN, INLINE, Ints, TagTree
+from upwell.page.tree import Ints, TagTree
 
 __all__ = ["FEATURES", "Floats", "Lines", "evidence", "of"]
 

@@ -1,4 +1,4 @@
-"""The matches of an answer (Thor's QA-Objects): every way to cut a page into repeated pieces, and the way that was learned.
+"""The matches of an answer (Thor's QA-Objects): every way to cut a page into repeated pieces.
 
     container   a row, or all rows with the same path, that may hold matches
     unit        what stands right below a container: a child with text, or a text of its own
@@ -13,16 +13,16 @@ repeating pattern, sibling pairs) do not vote, each makes candidates, and `pagel
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.leaves import PARTS, Leaves, fold, step_of
+from upwell.extract.leaves import PARTS, Leaves, step_of
+from upwell.page.spots import fold
 from upwell.page.tree import Ints
 
-__all__ = ["Cut", "Key", "Rule", "Shape", "candidates", "cut", "rule_of", "shape_of", "spread"]
+__all__ = ["ALIKE", "USUAL", "Cut", "Key", "Rule", "Shape", "candidates", "rule_of", "shape_of", "spread"]
 
 How = Literal["has", "begins", "is", "after"]
 MOST = 400  # a page with more pieces of a kind is cut into words, not into matches
@@ -148,25 +148,6 @@ def candidates(leaves: Leaves) -> list[Cut]:
     return [_trimmed(leaves, made) for made in found.values()]
 
 
-def cut(leaves: Leaves, key: Key, shape: Shape) -> list[Cut]:
-    """The matches that a learned rule finds: one cut, or for a rule of one container a cut for each that has leaders."""
-    if not len(leaves):
-        return []
-    paths = leaves.classed if key.classed else leaves.tagged
-    rows = np.flatnonzero(paths == np.uint64(key.container))
-    rows = rows[leaves.end[rows] > leaves.at[rows]]
-    cuts = []
-    for depth in np.unique(leaves.tree.depth[rows]).tolist():
-        level = _Level(leaves, depth)
-        places = [(int(leaves.at[row]), int(leaves.end[row])) for row in rows[leaves.tree.depth[rows] == depth]]
-        for some in [places] if key.every else [[place] for place in places]:
-            inside = np.concatenate([np.arange(a, b) for a, b in some])
-            starts = _led(leaves, level, inside, key)
-            if len(starts):
-                cuts.append(_fitted(leaves, _cut(level, starts, depth), shape))
-    return [made for made in cuts if len(made)]
-
-
 def shape_of(leaves: Leaves, cuts: Cut) -> tuple[dict[int, int], int]:
     """For each path the number of matches that have it, and the units of the longest match."""
     counts: dict[int, int] = {}
@@ -253,26 +234,6 @@ def _runs(names: NDArray[np.integer], starts: Ints) -> Iterator[tuple[int, Ints]
             yield int(sorted_names[a]), starts[order[a:b]]
 
 
-def _led(leaves: Leaves, level: _Level, inside: Ints, key: Key) -> Ints:
-    """The units of a group of containers that are leaders by a key."""
-    starts = inside[level.new[inside]].astype(np.int32)
-    leader = np.uint64(key.leader)
-    if key.how == "after":
-        return np.asarray(starts[leaves.before[starts] == leader])
-    if key.how == "is":
-        below = level.below[starts]
-        if not key.leader:
-            return np.asarray(starts[below < 0])
-        starts, below = starts[below >= 0], below[below >= 0]
-        paths = leaves.classed_at(below) if key.leader_classed else leaves.tagged[below]
-        return np.asarray(starts[paths == leader])
-    rows = leaves.row[inside if key.how == "has" else starts]
-    led = (leaves.classed if key.leader_classed else leaves.tagged)[rows] == leader
-    if key.how == "has":
-        return np.asarray(level.unit_start[np.unique(level.unit[inside[led]])])
-    return np.asarray(starts[led])
-
-
 def _cut(level: _Level, starts: Ints, depth: int) -> Cut:
     container_end = level.end_of[starts]
     ends = np.minimum(np.append(starts[1:], container_end[-1]), container_end).astype(np.int32)
@@ -303,27 +264,6 @@ def _trimmed(leaves: Leaves, made: Cut) -> Cut:
     return _kept(made, ends, _bodies(leaves, made, ends, _alike(paths, made.starts, ends)))
 
 
-def _fitted(leaves: Leaves, made: Cut, shape: Shape) -> Cut:
-    """The same by what was learned of matches; in plain Python, because most answers have few and each array costs more."""
-    paths: list[int] = leaves.tagged[leaves.row].tolist()
-    unit: list[int] = made.unit.tolist()
-    share = shape.share
-    ends, common, has = [], [], []
-    for a, b, stop in zip(made.starts.tolist(), made.ends.tolist(), made.container_end.tolist(), strict=True):
-        if b == stop:
-            b = _end(paths, unit, a, b, shape)
-        own = [share.get(path, 0.0) for path in set(paths[a:b])]
-        ends.append(b)
-        common.append(sum(own) / len(own))
-        has.append(sum(value >= USUAL for value in own))
-    typical, usual = shape.typical
-    if len(ends) >= 4:  # matches of one page may have less than those of all pages together
-        typical, usual = min(typical, median(common)), min(usual, median(has))
-    kept = [c >= ALIKE * typical and h >= ALIKE * usual for c, h in zip(common, has, strict=True)]
-    until = np.array(ends, dtype=np.int32)
-    return _kept(made, until, _bodies(leaves, made, until, np.array(kept)))
-
-
 def _bodies(leaves: Leaves, made: Cut, ends: Ints, kept: Flags) -> Flags:
     """Of the pieces kept, those that are more than headings of a table; all of them where none is."""
     heads = leaves.heads
@@ -331,19 +271,6 @@ def _bodies(leaves: Leaves, made: Cut, ends: Ints, kept: Flags) -> Flags:
         return kept
     bodies = kept & ~np.array([heads[a:b].all() for a, b in zip(made.starts.tolist(), ends.tolist(), strict=True)])
     return bodies if bodies.any() else kept
-
-
-def _end(paths: list[int], unit: list[int], a: int, b: int, shape: Shape) -> int:
-    """Where the last match of a container ends: before a unit without a known path, or after as many units as the longest has."""
-    i, units = a, 0
-    while i < b:
-        j = i + 1
-        while j < b and unit[j] == unit[i]:
-            j += 1
-        if units and (units >= shape.longest or not any(path in shape.share for path in paths[i:j])):
-            return i
-        i, units = j, units + 1
-    return i
 
 
 def _kept(made: Cut, ends: Ints, kept: Flags) -> Cut:

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.extract.entropy import Entropies
+from upwell.page.spots import INLINE
 from upwell.page.terms import Terms
-from upwell.page.tree import INLINE, Ints, TagTree
+from upwell.page.tree import Ints, TagTree
 
 __all__ = [
     "Coverage",

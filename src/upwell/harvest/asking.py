@@ -3,59 +3,44 @@
     stream    a query whose pages are turned one at a time, as long as they bring more than another question would
     broad     questions that match nearly everything, asked first: nothing, a star, frequent letters and words
     pair      two words, where one has more matches than the source gives (`queries.pairs`)
+    offer     a facet or another order that such an answer links to (`harvest.offers`)
 
 No request is sent here: `steps` is a generator that yields what it wants to see and is sent what came (`loop.drive`).
 """
 
 import hashlib
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 
 from upwell.answers.links import request
+from upwell.answers.pager import Step
 from upwell.answers.totals import Told, read_totals
-from upwell.answers.turning import Turning
-from upwell.errors import Forbidden, NothingLearned, Unreachable
 from upwell.harvest.events import Held
 from upwell.harvest.learn import Reading
+from upwell.harvest.offers import Offers, Taken
 from upwell.harvest.probing import EVERYTHING, Setting, Source, counted_on, following
 from upwell.harvest.result import Checking, Reason
+from upwell.harvest.stream import Stream
 from upwell.model import Record, Request, Response, Template
 from upwell.net.browser import Look, Seen
 from upwell.page.terms import tokens
+from upwell.page.tree import TagTree
 from upwell.queries.grammar import FORMS, write
+from upwell.queries.luck import Luck
 from upwell.queries.pairs import Pair, Pairs
 from upwell.queries.policy import Promising
+from upwell.queries.size import recaptured
 
-__all__ = ["Asking", "Steps", "by_turns"]
+__all__ = ["Asking", "Steps"]
 
 Steps = Generator[Request | Look, Response | Seen, Reason]
 HALF = 0.5  # share of new records on the next page below which a query is left for another; not swept
 STAY = 1.5  # so many times more must another query have left, that the one at hand is left for it; not swept
 FAR = 1.3  # times what is held or said at most, that a source is taken to hold when a query is guessed at; not swept
-RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
 MORE = 5  # times as patient where a source cuts off and check queries say that records are missing; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
+CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
 AHEAD = 5  # pages that a query of unknown length is taken to have left
-
-
-@dataclass
-class Stream:
-    """A query, and what to send for its next page (None: there is none)."""
-
-    query: str
-    request: Request | None
-    turning: Turning = field(default_factory=Turning)
-    check: bool = False
-    pair: Pair | None = None
-    found: dict[str, str] = field(default_factory=dict)  # text by key, of check queries
-    fresh: float = 1.0  # share of the last page that was new
-    expected: float = 0.0  # new records a request, where a policy chose it
-    said: int | None = None
-    shown: int = 0  # records of the last page
-    shows: int = 0  # records so far whose text has the query
-    held: int = 0  # records held when it was asked
-    sent: str = ""  # the address of the last page
 
 
 class Asking(Source):
@@ -66,6 +51,7 @@ class Asking(Source):
         plan = setting.plan
         self.policy = Promising(language=self.language)
         self.pairs = Pairs(self.policy)
+        self.offers = Offers(self.policy)
         self.checking = Checking(plan.checks, self.language)
         self.queue: deque[str] = deque()
         self.broad: deque[str] = deque()
@@ -76,12 +62,13 @@ class Asking(Source):
         self.current: Stream | None = None
         self.scouted = False
         self.spread = False  # whether a broad question brought most of what is held
-        self.luck = {"word": 1.0, "pair": 1.0}  # of what was expected of queries, what came
-        self.dry = self.turn = 0
+        self.luck = Luck(2)  # of what was expected of queries, what came
+        self.dry = self.turn = self.most = 0
 
     def steps(self) -> Steps:
         """The whole of it; ends with why there is nothing more to ask."""
         probes = yield from self._probe()
+        self.offers.roles = self.harvest.model.roles
         self.everything = () if self.template.values or self.about else self._broad()
         self.broad.extend(query for query in self.everything if query not in probes)
         first = self.ways.again or (*self.plan.words, *probes)
@@ -113,22 +100,23 @@ class Asking(Source):
             else 0
         )
         patience = self.plan.patience * (
-            MORE if limit and len(self.harvest.seen) < self.plan.coverage * self.harvest.size.low else 1
+            MORE if limit and len(self.harvest.seen) < self.plan.coverage * self.harvest.size.estimate else 1
         )
         if self.dry >= patience and said <= len(self.harvest.seen):
             return "saturated"  # unless the source says that it has more
         size, held = self.harvest.size, len(self.harvest.seen)
-        known = self.harvest.checks()["size_by"] != "chao" and not self.harvest.lower_bound
+        known = self.harvest.size_by != "chao" and not self.harvest.lower_bound
         return "coverage" if known and held and held >= self.plan.coverage * size.high else None
 
     def _next(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
         """What to send next: what waits, a check query whose turn it is, else the page or the question that should bring most."""
         self.turn += 1
+        self.most = max((stream.said or 0 for stream in self.streams), default=0)
         if len(self.later) >= self.plan.failures:
             self.queue.extend(self.later)  # another round for what failed (Entity §2)
             self.later = []
         free = not self.template.values
-        counted = self.harvest.whole and self.harvest.totals_hold
+        counted = self.harvest.whole >= len(self.harvest.seen) > 0 and self.harvest.totals_hold
         check = self.checking.next(self.harvest, self.turn) if free and not self.about and not counted else None
         if check is not None:
             return (yield from self._open(check, check=True))
@@ -152,11 +140,15 @@ class Asking(Source):
             return self.current
         best = max(self.streams, key=lambda stream: self._share(stream) * stream.shown, default=None)
         worth = self._share(best) * best.shown if best else -1.0
-        word, pair = self.policy.next(), self.pairs.next()
-        single = self.policy.expected * self.luck["word"] if word else -1.0
-        if pair is not None and pair.expected * self.luck["pair"] > max(worth, single):
+        word, pair, offer = self.policy.next(), self.pairs.next(), self.offers.next()
+        single = self.policy.expected if word else -1.0
+        double = pair.expected if pair else -1.0
+        linked = offer.expected * self.luck.of(offer.kind) if offer else -1.0
+        if offer is not None and linked > max(worth, single, double):
+            return self._taken(offer)
+        if pair is not None and double > max(worth, single):
             stream = yield from self._open(pair.query, pair=pair)
-            stream.expected = pair.expected
+            stream.expected, stream.inside = pair.expected, pair.inside
             return stream
         if word is None or single < worth:
             return best
@@ -165,6 +157,15 @@ class Asking(Source):
         query = write(FORMS["and"][0], self.plan.about, word) if self.about else word
         stream = yield from self._open(query)
         stream.expected = expected
+        return stream
+
+    def _taken(self, offer: Taken) -> Stream:
+        self.offers.asked()
+        further = request(Step(url=offer.offer.url), offer.query)
+        stream = Stream(offer.query, further, offer=offer, expected=offer.expected, held=len(self.harvest.seen))
+        stream.turning.cap = self.harvest.limit or None
+        stream.inside = offer.inside if offer.words else None
+        self.streams.append(stream)
         return stream
 
     def _open(
@@ -207,16 +208,26 @@ class Asking(Source):
         end = stream.turning.page([record.key for record in reading.records], told, follows=step is not None)
         lied = stream.turning.lied and bool(reading.records)
         new = 0 if lied else self._take(records, texts, stream, response)
-        stream.said, stream.shown = _mostly(stream.turning.told), len(reading.records)
+        stream.said, stream.shown = stream.total, len(reading.records)
         stream.fresh = new / max(1, len(records))
-        stream.shows += sum(stream.query in tokens(text) for text in texts.values())
-        if stream.query in EVERYTHING and told.total:
+        stream.shows += sum(stream.words <= set(tokens(text)) for text in texts.values())
+        stream.inside = None if stream.inside is None else stream.inside + new
+        if stream.plain and stream.query in EVERYTHING and told.total:
             self.harvest.whole = max(self.harvest.whole, told.total)
         self.dry = 0 if new else self.dry + (not stream.check)
+        harvest = self.harvest
+        if stream.pair:
+            self.pairs.page(stream.pair, new)
+        elif stream.offer:
+            self.luck.page(stream.offer.kind, stream.expected, new)
+        elif stream.expected and harvest.limit and (stream.said or 0) > harvest.limit:
+            self.policy.cut_off(stream.expected, new)
+        elif stream.expected:
+            self.policy.page(stream.query, stream.expected, new)
         further = request(step, stream.query, tree.charset) if step is not None and not end else None
         stream.request = None if stream.check and self._checked(stream) else further
         if stream.turning.pages == 1:
-            self._narrow(stream, list(texts.values()), new)
+            self._narrow(stream, tree, list(texts.values()), new)
         self._report(stream.query)
         if stream.request is None:
             self._close(stream, whole=further is None)
@@ -232,39 +243,41 @@ class Asking(Source):
 
     def _take(self, records: Sequence[Record], texts: dict[str, str], stream: Stream, response: Response) -> int:
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        new = self.harvest.add(records, stream.query, page)
+        asked = stream.offer.offer.url if stream.offer else stream.query
+        new = self.harvest.add(records, asked, page)
         for record in new:
             where = {
                 "_key": record.key,
                 "_url": record.url,
-                "_query": stream.query,
+                "_query": asked,
                 "_page": page,
                 "_path": record.path,
             }
             self.observe(Held(row={**where, **record.fields}))
+        fields = {record.key: record.fields for record in records}
         for key, text in texts.items():
-            self.policy.saw(key, text)
+            self.policy.saw(key, text, fields[key])
         if stream.check:
             stream.found |= texts
         if not stream.check:
             self.checking.saw(texts)
         return len(new)
 
-    def _narrow(self, stream: Stream, texts: list[str], new: int) -> None:
-        """The first page of a query: whether a pair was understood, and whether a word has more matches than can come."""
+    def _narrow(self, stream: Stream, tree: TagTree, texts: list[str], new: int) -> None:
+        """The first page of a query: whether a pair was understood, and whether it has more matches than can come."""
         harvest = self.harvest
-        if not stream.shown:
+        over = bool(harvest.limit) and (stream.said or 0) > harvest.limit
+        if not stream.shown and stream.plain:
             self.policy.asked(stream.query, 0)
-        if stream.expected:
-            kind = "pair" if stream.pair else "word"
-            self.luck[kind] = max(0.02, self.luck[kind] + RATE * (min(2.0, new / stream.expected) - self.luck[kind]))
-        if stream.expected and not stream.pair and harvest.limit and (stream.said or 0) > harvest.limit:
-            self.policy.cut_off(stream.expected, new)
         if stream.pair:
             self.pairs.brought(stream.pair, texts, stream.said or stream.shown)
             harvest.grammar = self.pairs.understood
-        elif harvest.limit and harvest.totals_hold and (stream.said or 0) > harvest.limit and not self.about:
-            self.pairs.overflowed(stream.query, float(stream.said or 0))
+        if over and harvest.totals_hold and stream.plain:
+            self.policy.told(stream.query, float(stream.said or 0))
+        if over and harvest.totals_hold and not self.about:
+            self.offers.cut_off(tree, stream.query, float(stream.said or 0))
+            if not stream.offer and not (stream.pair and "and" not in self.pairs.understood):
+                self.pairs.overflowed(stream.query, float(stream.said or 0), stream.pair.words if stream.pair else ())
 
     def _share(self, stream: Stream) -> float:
         """What share of the next pages of a query should be new.
@@ -276,13 +289,19 @@ class Asking(Source):
         if not self.harvest.totals_tell:
             return max(stream.fresh, self._benefit(stream))
         limit = self.harvest.limit  # where it cuts off, what comes last does not come at all
-        if not stream.said or stream.pair or stream.said <= stream.turning.matches or (limit and stream.said > limit):
+        if not stream.said or stream.said <= stream.turning.matches or (limit and stream.said > limit):
             return stream.fresh
-        seen, most = len(self.harvest.seen), max(other.said or 0 for other in self.streams)
+        if not stream.plain and stream.inside is None:
+            return stream.fresh
+        seen = len(self.harvest.seen)
         shows = max(0.05, stream.shows / max(1, stream.turning.matches))
-        most = max(most, seen)
+        most = max(self.most, seen)
         size = min(max(self.harvest.size.estimate, most), FAR * most)
-        held = max(seen * stream.said / size, self.policy.holding(stream.query) / shows)
+        held = (
+            max(seen * stream.said / size, self.policy.holding(stream.query) / shows)
+            if stream.inside is None
+            else stream.inside / shows
+        )
         left = stream.said - min(seen, held)
         share = min(1.0, left / (stream.said - stream.turning.matches))
         return (
@@ -295,7 +314,7 @@ class Asking(Source):
         So it is followed past twice what was held when it was asked before its pages are believed; the broader, the sooner. After
         one that brought most of what is held no other has that benefit.
         """
-        past = self.spread or stream.turning.matches >= 2 * stream.held + 2 * stream.shown
+        past = self.spread or not stream.plain or stream.turning.matches >= 2 * stream.held + 2 * stream.shown
         return 0.0 if past or stream.query not in self.everything else 0.9 - self.everything.index(stream.query) / 100
 
     def _left(self, stream: Stream) -> float:
@@ -313,14 +332,29 @@ class Asking(Source):
         if whole and self.plan.goal == "complete":
             harvest.over(ended)
         self.policy.limit, self.policy.page_size = harvest.limit, harvest.page_size
-        if stream.query in self.everything and ended.matches > HALF * len(harvest.seen) and ended.pages > AHEAD:
+        if (
+            stream.plain
+            and stream.query in self.everything
+            and ended.matches > HALF * len(harvest.seen)
+            and ended.pages > AHEAD
+        ):
             self.spread = True
         cut_off = bool(harvest.limit) and ended.matches >= harvest.limit
+        broad = stream.plain and stream.query in self.everything
+        if broad and whole and not cut_off and ended.pages > 1:
+            harvest.listed |= stream.turning.keys
+        elif not broad:
+            harvest.drawn |= stream.turning.keys
+        harvest.recaptured = recaptured(harvest.listed, harvest.drawn) if harvest.listed else None
         if stream.check:
             said = stream.said if harvest.totals_hold and harvest.limit else None
             self.checking.note(harvest, stream.query, stream.found, whole and not cut_off, said)
-        if cut_off and not harvest.totals_hold:
+        if harvest.limit and whole and not cut_off and stream.plain:
+            self.policy.exhausted(stream.query)
+        if cut_off and not harvest.totals_hold and stream.plain:
             self.pairs.overflowed(stream.query, 2.0 * ended.matches)  # at least; how many more nobody says
+            if self.last is not None and not self.about:
+                self.offers.cut_off(self.last, stream.query, 2.0 * ended.matches)
 
     def take_late(self, reading: Reading, query: str, response: Response) -> None:
         """Takes in what an answer held that could not be read when it came."""
@@ -333,37 +367,3 @@ class Asking(Source):
         kept = [record for record in records if set(self.about) <= set(tokens(record.text))]
         self.harvest.filtered[f"not about {self.plan.about}"] += len(records) - len(kept)
         return kept
-
-
-CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
-
-
-def _mostly(told: Sequence[Told]) -> int | None:
-    """The total that most pages of a query say, the greatest of those that are said as often; a page may be read wrongly."""
-    totals = Counter(page.total for page in told if page.total is not None)
-    return max(totals, key=lambda total: (totals[total], total), default=None)
-
-
-def by_turns(sources: Sequence[Asking]) -> Generator[Request | Look, Response | Seen, None]:
-    """Several sources of one site, a request of each in turn, so that a budget is shared; one that cannot be read is passed over."""
-    waiting: deque[tuple[Asking, Steps, Response | Seen | Exception | None]] = deque(
-        (one, one.steps(), None) for one in sources
-    )
-    last: NothingLearned | None = None
-    while waiting:
-        one, steps, came = waiting.popleft()
-        try:
-            wanted = steps.throw(came) if isinstance(came, Exception) else steps.send(came)  # type: ignore[arg-type] # None starts it
-        except StopIteration as end:
-            one.harvest.stopped = end.value
-            continue
-        except NothingLearned as error:
-            one.skip("learn", one.template.url, str(error))
-            last = error
-            continue
-        try:
-            waiting.append((one, steps, (yield wanted)))
-        except (Unreachable, Forbidden) as error:
-            waiting.append((one, steps, error))
-    if last is not None and not any(one.harvest.model.leader for one in sources):
-        raise last

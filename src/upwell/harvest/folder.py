@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.harvest import report
 from upwell.harvest.result import Site
+from upwell.harvest.typed import types_of, with_types
 from upwell.net.archive import Archive
 from upwell.store.records import Format, write
 from upwell.store.state import State
@@ -68,8 +69,9 @@ def opened(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
 
 def written(site: Site, folder: Path, format: Format) -> Result:
     """Writes what a harvest brought, each file whole or not at all."""
-    summary = site.summary()
-    records = write(site.state.rows(), folder, format)
+    types = types_of(site.state.rows())
+    summary = site.summary(types)
+    records = write(with_types(site.state.rows(), types), folder, format)
     models = [json.loads(one.model.to_json()) | {"template": asdict(one.template)} for one in site.sources]
     texts = {
         "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",

@@ -11,10 +11,10 @@ from upwell.answers.links import next_step
 from upwell.extract import columns, fields, leaves, objects, pagelets
 from upwell.extract.objects import Cut, Rule
 from upwell.harvest.drift import drifted
-from upwell.harvest.source import BETTER, Reading, SourceModel, Way, apply, check, load, matches_of
+from upwell.harvest.source import BETTER, Reading, SourceModel, Way, apply, check, load, load_all, matches_of
 from upwell.page.tree import TagTree
 
-__all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load"]
+__all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load", "load_all"]
 
 # A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
 COMMON = 0.4  # swept: 0.25, 0.4, 0.6, no difference; matches that answer several probes must stay below

@@ -6,16 +6,16 @@ What is asked and why is said elsewhere, by generators (`ways`, `asking`); here 
 import asyncio
 import heapq
 import time
-from collections import Counter
-from collections.abc import Generator, Iterator
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.errors import Forbidden, MissingExtra, NoSearchForm, Unreachable, WrongUsage
-from upwell.harvest.asking import Asking, by_turns
+from upwell.errors import Forbidden, MissingExtra, NoSearchForm, NothingLearned, Unreachable, WrongUsage
+from upwell.harvest.asking import Asking, Steps
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.learn import apply, learn
 from upwell.harvest.probing import Setting, Spent
@@ -60,6 +60,31 @@ async def drive(
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def by_turns(sources: Sequence[Asking]) -> Generator[Request | Look, Response | Seen, None]:
+    """Several sources of one site, a request of each in turn, so that a budget is shared; one that cannot be read is passed over."""
+    waiting: deque[tuple[Asking, Steps, Response | Seen | Exception | None]] = deque(
+        (one, one.steps(), None) for one in sources
+    )
+    last: NothingLearned | None = None
+    while waiting:
+        one, steps, came = waiting.popleft()
+        try:
+            wanted = steps.throw(came) if isinstance(came, Exception) else steps.send(came)  # type: ignore[arg-type] # None starts it
+        except StopIteration as end:
+            one.harvest.stopped = end.value
+            continue
+        except NothingLearned as error:
+            one.skip("learn", one.template.url, str(error))
+            last = error
+            continue
+        try:
+            waiting.append((one, steps, (yield wanted)))
+        except (Unreachable, Forbidden) as error:
+            waiting.append((one, steps, error))
+    if last is not None and not any(one.harvest.model.leader for one in sources):
+        raise last
 
 
 async def run(
@@ -123,6 +148,7 @@ def _begin_again(state: State) -> dict[str, set[str]]:
 
 def _covering(before: dict[str, set[str]]) -> Iterator[str]:
     """Few queries that brought everything: each time the one that brought most of what is left (Yuan §4.4, greedy)."""
+    before = {query: keys for query, keys in before.items() if "://" not in query}  # an offer, no words
     left = set().union(*before.values()) if before else set()
     heap = [(-len(keys), query) for query, keys in sorted(before.items())]
     heapq.heapify(heap)

@@ -15,6 +15,7 @@ import wordfreq
 
 from upwell.answers.links import next_step
 from upwell.answers.pager import Step
+from upwell.answers.roles import learn as learn_roles
 from upwell.errors import Forbidden, NothingLearned, Unreachable
 from upwell.harvest.events import Asked, Learned, Observer, Trouble
 from upwell.harvest.learn import Reading, SourceModel, apply, drifted, learn
@@ -68,8 +69,10 @@ class Source(ABC):
         self.spent = setting.spent
         self.rng = np.random.default_rng(plan.seed)
         self.language = ways.home.language
-        self.harvest = Harvest(template=template, model=plan.model or SourceModel(), state=state)
-        self.recent: deque[tuple[Response, TagTree, str, Kind]] = deque(maxlen=RECENT)
+        known = [model for model in plan.models if model.asked_at == urlsplit(template.url).path] or plan.models
+        model = known[0] if len(known) == 1 else SourceModel()
+        self.harvest = Harvest(template=template, model=model, state=state)
+        self.recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT)
         self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.control = ""  # the last query that had matches
         self.asked_for: dict[int, str] = {}  # what each probed answer is the answer to, while they are learned from
@@ -107,7 +110,10 @@ class Source(ABC):
             raise NothingLearned(
                 f"{len(answers)} answers of {self.template.url}, none with a list of matches; name words that it knows with --words"
             )
-        model = self.harvest.model
+        roles = learn_roles(
+            answers, [self.asked_for[id(tree)] for tree in answers], query_field=self.template.query_field or ""
+        )
+        self.harvest.model = model = replace(self.harvest.model, roles=roles)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
         return tuple(words[:asked])
 
@@ -152,7 +158,7 @@ class Source(ABC):
     def _read(self, response: Response, tree: TagTree, query: str) -> Reading:
         harvest = self.harvest
         reading = apply(harvest.model, tree, status=response.status, asked_at=self._asked_at(response))
-        self.recent.append((response, tree, query, reading.kind))
+        self.recent.append((response, query, reading.kind))
         harvest.answers[reading.kind] += 1
         self.errors_in_a_row = self.errors_in_a_row + 1 if reading.kind == "error" else 0
         harvest.page_size = max(harvest.page_size, len(reading.records))
@@ -170,7 +176,7 @@ class Source(ABC):
 
         What the last answers hold is taken in then; without such a change, they just had no matches.
         """
-        recent = list(self.recent)
+        recent = [(response, as_tree(response), query, kind) for response, query, kind in self.recent]
         self.recent.clear()
         control = replace(
             templates.fill(self.template, self.control), query=""
@@ -183,7 +189,8 @@ class Source(ABC):
         again = [apply(model, tree, status=r.status, asked_at=self._asked_at(r)) for r, tree, _, _ in recent]
         if apply(model, answer[1], asked_at=self._asked_at(answer[0])).kind != "multi":
             return None
-        self.harvest.model, self.harvest.relearned = model, self.harvest.relearned + 1
+        self.harvest.model = replace(model, roles=self.harvest.model.roles)
+        self.harvest.relearned += 1
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(recent) + 1))
         for one, (response, _, query, kind) in zip(again, recent[:-1], strict=False):
             if kind != "multi":

@@ -1,7 +1,7 @@
 """How far a harvest goes, and what it brought: the plan, each source with what it took, and the size by check queries."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -35,7 +35,7 @@ class Plan:
     refresh: bool = False  # ask again what a finished harvest holds
     form: int | None = None  # which form of the page, where the judgement is not wanted
     template: str = ""  # how to ask, where the user knows: an address with {query} in it
-    model: SourceModel | None = None  # what answers look like, where that was learned before
+    models: tuple[SourceModel, ...] = ()  # what answers look like, of each source, where that was learned before
     browser: Browser = "auto"  # whether to look with JavaScript: auto means only where the plain page has no way in
     words: tuple[str, ...] = ()  # queries of the user, asked first
     seed: int = 0
@@ -73,9 +73,14 @@ class Harvest:
     limit: int = 0  # the most matches that the source gives for a query; 0: none is known
     matches: int = 0  # that came, a record as often as it came
     ended: list[Ended] = field(default_factory=list)  # how the pages of queries ended
+    trusts: Counter[Trust] = field(default_factory=Counter)  # what they say of the source's totals
+    often: Counter[int] = field(default_factory=Counter)  # how many records came so many times
     filtered: Counter[str] = field(default_factory=Counter)  # what was not asked or not taken, and why
     grammar: dict[str, str] = field(default_factory=dict)  # operators that the source understands
     relearned: int = 0
+    listed: set[str] = field(default_factory=set)  # by broad questions whose pages came to their own end
+    drawn: set[str] = field(default_factory=set)  # by other questions
+    recaptured: Estimate | None = None  # the size by what these have in common
 
     @property
     def overlap_rate(self) -> float:
@@ -93,14 +98,22 @@ class Harvest:
         return self._told(("constant", "estimate"))
 
     def _told(self, good: tuple[Trust, ...]) -> bool:
-        told = [one.trust for one in self.ended if one.trust != "unknown"]
-        right = sum(trust in good for trust in told)
-        return right >= 3 and right >= 0.9 * len(told)
+        right = sum(self.trusts[trust] for trust in good)
+        return right >= 3 and right >= 0.9 * (self.trusts.total() - self.trusts["unknown"])
 
     @property
     def lower_bound(self) -> bool:
         """Whether records may be out of the check queries' sight: only words above the limit reach them, and no totals count them."""
         return bool(self.limit) and not self.totals_hold
+
+    @property
+    def size_by(self) -> str:
+        """What the size follows from."""
+        if self.whole >= len(self.seen) > 0 and self.totals_hold:
+            return "total"
+        if self.checked:
+            return "checks"
+        return "recaptured" if self.recaptured else "chao"
 
     @property
     def size(self) -> Estimate:
@@ -112,11 +125,14 @@ class Harvest:
             return self.checked
         if self.checked:
             return Estimate(estimate=held, low=held, high=max(held, self.checked.high))
-        return chao(self.seen.values())
+        if (both := self.recaptured) is not None:
+            return Estimate(estimate=max(held, both.estimate), low=max(held, both.low), high=max(held, both.high))
+        return chao(held, self.often[1], self.often[2])
 
     def over(self, ended: Ended) -> None:
         """The pages of a query came to an end."""
         self.ended.append(ended)
+        self.trusts[ended.trust] += 1
         self.limit = learn_cap(self.ended) or 0
 
     def add(self, records: Sequence[Record], query: str, page: str) -> list[Record]:
@@ -127,7 +143,10 @@ class Harvest:
         new = list({record.key: record for record in records if record.key not in self.known}.values())
         self.known.update(keys)
         self.matches += len(records)
-        self.seen.update(keys)
+        for key in keys:
+            times = self.seen[key] = self.seen[key] + 1
+            self.often[times] += 1
+            self.often[times - 1] -= 1
         self.state.add(list(records), about)
         return new
 
@@ -147,12 +166,11 @@ class Harvest:
 
     def checks(self) -> dict[str, object]:
         """What the source said about itself that can be held against what came."""
-        by = "total" if self.whole >= len(self.seen) > 0 and self.totals_hold else "checks" if self.checked else "chao"
         return {
             "skipped": len(self.skipped),
             "limit": self.limit or None,
             "lower_bound": self.lower_bound,
-            "size_by": by,
+            "size_by": self.size_by,
             "totals": self.totals_hold,
             "understands": self.grammar,
             "relearned": self.relearned,
@@ -186,21 +204,27 @@ class Site:
 
     @property
     def size(self) -> Estimate:
-        """The sizes of all sources together, never less than what is held; what two sources share counts once where it is held."""
+        """The sizes of all sources together, never less than what is held.
+
+        A source adds as much of its size as there is new in what it brought beside the sources before it.
+        """
         held = len(self.state)
-        shared = sum(len(one.seen) for one in self.sources) - held
-        sums = {
-            end: sum(getattr(one.size, end) for one in self.sources) - shared for end in ("estimate", "low", "high")
-        }
-        return Estimate(**{end: float(max(held, value)) for end, value in sums.items()})
+        known: set[str] = set()
+        sums = {"estimate": 0.0, "low": 0.0, "high": 0.0}
+        for one in self.sources:
+            own = sum(key not in known for key in one.seen) / max(1, len(one.seen)) if known else 1.0
+            known.update(one.seen)
+            for end in sums:
+                sums[end] += own * getattr(one.size, end)
+        return Estimate(**{end: max(float(held), value) for end, value in sums.items()})
 
     @property
     def lower_bound(self) -> bool:
         """Whether the size is one: some source cuts off, and does not say what it holds back."""
         return any(one.lower_bound for one in self.sources)
 
-    def summary(self) -> dict[str, object]:
-        """As `summary.json` has it (DESIGN §5)."""
+    def summary(self, types: Mapping[str, str] | None = None) -> dict[str, object]:
+        """As `summary.json` has it (DESIGN §5), with the types of the columns."""
         held, size = len(self.state), self.size
         filled: Counter[str] = Counter()
         for row in self.state.rows():
@@ -223,6 +247,7 @@ class Site:
                 "lower_bound": self.lower_bound,
                 **({"robots": "ignored"} if self.ignored_robots else {}),
                 "fill": {name: round(n / held, 3) for name, n in filled.most_common()},
+                "types": dict(types or {}),
             },
             "stopped": self.stopped,
             "seconds": round(self.seconds, 1),

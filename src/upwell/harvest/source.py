@@ -9,21 +9,22 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from dataclasses import fields as fields_of
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.answers.roles import Roles
 from upwell.errors import WrongUsage
-from upwell.extract import fields, leaves, objects, pagelets
+from upwell.extract import cutting, fields, leaves, pagelets
 from upwell.extract.columns import Column, Columns
 from upwell.extract.objects import Cut, Key, Rule, Shape
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 
-__all__ = ["BETTER", "Reading", "SourceModel", "Way", "apply", "check", "load", "matches_of"]
+__all__ = ["BETTER", "Reading", "SourceModel", "Way", "apply", "check", "load", "load_all", "matches_of"]
 
 VERSION = 4
 # How much more evidence an answer has for another rule than for the first to follow it.
@@ -74,6 +75,7 @@ class SourceModel:
     asked_at: str = ""  # the path that most answers came from
     volatile: tuple[str, ...] = ()  # URL arguments that change while the match stays the same
     frame: tuple[str, ...] = ()  # texts that stand on most answers
+    roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
 
     @property
     def pagelet(self) -> str:
@@ -87,31 +89,47 @@ class SourceModel:
 
     def to_json(self) -> str:
         """As `source.json` has it."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        return json.dumps({**asdict(self), "roles": self.roles.as_dict()}, ensure_ascii=False, indent=1)
 
 
 def load(text: str) -> SourceModel:
-    """A model from the text of a `source.json`."""
+    """A model from the text of a `source.json` of one source."""
+    found = load_all(text)
+    if len(found) != 1:
+        raise WrongUsage(f"this source.json has {len(found)} sources; cut out the one whose answers these are")
+    return found[0]
+
+
+def load_all(text: str) -> tuple[SourceModel, ...]:
+    """The models of a `source.json`: a site may have several sources."""
     try:
         found = json.loads(text)
-        if found["version"] != VERSION:
-            raise WrongUsage(
-                f"source.json is of version {found['version']}, this Upwell reads {VERSION}; learn the source again"
-            )
-        known = {part.name for part in fields_of(SourceModel)}
-        values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
-        ways = tuple(Way(**{**way, "rule": Rule(**way["rule"])}) for way in found["ways"])
-        said = found["columns"]
-        known_as = Columns(
-            columns=tuple(Column(**column) for column in said["columns"]),
-            labels=tuple(said["labels"]),
-            marks=tuple(said["marks"]),
-            link=said["link"],
-            pictures=said["pictures"],
-        )
-        return SourceModel(**{**values, "ways": ways, "columns": known_as})
+        models = tuple(_of_dict(one) for one in (found if isinstance(found, list) else [found]))
+        if not models:
+            raise ValueError("it is empty")
+        return models
     except (ValueError, KeyError, TypeError) as error:
         raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
+
+
+def _of_dict(found: dict[str, Any]) -> SourceModel:
+    if found["version"] != VERSION:
+        raise WrongUsage(
+            f"source.json is of version {found['version']}, this Upwell reads {VERSION}; learn the source again"
+        )
+    known = {part.name for part in fields_of(SourceModel)}
+    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
+    ways = tuple(Way(**{**way, "rule": Rule(**way["rule"])}) for way in found["ways"])
+    said = found["columns"]
+    known_as = Columns(
+        columns=tuple(Column(**column) for column in said["columns"]),
+        labels=tuple(said["labels"]),
+        marks=tuple(said["marks"]),
+        link=said["link"],
+        pictures=said["pictures"],
+    )
+    roles = Roles.of_dict(found["roles"]) if "roles" in found else Roles()
+    return SourceModel(**{**values, "ways": ways, "columns": known_as, "roles": roles})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +148,13 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         return Reading(kind="error")
     page = leaves.of(tree)
     if (made := matches_of(model, page)) is not None:
-        held = int(page.chars[objects.spread(made.starts, made.ends)].sum()) / max(1, int(page.chars.sum()))
-        container = tree.path(int(made.container[0]))
-        return Reading(kind="multi", records=_records(model, page, made), pagelet=container, score=held)
+        inside = sum(
+            sum(map(len, page.texts[a:b])) for a, b in zip(made.starts.tolist(), made.ends.tolist(), strict=True)
+        )
+        held = inside / max(1, sum(map(len, page.texts)))
+        above = {row: tree.path(row) for row in dict.fromkeys(made.container.tolist())}
+        records = _records(model, page, made, above)
+        return Reading(kind="multi", records=records, pagelet=above[int(made.container[0])], score=held)
     if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
         return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
@@ -149,7 +171,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
 
 def matches_of(model: SourceModel, page: leaves.Leaves) -> Cut | None:
     """The cut of an answer by the first rule that fits; by another where the evidence is clearly for that."""
-    found = [cuts for way in model.ways if (cuts := objects.cut(page, way.key, way.shape))]
+    found = [cuts for way in model.ways if (cuts := cutting.cut(page, way.key, way.shape))]
     if not found or all(len(cuts) == 1 and cuts[0].same(found[0][0]) for cuts in found):
         return found[0][0] if found else None
     evidence = pagelets.Evidence(page, frozenset(model.frame) if model.frame else None)
@@ -176,32 +198,31 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]
     }
 
 
-def _records(model: SourceModel, page: leaves.Leaves, made: Cut) -> tuple[Record, ...]:
+def _records(model: SourceModel, page: leaves.Leaves, made: Cut, above: Mapping[int, str]) -> tuple[Record, ...]:
+    """The matches of an answer as records; `above` has the paths of the containers."""
     tree, columns = page.tree, model.columns
-    read = fields.Page(page, made, columns.marks)
+    read = fields.Page(page, made, columns.marks, columns.known)
     found = []
     for match in read.matches:
         own = columns.fields(read.pieces(match))
         if columns.pictures and (image := read.image(match)):
             own.setdefault("image", image)
-        links = list(read.links(match))
+        links = read.links(match)
         address = read.address(match, links, columns.own_link)
         found.append((match, own, links, _stable(address, model.volatile) if address else None))
     addresses = [address for _, _, _, address in found if address]
     telling = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all matches
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
-    above: dict[int, str] = {}
+    nth = {row: place for container in above for row, place in tree.numbered(container).items()}
     records = []
     for (match, own, links, address), container in zip(found, made.container.tolist(), strict=True):
-        if container not in above:
-            above[container] = tree.path(container)
         path, row = above[container], match.row
-        if read.parent[row] == container:
-            path = f"{path}/{tree.tags[read.tag[row]]}[{read.nth[row]}]"
+        if row in nth and read.parent[row] == container:
+            path = f"{path}/{tree.spots[read.spot[row]].tag}[{nth[row]}]"
         text = page.text(match.first, match.last)
         own = fields.dated(own)
         key = address if address and telling else _key(tree, row, own, text, numbers)
-        targets = tuple(target for _, target in links)
+        targets = tuple([target for _, target in links])
         records.append(Record(key=key, url=address, path=path, text=text, fields=own, links=targets))
     return tuple(records)
 
@@ -231,5 +252,8 @@ def _stable(address: str, volatile: Sequence[str]) -> str:
         return address
     asked, mark, place = address.partition("#")
     path, _, query = asked.partition("?")
-    kept = [pair for pair in query.split("&") if unquote_plus(pair.partition("=")[0]) not in volatile]
+    kept = [pair for pair in query.split("&") if _plain(pair.partition("=")[0]) not in volatile]
     return f"{path}?{'&'.join(kept)}{mark}{place}" if kept else f"{path}{mark}{place}"
+
+
+_plain = lru_cache(maxsize=1000)(unquote_plus)

@@ -5,8 +5,10 @@ typing into a search box and pressing Enter; requests that would change somethin
 """
 
 import asyncio
+import itertools
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from upwell.net.fetch import Fetcher
 
-__all__ = ["Chromium", "Look", "Seen"]
+__all__ = ["MOST", "Chromium", "Look", "Seen"]
 
 ARGUMENTS = (
     "--no-sandbox",  # a container has no user namespaces; nothing but the page's own scripts runs in it
@@ -32,6 +34,8 @@ ARGUMENTS = (
     "--disable-sync",
 )
 KEPT_AS = "application/json; what=seen-in-the-browser"  # how a look is remembered
+MOST = 60  # requests of one look: a page may fetch every match to show a piece of it; scripts and styles are rarely more than 30
+SLOW = 5.0  # seconds that an answer is waited for: some pages keep a request open for good
 QUIET = 0.6  # seconds without a request after which a page counts as done
 # The box that a person would type a query into, best first; never one of a form with a password, and never an e-mail field.
 BOXES = """() => {
@@ -122,17 +126,19 @@ class Chromium:
         try:
             page = await context.new_page()
             page.set_default_timeout(1000 * self.timeout)
+            traffic = _Traffic(page)
             home = urlsplit(look.url).hostname or ""
-            await page.route("**/*", lambda route: self._pass(route, home))
+            left = itertools.count(MOST - 1, -1)
+            await page.route("**/*", lambda route: self._pass(route, home, left))
             async with asyncio.timeout(self.timeout):
                 async with self.net.turn(look.url):
                     await page.goto(look.url, wait_until="load")
-                await self._settle(page)
+                await traffic.settle()
                 if look.query:
                     page.on("request", lambda sent: calls.append(_call(sent)) if _is_call(sent) else None)
                     async with self.net.turn(look.url):
-                        await self._type(page, look.query)
-                    await self._settle(page)
+                        await self._type(page, look.query, traffic)
+                    await traffic.settle()
                 return Seen(url=page.url, html=await page.content(), calls=tuple(calls))
         except (Error, TimeoutError) as error:
             said = str(error).splitlines()[0] if str(error) else "too slow"
@@ -157,16 +163,12 @@ class Chromium:
             self._browser = await self._play.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         return self._browser
 
-    async def _pass(self, route: "Route", home: str) -> None:
-        """Lets through what a look needs: no pictures and fonts, nothing that changes anything, no private address."""
+    async def _pass(self, route: "Route", home: str, left: Iterator[int]) -> None:
+        """Lets through what a look needs: no pictures and fonts, nothing that changes anything, no private address, not without end."""
         sent = route.request
         host = urlsplit(sent.url).hostname or ""
-        stopped = sent.resource_type in ("image", "media", "font") or sent.method not in (
-            "GET",
-            "POST",
-            "OPTIONS",
-            "HEAD",
-        )
+        unwanted = sent.resource_type in ("image", "media", "font")
+        stopped = unwanted or sent.method not in ("GET", "POST", "OPTIONS", "HEAD") or next(left) < 0
         if not stopped and host != home:
             try:
                 stopped = not is_public(host)
@@ -178,32 +180,45 @@ class Chromium:
             self.net.sent += host == home
             await route.continue_()
 
-    async def _type(self, page: "Page", query: str) -> None:
+    async def _type(self, page: "Page", query: str, traffic: "_Traffic") -> None:
         handle = (await page.evaluate_handle(BOXES)).as_element()
         if handle is None:
             raise Unreachable(f"{page.url} shows no search box in the browser")
         await handle.click()
         await handle.type(query, delay=20)
-        await self._settle(page)
+        await traffic.settle()
         if await _is_there(handle):
             await handle.press("Enter", no_wait_after=True)
 
-    async def _settle(self, page: "Page") -> None:
-        """Waits until the page has made no request for a moment."""
-        moved = asyncio.Event()
 
-        def busy(_: object) -> None:
-            moved.set()
+class _Traffic:
+    """The requests of a page that have no answer yet."""
 
-        page.on("request", busy)
-        page.on("requestfinished", busy)
-        try:
-            while True:
-                moved.clear()
-                await asyncio.wait_for(moved.wait(), QUIET)
-        except TimeoutError:
-            page.remove_listener("request", busy)
-            page.remove_listener("requestfinished", busy)
+    def __init__(self, page: "Page") -> None:
+        self._moved = asyncio.Event()
+        self._waiting: set[object] = set()
+        page.on("request", self._began)
+        page.on("requestfinished", self._ended)
+        page.on("requestfailed", self._ended)
+
+    def _began(self, sent: object) -> None:
+        self._waiting.add(sent)
+        self._moved.set()
+
+    def _ended(self, sent: object) -> None:
+        self._waiting.discard(sent)
+        self._moved.set()
+
+    async def settle(self) -> None:
+        """Waits until the page has made no request for a moment, and for the answers to those that it made, if they come soon."""
+        until = asyncio.get_running_loop().time() + SLOW
+        while True:
+            self._moved.clear()
+            try:
+                await asyncio.wait_for(self._moved.wait(), QUIET)
+            except TimeoutError:
+                if not self._waiting or asyncio.get_running_loop().time() >= until:
+                    return
 
 
 async def _is_there(handle: "ElementHandle") -> bool:

@@ -2,6 +2,7 @@
 
     row       an element; row 0 is <html>
     subtree   the rows i … end[i]
+    spot      where a row stands: the tags and classes from <html> down; one value for all rows that stand alike
     chunk     a run of visible text; the chunks of a subtree are text_at[i] … text_end[i]
     gap       what stands before a chunk: nothing (GLUED), white space (SPACED), or the edge of a block (BROKEN)
 
@@ -9,9 +10,9 @@ DESIGN §3. This is the only module that knows the HTML parser, and no parser ob
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -21,78 +22,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from upwell.page.charset import decode
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
+from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]
 
 Ints = NDArray[np.int32]
-GLUED, SPACED, BROKEN = range(3)
-
-# Never shown as text (HTML standard §15.3.1 "hidden elements", and the fallbacks of embedded content).
-UNSEEN = frozenset(
-    [
-        "area",
-        "audio",
-        "base",
-        "canvas",
-        "datalist",
-        "iframe",
-        "link",
-        "meta",
-        "metadata",
-        "desc",
-        "noembed",
-        "noframes",
-        "noscript",
-        "object",
-        "param",
-        "rp",
-        "script",
-        "source",
-        "style",
-        "template",
-        "title",
-        "track",
-        "video",
-    ]
-)
-# Elements that change how a piece of a word looks: text on both sides of them may be one word.
-FORMATTING = frozenset(
-    [
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "mark",
-        "nobr",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
-)
-INLINE = FORMATTING | frozenset(
-    ["a", "button", "data", "img", "input", "label", "meter", "output", "picture", "select", "span", "svg", "time"]
-)
-KEEPS_SPACE = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +37,9 @@ class TagTree:
     charset: str
     language: str  # primary subtag, lower case; "" where the page does not say
     title: str
-    tags: tuple[str, ...]
-    classes: tuple[str, ...]  # classes[0] is "" (no class)
-    tag: Ints
-    cls: Ints
+    spots: tuple[Spot, ...]  # in order of appearance
+    spot: Ints  # of each row, as its number among them
     parent: Ints  # -1 for row 0
-    depth: Ints
     end: Ints
     text_at: Ints
     text_end: Ints
@@ -120,13 +51,58 @@ class TagTree:
     problems: tuple[str, ...]  # what was odd about the bytes
 
     def __len__(self) -> int:
-        return len(self.tag)
+        return len(self.spot)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A spot as what it is made of: a chain of them may be too long for `pickle`."""
+        number = {at: i for i, at in enumerate(self.spots)}
+        made = [
+            (number[at.above] if at.above else -1, at.tag, at.cls, at.column, at.prop, at.hidden) for at in self.spots
+        ]
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {"spots": made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        spots: list[Spot] = []
+        for above, *rest in state["spots"]:
+            spots.append(Spot(spots[above] if above >= 0 else None, *rest))
+        self.__dict__.update(state | {"spots": tuple(spots)})
 
     # -- names and attributes ------------------------------------------------------------------------------------------
 
+    @cached_property
+    def spot_of(self) -> list[int]:
+        """The spot of each row, as a list."""
+        return self.spot.tolist()  # type: ignore[no-any-return]
+
+    def by_spot(self, values: Sequence[int], kind: type[np.generic] = np.int32) -> NDArray[Any]:
+        """A column from a value of each spot."""
+        return np.array(values, dtype=kind)[self.spot]
+
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The tag names of the page, in order of appearance."""
+        return tuple(dict.fromkeys([at.tag for at in self.spots]))
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The classes of the page, in order of appearance; the first is "" (no class)."""
+        return tuple(dict.fromkeys(["", *(at.cls for at in self.spots)]))
+
+    @cached_property
+    def tag(self) -> Ints:
+        """The tag of each row, as its number among `tags`."""
+        number = {name: i for i, name in enumerate(self.tags)}
+        return self.by_spot([number[at.tag] for at in self.spots])
+
+    @cached_property
+    def cls(self) -> Ints:
+        """The class of each row, as its number among `classes`."""
+        number = {name: i for i, name in enumerate(self.classes)}
+        return self.by_spot([number[at.cls] for at in self.spots])
+
     def name(self, row: int) -> str:
         """The tag name of a row."""
-        return self.tags[int(self.tag[row])]
+        return self.spots[int(self.spot[row])].tag
 
     def attr(self, row: int, name: str) -> str | None:
         """An attribute's value: None where it is absent, "" where it is empty."""
@@ -137,7 +113,15 @@ class TagTree:
 
     def rows(self, *names: str) -> Ints:
         """All rows with one of these tag names, in document order."""
-        return np.flatnonzero(_tagged(self.tags, self.tag, names)).astype(np.int32)
+        return self.at_spots([i for i, at in enumerate(self.spots) if at.tag in names])
+
+    def at_spots(self, numbers: Sequence[int]) -> Ints:
+        """All rows that stand at one of these spots, in document order."""
+        if len(numbers) < 2:
+            return np.flatnonzero(self.spot == numbers[0] if numbers else ()).astype(np.int32)
+        wanted = np.zeros(len(self.spots), dtype=bool)
+        wanted[numbers] = True
+        return np.flatnonzero(wanted[self.spot]).astype(np.int32)
 
     def links(self, row: int = 0) -> Iterator[tuple[int, str]]:
         """Row and absolute address of every web link inside a subtree, in document order."""
@@ -175,6 +159,11 @@ class TagTree:
     # -- structure -----------------------------------------------------------------------------------------------------
 
     @cached_property
+    def depth(self) -> Ints:
+        """How many rows are above each row."""
+        return self.by_spot([at.depth for at in self.spots])
+
+    @cached_property
     def nodes(self) -> Ints:
         """Number of rows in each subtree."""
         return np.subtract(self.end, np.arange(len(self)), dtype=np.int32)
@@ -185,12 +174,17 @@ class TagTree:
         return np.bincount(self.parent[1:], minlength=len(self)).astype(np.int32)
 
     @cached_property
+    def _kin(self) -> NDArray[np.int64]:
+        """Parent and tag of each row, as one number."""
+        return self.parent.astype(np.int64) * len(self.tags) + self.tag
+
+    @cached_property
     def nth(self) -> Ints:
         """The place of each row among its siblings of the same tag, from 1."""
-        order = np.lexsort((np.arange(len(self)), self.tag, self.parent))
-        parent, tag = self.parent[order], self.tag[order]
+        alike = self._kin
+        order = np.argsort(alike, kind="stable")
         first = np.ones(len(self), dtype=bool)
-        first[1:] = (parent[1:] != parent[:-1]) | (tag[1:] != tag[:-1])
+        first[1:] = np.diff(alike[order]) != 0
         starts = np.flatnonzero(first)
         counted = np.arange(len(self)) - np.repeat(starts, np.diff(np.append(starts, len(self))))
         place = np.empty(len(self), dtype=np.int32)
@@ -199,10 +193,21 @@ class TagTree:
 
     def children(self, row: int) -> list[int]:
         """The rows right below a row, in document order."""
-        found, child, stop = [], int(row) + 1, int(self.end[row])
-        while child < stop:
+        row = int(row)
+        ends = self.end[row : int(self.end[row])].tolist()
+        found, child = [], row + 1
+        while child < ends[0]:
             found.append(child)
-            child = int(self.end[child])
+            child = ends[child - row]
+        return found
+
+    def numbered(self, row: int) -> dict[int, int]:
+        """The rows right below a row, each with its place among those of the same tag, from 1."""
+        often: dict[str, int] = {}
+        found = {}
+        for child in self.children(row):
+            name = self.name(child)
+            found[child] = often[name] = often.get(name, 0) + 1
         return found
 
     def ancestors(self, row: int) -> Iterator[int]:
@@ -214,7 +219,10 @@ class TagTree:
 
     def path(self, row: int) -> str:
         """Where a row stands: `/html[1]/body[1]/div[2]`; `row_at` is the way back."""
-        steps = [f"{self.name(i)}[{self.nth[i]}]" for i in (int(row), *self.ancestors(row))]
+        steps, kin = [], self._kin
+        for i in (int(row), *self.ancestors(row)):
+            place = np.count_nonzero(kin[max(0, self.parent[i]) : i + 1] == kin[i])
+            steps.append(f"{self.name(i)}[{place}]")
         return "/" + "/".join(reversed(steps))
 
     def row_at(self, path: str) -> int | None:
@@ -282,24 +290,36 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
         text, charset, problems = decode(page, header.get("content-type", ""))
     else:
         text, charset, problems = page, "str", ()
-    if text.count("<") > CHECK_DEPTH_FROM:
+    html = text.encode("utf-8", "replace")  # a lone surrogate cannot be parsed
+    if html.count(b"<") > CHECK_DEPTH_FROM:
         text, dropped = flatten(text)
         if dropped:
+            html = text.encode("utf-8", "replace")
             problems = (*problems, f"{dropped} tags nested deeper than {MAX_DEPTH} left out")
-    return _columns(text, url, charset, header.get("content-language", ""), problems)
+    return _columns(html, url, charset, header.get("content-language", ""), problems)
 
 
-TEXT = 2  # the parser's number for text
-PLAIN, SHAPES, HIDES, OPENS = range(4)  # what a tag means to the walk: nothing, FORMATTING, UNSEEN, <dialog>
+Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, `itemprop`, attributes that hide it
+# The parser's numbers: of text, the first of elements, the first of elements that it does not know (another on each page).
+TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
+MOST_SPOTS = 50_000  # that are remembered from page to page
+Key = tuple[Spot | None, int, str | None, Own | None]  # the spot above, the parser's number of the tag, the class
+_known: dict[object, Spot] = {}
+
+
+def _number(name: str) -> int:
+    return LexborHTMLParser("").create_node(name).tag_id
+
+
+CELLS, DIALOG = (_number("td"), _number("th")), _number("dialog")
+SPECIAL = frozenset([*CELLS, DIALOG])
 
 
 class _Walk:
     """One walk over the parser's nodes in document order, taking down what only they know."""
 
     def __init__(self, html: bytes) -> None:
-        self.tags: list[str] = []
-        self.tag: list[int] = []
-        self.classes: list[str] = []
+        self.spots: list[Spot] = []  # of each row
         self.parent: list[int] = []
         self.attributes: dict[int, Mapping[str, str | None]] = {}
         self.data: dict[int, str] = {}
@@ -307,129 +327,134 @@ class _Walk:
         self.chunks: list[str] = []
         self.chunk_row: list[int] = []
         self.rows_before: list[int] = []  # how many rows had begun when the chunk came
-        self.unseen: dict[int, str] = {}  # rows whose text is not shown, with their names
-        self.hidden: list[int] = []  # rows that their own attributes hide
+        self.spaced = bytearray()  # whether the text began (1) or ended (2) with white space, or both
         self.space_before: list[int] = []  # formatting rows with white space before them, in a text of its own …
         self.space_inside: list[int] = []  # … or as the last thing in them
+        self.cells: dict[tuple[int, int], int] = {}
         root = LexborHTMLParser(html).root
+        if len(_known) > MOST_SPOTS:
+            _known.clear()
         if root is not None:
             self._walk(root)
 
     def _walk(self, root: LexborNode) -> None:
-        tag, classes, parent, attributes = self.tag, self.classes, self.parent, self.attributes
-        chunks, chunk_row, rows_before, unseen = self.chunks, self.chunk_row, self.rows_before, self.unseen
-        known: dict[int, tuple[int, int]] = {}  # the parser's number of a tag: ours, and what the tag means here
+        spots, parent, attributes, chunks = self.spots, self.parent, self.attributes, self.chunks
+        chunk_row, rows_before, spaced = self.chunk_row, self.rows_before, self.spaced
+        special, known = SPECIAL, _known
         row_of: dict[int, int] = {}
-        row = -1
+        row, above, around = 0, -1, None
+        beside = (
+            -1
+        )  # the row of a text that was the last node: what follows it in that row has no white space alone before it
         for node in root.traverse(include_text=True, skip_empty=True):
             number = node.tag_id
-            above = node.parent
-            if number == TEXT:
-                inside = row_of[above.mem_id]  # type: ignore[union-attr] # text has a parent
-                if inside in unseen:
-                    self._unseen(inside, node)
+            if number < ELEMENTS:
+                if number == TEXT:
+                    above = row_of[node.parent.mem_id]  # type: ignore[union-attr] # text has a parent
+                    shown = spots[above].shown
+                    if shown == UNSHOWN:
+                        self._unshown(above, node)
+                        continue
+                    beside = above
+                    text = node.text_content or ""
+                    words = " ".join(text.split())
+                    if words:
+                        spaced.append(0 if words == text else text[0].isspace() + 2 * text[-1].isspace())
+                        chunks.append(words if shown == SHOWN else text.strip("\n"))
+                        chunk_row.append(above)
+                        rows_before.append(row)
                 else:
-                    chunks.append(node.text_content or "")
-                    chunk_row.append(inside)
-                    rows_before.append(row + 1)
+                    beside = -1
                 continue
-            if number not in known:
-                known[number] = self._named(node.tag or "-")
-            ours, means = known[number]
-            if ours < 0:
-                continue
-            row += 1
-            row_of[node.mem_id] = row
-            parent.append(row_of.get(above.mem_id, -1) if above is not None else -1)
-            tag.append(ours)
+            if row:
+                above = row_of[node.parent.mem_id]  # type: ignore[union-attr] # only <html> has none
+                around = spots[above]
             found = node.attributes
+            cls = own = None
             if found:
                 attributes[row] = found
-                classes.append(found.get("class") or "")
-                if ("style" in found or "hidden" in found) and _hidden(found):
-                    self.hidden.append(row)
-            else:
-                classes.append("")
-            if means:
-                if means == SHAPES:
-                    before, last = node.prev, node.last_child
-                    if before is not None and before.is_empty_text_node:
-                        self.space_before.append(row)
-                    if last is not None and last.is_empty_text_node:
-                        self.space_inside.append(row)
-                elif means == HIDES:
-                    unseen[row] = self.tags[ours]
-                elif "open" not in found:
-                    self.hidden.append(row)
+                cls = found.get("class")
+                if "style" in found or "itemprop" in found or "hidden" in found or number in special:
+                    own = self._own(above, number, found)
+            elif number in special:
+                own = self._own(above, number, found)
+            key = around, number, cls, own
+            spot = known.get(key)
+            if spot is None:
+                spot = _spot(key, node)
+            if spot.shapes:
+                before, last = node.prev if beside != above else None, node.last_child
+                if before is not None and before.is_empty_text_node:
+                    self.space_before.append(row)
+                if last is not None and last.is_empty_text_node:
+                    self.space_inside.append(row)
+            row_of[node.mem_id] = row
+            beside = -1
+            spots.append(spot)
+            parent.append(above)
+            row += 1
 
-    def _named(self, name: str) -> tuple[int, int]:
-        """Our number of a tag that was not met before, and what it means here; -1 for comments and processing instructions."""
-        if name[0] == "-":
-            return -1, PLAIN
-        self.tags.append(name)
-        means = SHAPES if name in FORMATTING else HIDES if name in UNSEEN else OPENS if name == "dialog" else PLAIN
-        return len(self.tags) - 1, means
+    def _own(self, above: int, number: int, found: Mapping[str, str | None]) -> Own | None:
+        column = 0
+        if number in CELLS:
+            column = self.cells[above, number] = self.cells.get((above, number), 0) + 1
+        prop = found["itemprop"] or "" if "itemprop" in found else None
+        hidden = _hidden(found) or (number == DIALOG and "open" not in found)
+        return (column, prop, hidden) if column or prop is not None or hidden else None
 
-    def _unseen(self, row: int, node: LexborNode) -> None:
-        if self.unseen[row] == "script":
+    def _unshown(self, row: int, node: LexborNode) -> None:
+        tag = self.spots[row].tag
+        if tag == "script":
             if "json" in (self.attributes.get(row, {}).get("type") or "").lower():
                 self.data[row] = node.text_content or ""
-        elif self.unseen[row] == "title" and not self.title:
+        elif tag == "title" and not self.title:
             self.title = " ".join((node.text_content or "").split())
 
 
-def _columns(text: str, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:
-    """The columns of a text: the walk, and what follows from it for all rows at once."""
-    walk = _Walk(text.encode("utf-8", "replace"))  # a lone surrogate cannot be parsed
-    tags, tag = tuple(walk.tags), np.array(walk.tag, dtype=np.int32)
-    raw_classes, raw_cls = _numbered(walk.classes)
-    classes, cls_of = _numbered(["", *(" ".join(name.split()) for name in raw_classes)])
-    rows = len(tag)
-    end = _ends(walk.parent)
-    depth: Ints = np.arange(rows, dtype=np.int32) - np.cumsum(
-        np.bincount(end, minlength=rows + 1)[:rows], dtype=np.int32
-    )
+def _spot(key: Key, node: LexborNode) -> Spot:
+    """The spot of a row that was not met before; elements that the parser does not know go by their names."""
+    above, number, cls, own = key
+    tag = node.tag or ""
+    known: object = key if number < UNKNOWN else (above, tag, cls, own)
+    return _known.get(known) or _known.setdefault(known, Spot(above, tag, " ".join((cls or "").split()), *own or ()))
 
-    chunk_row = np.array(walk.chunk_row, dtype=np.int32)
-    edge, keeps_space = _tables(tags)
-    unseen = _below([*walk.unseen, *walk.hidden], end)[chunk_row]
-    keeps = _below(np.flatnonzero(keeps_space[tag]).tolist(), end)[chunk_row]
-    chunks = [" ".join(chunk.split()) for chunk in walk.chunks]
-    for i in np.flatnonzero(keeps).tolist():
-        chunks[i] = chunks[i] and walk.chunks[i].strip("\n")
-    for i in np.flatnonzero(unseen).tolist():
-        chunks[i] = ""
-    kept = [i for i, chunk in enumerate(chunks) if chunk]
-    chunk_row = chunk_row[kept]
+
+def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:
+    """The columns of a page: the walk, and what follows from it for all rows at once."""
+    walk = _Walk(html)
+    parent, chunk_row = _ints(walk.parent), _ints(walk.chunk_row)
+    spots = tuple(dict.fromkeys(walk.spots))
+    number = dict(zip(spots, range(len(spots)), strict=True))
+    spot = np.fromiter(map(number.__getitem__, walk.spots), np.int32, len(walk.spots))
+    rows = len(parent)
+    end = _ends(walk.parent)
     own = np.zeros(rows + 1, dtype=np.int32)
     np.cumsum(np.bincount(chunk_row, minlength=rows), out=own[1:])
-    began = np.array(walk.rows_before, dtype=np.int32)[kept]
-    text_at = np.cumsum(np.bincount(began, minlength=rows + 1)[:rows], dtype=np.int32)
+    text_at = np.cumsum(np.bincount(_ints(walk.rows_before), minlength=rows + 1)[:rows], dtype=np.int32)
     text_end: Ints = text_at + own[end] - own[:-1]
 
     # What stands before chunk c is the strongest of the edges there: a row that begins has text_at c, one that ends text_end c.
-    gap = np.zeros(len(kept) + 1, dtype=np.int8)
-    np.maximum.at(gap, text_at, edge[tag])
-    np.maximum.at(gap, text_end, edge[tag])
-    for side, here in ((0, gap[:-1]), (-1, gap[1:])):
-        np.maximum(here, np.array([chunk[side].isspace() for chunk in walk.chunks], dtype=np.int8)[kept], out=here)
-    for at in (text_at[walk.space_before], text_end[walk.space_inside]):
-        gap[at] = np.maximum(gap[at], SPACED)
+    gap = np.zeros(len(chunk_row) + 1, dtype=np.int8)
+    edges = np.array([at.edge for at in spots], dtype=np.int8)
+    for at, spaces in ((text_at, walk.space_before), (text_end, walk.space_inside)):
+        edge = edges[spot]
+        edge[spaces] = SPACED
+        np.maximum.at(gap, at, edge)
+    spaced = np.frombuffer(walk.spaced, np.int8)
+    np.maximum(gap[:-1], spaced & 1, out=gap[:-1])
+    np.maximum(gap[1:], spaced >> 1, out=gap[1:])
     return TagTree(
         url=url,
         charset=charset,
         language=_language(walk, language),
         title=walk.title,
-        tags=tags,
-        classes=classes,
-        tag=tag,
-        cls=cls_of[1:][raw_cls],
-        parent=np.array(walk.parent, dtype=np.int32),
-        depth=depth,
+        spots=spots,
+        spot=spot,
+        parent=parent,
         end=end,
         text_at=text_at,
         text_end=text_end,
-        chunks=tuple(filter(None, chunks)),
+        chunks=tuple(walk.chunks),
         chunk_row=chunk_row,
         chunk_gap=gap[:-1],
         attributes=walk.attributes,
@@ -438,41 +463,17 @@ def _columns(text: str, url: str, charset: str, language: str, problems: tuple[s
     )
 
 
-@lru_cache(maxsize=1000)
-def _tables(tags: tuple[str, ...]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """For each tag of a page: what its edge does to the text around it, and whether it keeps white space."""
-    edge = [GLUED if name in FORMATTING else SPACED if name in INLINE else BROKEN for name in tags]
-    return np.array(edge, dtype=np.int8), np.array([name in KEEPS_SPACE for name in tags], dtype=bool)
-
-
-def _numbered(names: list[str]) -> tuple[tuple[str, ...], Ints]:
-    """The distinct names in order of appearance, and each name as its number among them."""
-    distinct = tuple(dict.fromkeys(names))
-    number = dict(zip(distinct, range(len(distinct)), strict=True))
-    return distinct, np.array([number[name] for name in names], dtype=np.int32)
-
-
-def _tagged(tags: tuple[str, ...], tag: Ints, names: Collection[str]) -> NDArray[np.bool_]:
-    """Which rows have one of these names."""
-    return np.array([name in names for name in tags], dtype=bool)[tag]
+def _ints(values: Sequence[int]) -> Ints:
+    return np.fromiter(values, np.int32, len(values))
 
 
 def _ends(parent: Sequence[int]) -> Ints:
     """One past the last row of each subtree: from the last row on, a row ends where its last child ends."""
     end = list(range(1, len(parent) + 1))
-    for row in range(len(parent) - 1, 0, -1):
-        above = parent[row]
+    for row, above in zip(range(len(parent) - 1, 0, -1), reversed(parent), strict=False):
         if end[row] > end[above]:
             end[above] = end[row]
-    return np.array(end, dtype=np.int32)
-
-
-def _below(marked: Sequence[int], end: Ints) -> NDArray[np.bool_]:
-    """Which rows are in the subtree of a marked row."""
-    inside = np.zeros(len(end), dtype=bool)
-    for row in marked:
-        inside[row : end[row]] = True
-    return inside
+    return _ints(end)
 
 
 def _hidden(found: Mapping[str, str | None]) -> bool:
@@ -492,7 +493,7 @@ def _language(walk: _Walk, header: str) -> str:
     said = html.get("lang") or html.get("xml:lang")
     if not said:
         for row, found in walk.attributes.items():
-            if walk.unseen.get(row) == "meta" and (found.get("http-equiv") or "").lower() == "content-language":
+            if walk.spots[row].tag == "meta" and (found.get("http-equiv") or "").lower() == "content-language":
                 said = found.get("content")
                 break
     primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")

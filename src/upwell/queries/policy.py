@@ -1,12 +1,13 @@
 """The next query while harvesting: a policy is told what comes, and says what to ask.
 
-    saw(key, text)                     a record came back, for the first time or again
+    saw(key, text, fields)             a record came back, for the first time or again
     asked(query, matches, overflow)    what a query brought, and whether the source held some of it back
     next() → query or None             what to ask now; `expected` says how many new records a request should bring
 
 `Frontier` keeps the counts that policies need; a policy of one's own is a subclass with `worth`, ten lines long.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,13 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.terms import stop_words_of, tokens
+from upwell.queries.luck import Luck
 
 __all__ = ["SHAPES", "Frequency", "Frontier", "Greedy", "Policy", "Promising", "Random", "shape_of"]
 
 Floats = NDArray[np.float64]
 NEARLY = 0.8  # not swept
-RATE = 0.1  # how fast what cut-off answers bring is learned; not swept
-SHAPES = ("letters", "digits", "mixed")
+RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
+AROUND_DIGITS = str.maketrans("", "", " .,")
+MOST = 20.0  # records missing for each one held, that a word is taken to have at most; not swept
+SHRINK = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
+# Of letters, of letters and digits, and of so many digits: what a source searches may have years and codes, but no amounts.
+SHAPES = ("letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more")
 
 
 class Policy(Protocol):
@@ -30,7 +36,7 @@ class Policy(Protocol):
     page_size: int
     expected: float
 
-    def saw(self, key: str, text: str) -> None: ...
+    def saw(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None: ...
 
     def asked(self, query: str, matches: int, overflow: bool = False) -> None: ...
 
@@ -55,31 +61,36 @@ class Frontier:
     seen_twice: int = 0
     _number: dict[str, int] = field(default_factory=dict)
     _words: list[str] = field(default_factory=list)
-    _shape: NDArray[np.int8] = field(default_factory=lambda: np.zeros(1024, np.int8))
+    _class: NDArray[np.int16] = field(default_factory=lambda: np.zeros(1024, np.int16))
+    _classes: dict[tuple[str, int], int] = field(default_factory=dict)  # column and shape
     _in: Floats = field(default_factory=lambda: np.zeros(1024))
     _once: Floats = field(default_factory=lambda: np.zeros(1024))
     _done: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1024, bool))
+    _told: Floats = field(default_factory=lambda: np.zeros(1024))  # matches in the source, where they are known; else 0
     _seen: dict[str, int] = field(default_factory=dict)
-    _kept: dict[str, NDArray[np.int64]] = field(default_factory=dict)  # the words of records seen once
+    _kept: dict[str, tuple[int, int]] = field(default_factory=dict)  # where the cells of records seen once are
     _column: NDArray[np.int32] = field(default_factory=lambda: np.zeros((2, 4096), np.int32))  # record, word
     _cells: int = 0
     _bulk: Floats = field(
         default_factory=lambda: np.zeros(0)
     )  # what each candidate brings with all its pages, where it is known
-    _tried: list[int] = field(default_factory=lambda: [0, 0, 0])
-    _matched: list[int] = field(default_factory=lambda: [0, 0, 0])
+    _tried: list[int] = field(default_factory=list)  # for each class
+    _matched: list[int] = field(default_factory=list)
+    _luck: Luck = field(default_factory=lambda: Luck(64))
 
-    def saw(self, key: str, text: str) -> None:
+    def saw(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
         times = self._seen[key] = self._seen.get(key, 0) + 1
         if times == 1:
-            ids = self._kept[key] = self._ids(text)
+            ids = self._ids(text, fields=fields or {})
+            self._kept[key] = self._cells, self._cells + len(ids)
             self._put(ids)
             self._in[ids] += 1
             self._once[ids] += 1
             self.held += 1
             self.seen_once += 1
         elif times == 2:
-            self._once[self._kept.pop(key)] -= 1
+            start, end = self._kept.pop(key)
+            self._once[self._column[1, start:end]] -= 1
             self.seen_once -= 1
             self.seen_twice += 1
         elif times == 3:
@@ -90,9 +101,15 @@ class Frontier:
             self._done[ids[0]] = True
             if not matches:
                 self.barren.add(int(ids[0]))
-        shape = shape_of(query)
-        self._tried[shape] += 1
-        self._matched[shape] += matches > 0
+        kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", query)
+        self._tried[kind] += 1
+        self._matched[kind] += matches > 0
+
+    def page(self, word: str, expected: float, new: int) -> None:
+        """How many new records one page of a word brought: what to expect of others like it."""
+        if (number := self.number(word)) >= 0:
+            kind = int(self._class[number])
+            self._luck.page(kind, expected / self._luck.of(kind), new)
 
     def next(self) -> str | None:
         size = len(self._words)
@@ -106,24 +123,43 @@ class Frontier:
         self.expected = max(0.0, float(worth[best]))
         return None if worth[best] == -np.inf else self._words[best]
 
-    def together(self, word: str) -> tuple[list[str], int, NDArray[np.int64]]:
-        """All words, how many records held have this one, and beside which number of them each word stands."""
-        number = self._number.get(word, -1)
-        record, words = self._column[:, : self._cells]
-        inside = np.zeros(self.held + 1, dtype=bool)
-        inside[record[words == number]] = True
-        counts = np.bincount(words[inside[record]], minlength=len(self._words))
-        if number >= 0:
-            counts[number] = 0
-        return self._words, int(inside.sum()), counts
+    def together(self, *words: str) -> tuple[int, NDArray[np.int64]]:
+        """How many records held have all of these words, and beside them in how many each word of all stands."""
+        record, cells = self._column[:, : self._cells]
+        numbers = [self._number.get(word, -1) for word in words]
+        inside = np.ones(self.held + 1, dtype=bool)
+        for number in numbers:
+            with_it = np.zeros(self.held + 1, dtype=bool)
+            with_it[record[cells == number]] = True
+            inside &= with_it
+        counts = np.bincount(cells[inside[record]], minlength=len(self._words))
+        counts[[number for number in numbers if number >= 0]] = 0
+        return int(inside.sum()), counts
+
+    def told(self, word: str, matches: float) -> None:
+        """How many matches the source says that a word has."""
+        if (number := self.number(word)) >= 0:
+            self._told[number] = matches
+
+    def exhausted(self, word: str) -> None:
+        """All matches of a word came."""
+        if (number := self.number(word)) >= 0:
+            self._told[number] = self._in[number]
+
+    def missing(self, odds: float) -> Floats:
+        """How many records are missing for each one held, of those that have a word beside one of which as many as `odds` are.
+
+        At most what the source says of the word; where it says nothing, more where its records were mostly seen just once.
+        """
+        told, inside = self._told[: len(self._words)], self.inside
+        usual = max(self.seen_once, 1) / max(self.held, 1)
+        once = (self.inside_once + SHRINK) / (self.inside + SHRINK / usual) / usual
+        own = np.maximum(0.0, told / np.maximum(1.0, inside) - 1)
+        return np.where(told > 0, np.minimum(odds, own), np.minimum(MOST, odds * once))
 
     def worth(self) -> Floats:
         """What each candidate is worth; the greatest is asked next."""
         raise TypeError("a policy says what a word is worth")
-
-    def seen_counts(self) -> list[int]:
-        """How often each record held was seen."""
-        return list(self._seen.values())
 
     @property
     def inside(self) -> Floats:
@@ -137,27 +173,37 @@ class Frontier:
 
     @property
     def chance(self) -> Floats:
-        """How likely a word of a shape (letters, digits, both) is to match at all, from those tried."""
+        """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
         share = [(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)]
-        return np.array(share)[self.shapes]
+        return np.asarray((np.array(share) * self._luck.shares()[np.arange(len(share)) % 64])[self.classes])
 
     @property
-    def shapes(self) -> NDArray[np.int8]:
-        """Which of SHAPES each candidate has."""
-        return self._shape[: len(self._words)]
+    def classes(self) -> NDArray[np.int16]:
+        """The class of each candidate: the column in which it was seen first, and its shape."""
+        return self._class[: len(self._words)]
+
+    def _class_of(self, column: str, word: str) -> int:
+        kind = self._classes.setdefault((column, shape_of(word)), len(self._classes))
+        if kind == len(self._tried):
+            self._tried.append(0)
+            self._matched.append(0)
+        return kind
 
     def cut_off(self, expected: float, new: float) -> None:
-        """What a query that the limit cuts off brought on its first page, beside what was expected of it."""
-        self.top += RATE * (min(1.0, new / max(expected, 1e-9)) - self.top)
+        """What a page of a query that the limit cuts off brought, beside what was expected of it (with `top`)."""
+        self.top = min(1.0, max(0.02, self.top * (1 + RATE * (min(2.0, new / max(expected, 1e-9)) - 1))))
 
-    def _ids(self, text: str, stops: bool = True) -> NDArray[np.int64]:
+    def _ids(self, text: str, stops: bool = True, fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
         ids = []
+        columns: dict[str, str] | None = None
         drop = stop_words_of(self.language) if stops else frozenset()
         for word in dict.fromkeys(tokens(text)):  # a set has another order in each process
             if len(word) > 1 and word not in drop:
                 number = self._number.get(word)
                 if number is None:
-                    number = self._add(word)
+                    if columns is None:
+                        columns = {w: name for name, value in (fields or {}).items() for w in tokens(value)}
+                    number = self._add(word, columns.get(word, ""))
                 ids.append(number)
         return np.array(sorted(ids), dtype=np.int64)
 
@@ -176,6 +222,10 @@ class Frontier:
         """The place of a word among all words; -1 where no record held has it."""
         return self._number.get(word, -1)
 
+    def word(self, number: int) -> str:
+        """The way back."""
+        return self._words[number]
+
     def _put(self, ids: NDArray[np.int64]) -> None:
         """The words of a further record, as cells (record, word)."""
         while self._cells + len(ids) > self._column.shape[1]:
@@ -184,14 +234,14 @@ class Frontier:
         self._column[1, self._cells : self._cells + len(ids)] = ids
         self._cells += len(ids)
 
-    def _add(self, word: str) -> int:
+    def _add(self, word: str, column: str) -> int:
         number = self._number[word] = len(self._words)
         self._words.append(word)
         if number == len(self._in):
-            for name in ("_shape", "_in", "_once", "_done"):
+            for name in ("_class", "_in", "_once", "_done", "_told"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros_like(old))))
-        self._shape[number] = shape_of(word)
+        self._class[number] = self._class_of(column, word)
         return number
 
 
@@ -228,7 +278,7 @@ class Promising(Frontier):
     comes back costs a request for each page.
     """
 
-    shrink: float = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
+    shrink: float = SHRINK
 
     def worth(self) -> Floats:
         usual = max(self.seen_once, 1) / max(self.held, 1)
@@ -251,7 +301,8 @@ def _unseen(frontier: Frontier) -> float:
 
 
 def shape_of(word: str) -> int:
-    """Whether a word is of letters, of digits, or of both: the number of its name in SHAPES."""
-    if any(c.isdigit() for c in word):
-        return 1 if word.replace(" ", "").isdigit() else 2
-    return 0
+    """The number of a word's shape in SHAPES."""
+    if not any(c.isdigit() for c in word):
+        return 0
+    digits = word.translate(AROUND_DIGITS)
+    return 1 + min(5, len(digits)) if digits.isdigit() else 1

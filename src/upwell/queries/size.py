@@ -3,8 +3,8 @@
 chao        a lower bound from the records seen once and twice
 lu_li       from the overlap rate of random queries
 Checks      ours: from check queries that are drawn apart from the harvest, fair to records that are hard to hit
+recaptured  from the records that two ways of asking have in common
 next_new    how many new records further requests would bring
-claimed     what the source's own counts say
 """
 
 import math
@@ -16,8 +16,9 @@ import numpy as np
 from upwell.model import Estimate
 from upwell.page.terms import stop_words_of, tokens
 
-__all__ = ["Checks", "chao", "claimed", "lu_li", "next_new"]
+__all__ = ["Checks", "chao", "lu_li", "next_new", "recaptured"]
 
+COMMON = 30  # records that both ways must have; usual for a normal approximation
 NORMAL = 1.96  # two-sided 95 %
 SPREAD = 2.3  # for check queries: their answers are skewed; 2.0 held the truth in 85 to 100 % of runs
 # Check queries that brought something, before they are believed; swept 5 … 50 (docs/decisions/0040): with 5 the interval holds the truth
@@ -25,14 +26,12 @@ SPREAD = 2.3  # for check queries: their answers are skewed; 2.0 held the truth 
 ENOUGH = 15
 
 
-def chao(seen: Iterable[int]) -> Estimate:
-    """A lower bound of the number of records, from those seen once and twice.
+def chao(held: int, once: int, twice: int) -> Estimate:
+    """A lower bound of the number of records, from how many are held, and of these were seen once and twice.
 
     Chao (1987), bias-corrected, with its log-normal 95 % interval. Queries hit records unevenly, and a source that cuts its
     answers off hides some for good: the true number is rather higher than lower.
     """
-    counts = [n for n in seen if n > 0]
-    held, once, twice = len(counts), sum(n == 1 for n in counts), sum(n == 2 for n in counts)
     unseen = once * (once - 1) / (2 * (twice + 1))
     if unseen <= 0:
         return Estimate(estimate=float(held), low=float(held), high=float(held))
@@ -40,6 +39,24 @@ def chao(seen: Iterable[int]) -> Estimate:
     variance = max(twice, 1) * (ratio**4 / 4 + ratio**3 + ratio**2 / 2)
     spread = math.exp(NORMAL * math.sqrt(math.log(1 + variance / unseen**2)))
     return Estimate(estimate=held + unseen, low=held + unseen / spread, high=held + unseen * spread)
+
+
+def recaptured(listed: set[str], drawn: set[str]) -> Estimate | None:
+    """From what one way of asking listed, and how much of what another drew is among it (Lincoln & Petersen, Chapman's correction).
+
+    Right where a question lists nearly everything, each record once, which `chao` takes for many unseen. None where too little
+    is in common.
+    """
+    both = len(listed & drawn)
+    if both < COMMON:
+        return None
+    share, n = both / len(drawn), len(drawn)
+    error = NORMAL * math.sqrt(max(share * (1 - share), 1 / n) / n)
+    return Estimate(
+        estimate=(len(listed) + 1) * (len(drawn) + 1) / (both + 1) - 1,
+        low=len(listed) / min(1.0, share + error),
+        high=len(listed) / max(share - error, 1e-6),
+    )
 
 
 def lu_li(held: int, returned: int, queries: int, *, uniform: bool = False, overflow: float = 1.0) -> Estimate:
@@ -167,14 +184,3 @@ def next_new(curve: Sequence[tuple[int, int]], requests: int = 100) -> float:
     decay = fall ** (1 / span)
     now = after * decay ** (span / 2)
     return float(now * (requests if decay >= 1 else (1 - decay**requests) / (1 - decay)))
-
-
-def claimed(counts: Sequence[tuple[int, int]], limit: int = 0) -> int | None:
-    """What the source's own counts (said, brought) prove about its size: the greatest said, if the counts can be believed.
-
-    They are believed if, where nothing was cut off, what was said is what came, in nine of ten answers.
-    """
-    whole = [(said, brought) for said, brought in counts if not limit or brought < limit]
-    if not whole or sum(said == brought for said, brought in whole) < 0.9 * len(whole):
-        return None
-    return max(said for said, _ in counts)

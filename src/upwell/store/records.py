@@ -1,6 +1,7 @@
 """Records as a table: Parquet, CSV, JSON Lines, or SQLite with full-text search, as Datasette opens it."""
 
 import csv
+import datetime
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -38,7 +39,7 @@ def write(found: Iterable[Mapping[str, object]], folder: Path, kind: Format = "p
         _write_sqlite(rows, columns, partial)
     else:
         with partial.open("w", encoding="utf-8") as out:
-            out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     partial.replace(path)  # a reader sees the old table or the new one, never half of one
     return path
 
@@ -80,6 +81,8 @@ def _quoted(name: str) -> str:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     return value if value is None or isinstance(value, int | float | str) else json.dumps(value, ensure_ascii=False)
 
 

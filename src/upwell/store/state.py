@@ -24,6 +24,7 @@ from upwell.model import Outcome, Record, Request, Response
 __all__ = ["State"]
 
 VERSION = 1
+CACHE = 512  # kilobytes of pages in memory; a harvest writes more than it reads, and a hundred of them run at once
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -46,6 +47,7 @@ class State:
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process is told, not mixed in
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute(f"PRAGMA cache_size = -{CACHE}")
             self._db.execute("BEGIN IMMEDIATE")
             for statement in TABLES.split(";"):
                 self._db.execute(statement)

@@ -1,0 +1,34 @@
+"""Of what is expected of questions, what comes: learned for each kind of question, and for a kind not tried yet from all others."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Luck"]
+
+PRIOR = 20.0  # expected records that the other kinds count for, beside a kind's own; not swept
+FADES = 0.97  # how much of what is known stays with each page: sources run dry; not swept
+
+
+class Luck:
+    """Shares by the number of the kind (more than `kinds` share a number)."""
+
+    def __init__(self, kinds: int) -> None:
+        self._came, self._due = np.zeros(kinds), np.zeros(kinds)
+        self._all_came = self._all_due = 0.0
+
+    def shares(self) -> NDArray[np.float64]:
+        """For each kind the share that comes."""
+        usual = (self._all_came + PRIOR) / (self._all_due + PRIOR)
+        return np.asarray((self._came + PRIOR * usual) / (self._due + PRIOR))
+
+    def of(self, kind: int) -> float:
+        """The share of one kind."""
+        return float(self.shares()[kind % len(self._came)])
+
+    def page(self, kind: int, expected: float, new: float) -> None:
+        """What one page brought, and what was expected of it, the share not in it yet."""
+        at = kind % len(self._came)
+        self._came[at] = FADES * self._came[at] + new
+        self._due[at] = FADES * self._due[at] + expected
+        self._all_came = FADES * self._all_came + new
+        self._all_due = FADES * self._all_due + expected
