@@ -62,7 +62,7 @@ class Asking(Source):
         self.current: Stream | None = None
         self.scouted = False
         self.spread = False  # whether a broad question brought most of what is held
-        self.luck = Luck(2)  # of what was expected of queries, what came
+        self.luck = Luck(2)  # of what was expected of facets and of orders, what came
         self.dry = self.turn = self.most = 0
 
     def steps(self) -> Steps:
@@ -215,12 +215,11 @@ class Asking(Source):
         if stream.plain and stream.query in EVERYTHING and told.total:
             self.harvest.whole = max(self.harvest.whole, told.total)
         self.dry = 0 if new else self.dry + (not stream.check)
-        harvest = self.harvest
         if stream.pair:
             self.pairs.page(stream.pair, new)
         elif stream.offer:
             self.luck.page(stream.offer.kind, stream.expected, new)
-        elif stream.expected and harvest.limit and (stream.said or 0) > harvest.limit:
+        elif stream.expected and self.harvest.limit and (stream.said or 0) > self.harvest.limit:
             self.policy.cut_off(stream.expected, new)
         elif stream.expected:
             self.policy.page(stream.query, stream.expected, new)

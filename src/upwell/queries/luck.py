@@ -16,14 +16,14 @@ class Luck:
         self._came, self._due = np.zeros(kinds), np.zeros(kinds)
         self._all_came = self._all_due = 0.0
 
-    def shares(self) -> NDArray[np.float64]:
-        """For each kind the share that comes."""
+    def shares(self, kinds: NDArray[np.integer]) -> NDArray[np.float64]:
+        """For each of some kinds the share that comes."""
         usual = (self._all_came + PRIOR) / (self._all_due + PRIOR)
-        return np.asarray((self._came + PRIOR * usual) / (self._due + PRIOR))
+        return np.asarray(((self._came + PRIOR * usual) / (self._due + PRIOR))[kinds % len(self._came)])
 
     def of(self, kind: int) -> float:
         """The share of one kind."""
-        return float(self.shares()[kind % len(self._came)])
+        return float(self.shares(np.array([kind]))[0])
 
     def page(self, kind: int, expected: float, new: float) -> None:
         """What one page brought, and what was expected of it, the share not in it yet."""

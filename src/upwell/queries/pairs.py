@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from upwell.queries.grammar import FORMS, Operator, judge, write
 from upwell.queries.luck import Luck
-from upwell.queries.policy import Frontier
+from upwell.queries.policy import CLASSES, Frontier
 
 __all__ = ["Pair", "Pairs"]
 
@@ -53,7 +53,7 @@ class Pairs:
         default_factory=lambda: {"and": list(FORMS["and"]), "not": list(FORMS["not"])}
     )
     # By the class of the second word, and in how many records it stands beside the first.
-    _luck: Luck = field(default_factory=lambda: Luck(64 * SIZES))
+    _luck: Luck = field(default_factory=lambda: Luck(CLASSES * SIZES))
     _sure: set[Operator] = field(default_factory=set)
     _failed: dict[Operator, int] = field(default_factory=dict)
 
@@ -143,8 +143,8 @@ class Pairs:
             if limit:
                 new = np.where(matches > limit, new * self.frontier.top * limit / np.maximum(matches, 1e-9), new)
                 matches = np.minimum(matches, limit)
-            kinds = (self.frontier.classes % 64) * SIZES + _sizes(both)
-            luck = self._luck.shares()[kinds]
+            kinds = self.frontier.classes.astype(np.int64) * SIZES + _sizes(both)
+            luck = self._luck.shares(kinds)
             worth = luck * new / (np.maximum(1.0, np.ceil(matches / page)) if page else 1.0)
             worth[(both > SAME * held) | (inside < 1)] = 0.0
             if operator == "not" and limit:

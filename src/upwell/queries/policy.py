@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from upwell.page.terms import stop_words_of, tokens
 from upwell.queries.luck import Luck
 
-__all__ = ["SHAPES", "Frequency", "Frontier", "Greedy", "Policy", "Promising", "Random", "shape_of"]
+__all__ = ["CLASSES", "SHAPES", "Frequency", "Frontier", "Greedy", "Policy", "Promising", "Random", "shape_of"]
 
 Floats = NDArray[np.float64]
 NEARLY = 0.8  # not swept
 RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
+CLASSES = 64  # of words that are told apart by what they bring; a table with more columns shares some
 AROUND_DIGITS = str.maketrans("", "", " .,")
 MOST = 20.0  # records missing for each one held, that a word is taken to have at most; not swept
 SHRINK = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
@@ -76,7 +77,7 @@ class Frontier:
     )  # what each candidate brings with all its pages, where it is known
     _tried: list[int] = field(default_factory=list)  # for each class
     _matched: list[int] = field(default_factory=list)
-    _luck: Luck = field(default_factory=lambda: Luck(64))
+    _luck: Luck = field(default_factory=lambda: Luck(CLASSES))
 
     def saw(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
         times = self._seen[key] = self._seen.get(key, 0) + 1
@@ -175,7 +176,7 @@ class Frontier:
     def chance(self) -> Floats:
         """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
         share = [(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)]
-        return np.asarray((np.array(share) * self._luck.shares()[np.arange(len(share)) % 64])[self.classes])
+        return np.asarray((np.array(share) * self._luck.shares(np.arange(len(share))))[self.classes])
 
     @property
     def classes(self) -> NDArray[np.int16]:
