@@ -49,7 +49,17 @@ def test_numbers_of_matches_are_no_total() -> None:
     """A number smaller than what the page shows, or one at every match, says nothing of the whole."""
     own = "".join(f"<li>match {n}<p>{n} hits</p>" for n in range(3, 30))
     assert read_totals(read(f"<ul>{own}</ul>")).total is None
-    assert read_totals(read("<p>3 results in this chapter"), records=20).total is None
+    assert read_totals(read("<p>3 results in this chapter"), [""] * 20).total is None
+
+
+def test_what_a_match_says_is_its_own() -> None:
+    """A range of another length than the matches, a count in the text of one."""
+    page = read(
+        "<p>Total 3774 documents matching your query.<ul><li>On pages 3-4 of 18 results<li>two<li>three<li>four</ul>"
+    )
+    matches = ["On pages 3-4 of 18 results", "two", "three", "four"]
+    assert read_totals(page, [*matches, "five"]).total == 3774
+    assert read_totals(read("<ul><li>Show 500 results<li>two</ul>"), ["Show 500 results", "two"]).total is None
 
 
 def test_totals_over_pages() -> None:

@@ -56,7 +56,7 @@ PAGE = _names(
 )
 # Names that are a place in the list only where their values count.
 PAGE_SIZE = _names(
-    r"(?:results?|hits?|items?|records?|rows?|entries|docs?|num(?:ber)?|max)?_?per_?page|page_?(?:size|length|limit)|\w+_(?:limit|per_?page|page_?size)|"
+    r"(?:results?|hits?|matches|items?|records?|rows?|entries|docs?|num(?:ber)?|max)?_?per_?page|page_?(?:size|length|limit)|\w+_(?:limit|per_?page|page_?size)|"
     r"psize|pp|ipp|rpp|hpp|npp|epp|limit|size|count|num|"
     r"max(?:_?(?:hits|results?|rows|items|records|count|num))?|rows|hits(?:perpage)?|n|nh|ps|show|len(?:gth)?|(?:num_?)?results|"
     r"results_?num|shown?|anzahl|anz|iprops|items"

@@ -83,6 +83,7 @@ STRONG = re.compile(
     re.I,
 )
 MATCHES_OWN = 6  # different numbers that a page without a range may say; more are numbers of its matches
+OTHER = 2.0  # times the matches read that a range may be long: some may be read wrongly; not swept
 LONGEST = 240  # characters of a line that may say how many there are; running text is longer
 
 
@@ -102,26 +103,28 @@ class Told:
         return None if self.first is None or self.last is None else self.last - self.first + 1
 
 
-def read_totals(tree: TagTree, records: int = 0) -> Told:
+def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> Told:
     """Reads the total, the range shown and the cap from a page's text; a range with its total is believed before a lone number.
 
-    A lone number that is smaller than the number of `records` read from the page is no total.
+    `texts` are those of the matches read from the page: a number that is smaller than how many there are is no total, a range of
+    another length is not theirs, and a lone number in one of them is a match's own.
 
     >>> from upwell.page.tree import read
     >>> read_totals(read("<p>Results <b>11</b> - <b>20</b> of about <b>1.234</b> for cats"))
     Told(total=1234, marked='about', first=11, last=20, cap=None)
     """
+    records, own = len(texts), "\n".join(texts)
     lines = [line for line in tree.text().split("\n") if len(line) <= LONGEST and re.search(r"\d", line)]
     for line in lines:
         for pattern in (RANGE_OF, OF_RANGE):
             for found in pattern.finditer(line):
                 first, last, total = (_value(found[name]) for name in ("first", "last", "total"))
-                if first <= last <= total and last - first < 10_000 and not 1900 < first < 2100:
+                if last <= total and _shown(first, last, records):
                     return Told(total=total, marked=_mark(found), first=first, last=last, cap=_cap(lines, total))
     shown = [(_value(f["first"]), _value(f["last"])) for line in lines if _speaks(line) for f in SHOWN.finditer(line)]
-    ranges = [(first, last) for first, last in shown if 0 < first <= last < first + 10_000 and not 1900 < first < 2100]
+    ranges = [(first, last) for first, last in shown if first and _shown(first, last, records)]
     fallback = Told()
-    for found in _counts(lines):
+    for found in _counts([line for line in lines if " ".join(line.split()) not in own]):
         total = _value(found["total"])
         if total < records:
             continue
@@ -134,6 +137,13 @@ def read_totals(tree: TagTree, records: int = 0) -> Told:
     return (
         fallback if fallback.total is not None else Told(first=ranges[0][0], last=ranges[0][1]) if ranges else fallback
     )
+
+
+def _shown(first: int, last: int, records: int) -> bool:
+    """Whether these may be the places of the matches on the page, of which so many were read (0: none were)."""
+    length = last - first + 1
+    near = not records or records / OTHER <= length <= records * OTHER
+    return 0 < length <= 10_000 and not 1900 < first < 2100 and near
 
 
 def _counts(lines: Sequence[str]) -> list[re.Match[str]]:

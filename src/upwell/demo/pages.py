@@ -61,6 +61,7 @@ RESULTS = """{% extends "frame" %}{% block title %}{{ query }} – Cities of the
 {% else %}<p class="count">{{ "{:,}".format(first) }}–{{ "{:,}".format(last) }} of {{ "{:,}".format(total) }} cities for “{{ query }}”
 {%- if total > limit %} (only the first {{ limit }} are shown){% endif %}</p>
 <p class="sort">Sort by <a href="{{ link(sort='') }}">relevance</a> | <a href="{{ link(sort='name') }}">name</a> | <a href="{{ link(sort='population') }}">population</a></p>
+{%- if sizes %}<p>Show {% for size in sizes %}<a href="{{ link(show=size) }}">{{ size }}</a> {% endfor %} a page</p>{% endif %}
 <div class="facets">Continent: {% for name, n in continents %}<a href="{{ link(continent=name) }}">{{ name }}</a> ({{ n }}) {% endfor %}
 Country: {% for name, code, n in countries %}<a href="{{ link(country=code) }}">{{ name }}</a> ({{ n }}) {% endfor %}</div>
 {% include layout %}

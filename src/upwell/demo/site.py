@@ -36,6 +36,7 @@ class Switches:
 
     limit: int = 200  # results a query at most
     page_size: int = 20
+    largest_page: int = 0  # results link to pages of up to so many (0: one size only)
     order: Order = "relevance"  # relevance, rank (population) or none (any, but fixed for a query)
     latency: float = 0.0  # seconds before each answer
     post: bool = False  # the form is sent by POST
@@ -212,12 +213,14 @@ class _Site:
 
     def _results(self, query: str, sent: dict[str, str], found: tuple[City, ...], drift: bool) -> web.Response:
         shown = found[: self.s.limit]
-        pages = max(1, -(-len(shown) // self.s.page_size))
+        sizes = [size for size in (self.s.page_size, 50, 100) if size <= self.s.largest_page]
+        size = int(said) if (said := sent.get("show", "")) in map(str, sizes) else self.s.page_size
+        pages = max(1, -(-len(shown) // size))
         page = min(max(1, int(p)), pages) if (p := sent.get("page", "1")).isdigit() else 1
-        first = (page - 1) * self.s.page_size
+        first = (page - 1) * size
         ref = f"{self.rng.randrange(16**8):08x}"
         base = f"/results/{base64.urlsafe_b64encode(query.encode()).decode()}" if self.s.post else "/search"
-        kept = {k: v for k, v in sent.items() if k in ("continent", "country", "sort", "token") and v}
+        kept = {k: v for k, v in sent.items() if k in ("continent", "country", "sort", "show", "token") and v}
         if not self.s.post:
             kept = {"q": query} | kept
 
@@ -232,8 +235,9 @@ class _Site:
             total=len(found),
             limit=self.s.limit,
             first=first + 1,
-            last=min(first + self.s.page_size, len(shown)),
-            found=shown[first : first + self.s.page_size],
+            last=min(first + size, len(shown)),
+            found=shown[first : first + size],
+            sizes=sizes,
             page=page,
             pages=pages,
             link=link,

@@ -28,7 +28,7 @@ from upwell.page.tree import TagTree
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.luck import Luck
 from upwell.queries.pairs import Pair, Pairs
-from upwell.queries.policy import Promising
+from upwell.queries.policy import NEARLY, Promising
 from upwell.queries.size import recaptured
 
 __all__ = ["Asking", "Steps"]
@@ -39,6 +39,8 @@ STAY = 1.5  # so many times more must another query have left, that the one at h
 FAR = 1.3  # times what is held or said at most, that a source is taken to hold when a query is guessed at; not swept
 MORE = 5  # times as patient where a source cuts off and check queries say that records are missing; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
+TRIALS = 9  # pages that are spent on whether totals tell anything: three queries of a few pages
+SHORT = 3  # pages that such a query has left at most; not swept
 CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
 AHEAD = 5  # pages that a query of unknown length is taken to have left
 
@@ -62,8 +64,9 @@ class Asking(Source):
         self.current: Stream | None = None
         self.scouted = False
         self.spread = False  # whether a broad question brought most of what is held
+        self.listed = False  # whether one that asks for everything came to its end
         self.luck = Luck(2)  # of what was expected of facets and of orders, what came
-        self.dry = self.turn = self.most = 0
+        self.dry = self.turn = self.most = self.trials = 0
 
     def steps(self) -> Steps:
         """The whole of it; ends with why there is nothing more to ask."""
@@ -104,9 +107,11 @@ class Asking(Source):
         )
         if self.dry >= patience and said <= len(self.harvest.seen):
             return "saturated"  # unless the source says that it has more
-        size, held = self.harvest.size, len(self.harvest.seen)
+        size, held = self.harvest.size.high, len(self.harvest.seen)
+        if self.listed and self.harvest.recaptured is not None:
+            size = min(size, self.harvest.recaptured.high)
         known = self.harvest.size_by != "chao" and not self.harvest.lower_bound
-        return "coverage" if known and held and held >= self.plan.coverage * size.high else None
+        return "coverage" if known and held and held >= self.plan.coverage * size else None
 
     def _next(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
         """What to send next: what waits, a check query whose turn it is, else the page or the question that should bring most."""
@@ -127,6 +132,9 @@ class Asking(Source):
             return (yield from self._open(self.queue.popleft()))
         if self.broad:
             return (yield from self._open(self.broad.popleft()))
+        trial = (yield from self._trial()) if free else None
+        if trial is not None:
+            return trial
         if free and not self.scouted and self.harvest.totals_tell:
             self.scouted = True
             self.queue.extend(() if counted or self.harvest.limit or self.about else self.policy.frequent(SCOUTS))
@@ -138,8 +146,10 @@ class Asking(Source):
             if self.current not in worthy or self._left(most) > STAY * self._left(self.current):
                 self.current = most
             return self.current
-        best = max(self.streams, key=lambda stream: self._share(stream) * stream.shown, default=None)
-        worth = self._share(best) * best.shown if best else -1.0
+        yields = [(self._share(stream) * stream.shown, stream) for stream in self.streams]
+        worth = max((found for found, _ in yields), default=-1.0)
+        near = [stream for found, stream in yields if found >= NEARLY * worth]
+        best = max(near, key=self._left, default=None)  # what brings most leaves least to overlap
         word, pair, offer = self.policy.next(), self.pairs.next(), self.offers.next()
         single = self.policy.expected if word else -1.0
         double = pair.expected if pair else -1.0
@@ -153,11 +163,23 @@ class Asking(Source):
         if word is None or single < worth:
             return best
         expected = self.policy.expected
-        self.policy.asked(word, 1)
-        query = write(FORMS["and"][0], self.plan.about, word) if self.about else word
-        stream = yield from self._open(query)
+        if self.about:
+            self.policy.asked(word, 1)
+        stream = yield from self._open(write(FORMS["and"][0], self.plan.about, word) if self.about else word)
         stream.expected = expected
         return stream
+
+    def _trial(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
+        """A short query to its end, while it is open whether totals tell anything: the choice of a broad question hangs on them."""
+        counted = [stream for stream in self.streams if stream.said and stream.shown]
+        if not counted or self.harvest.totals_tested or self.trials >= TRIALS:
+            return None
+        short = min(counted, key=lambda stream: (stream.said or 0) - stream.turning.matches)
+        self.trials += 1
+        if (short.said or 0) - short.turning.matches <= SHORT * short.shown:
+            return short
+        word = self.policy.rare()
+        return (yield from self._open(word)) if word else None
 
     def _taken(self, offer: Taken) -> Stream:
         self.offers.asked()
@@ -176,6 +198,8 @@ class Asking(Source):
         self.streams.append(stream)
         if pair:
             self.pairs.asked(pair)
+        else:
+            self.policy.asked(query, 1)
         return stream
 
     # -- turning pages ---------------------------------------------------------------------------------------------------
@@ -199,7 +223,7 @@ class Asking(Source):
             reading = (yield from self._learn_again()) or reading
         records = self._wanted(reading.records, stream.query)
         texts = {record.key: record.text for record in records}
-        told = read_totals(tree, len(reading.records)) if reading.kind == "multi" else Told()
+        told = read_totals(tree, [record.text for record in reading.records]) if reading.kind == "multi" else Told()
         step = following(tree, reading, stream.query) if self.plan.goal == "complete" else None
         more = max(told.total or 0, stream.said or 0) > stream.turning.matches + len(records)
         if step is None and more and records:
@@ -209,7 +233,14 @@ class Asking(Source):
         lied = stream.turning.lied and bool(reading.records)
         new = 0 if lied else self._take(records, texts, stream, response)
         stream.said, stream.shown = stream.total, len(reading.records)
-        stream.fresh = new / max(1, len(records))
+        now = new / max(1, len(records))
+        stream.fresh = now if stream.turning.pages == 1 else (stream.fresh + now) / 2  # one page is chance
+        self.spread |= (
+            stream.plain
+            and stream.query in self.everything
+            and stream.turning.matches > HALF * len(self.harvest.seen)
+            and stream.turning.pages > AHEAD
+        )
         stream.shows += sum(stream.words <= set(tokens(text)) for text in texts.values())
         stream.inside = None if stream.inside is None else stream.inside + new
         if stream.plain and stream.query in EVERYTHING and told.total:
@@ -331,17 +362,11 @@ class Asking(Source):
         if whole and self.plan.goal == "complete":
             harvest.over(ended)
         self.policy.limit, self.policy.page_size = harvest.limit, harvest.page_size
-        if (
-            stream.plain
-            and stream.query in self.everything
-            and ended.matches > HALF * len(harvest.seen)
-            and ended.pages > AHEAD
-        ):
-            self.spread = True
         cut_off = bool(harvest.limit) and ended.matches >= harvest.limit
         broad = stream.plain and stream.query in self.everything
         if broad and whole and not cut_off and ended.pages > 1:
             harvest.listed |= stream.turning.keys
+            self.listed |= stream.query in EVERYTHING
         elif not broad:
             harvest.drawn |= stream.turning.keys
         harvest.recaptured = recaptured(harvest.listed, harvest.drawn) if harvest.listed else None

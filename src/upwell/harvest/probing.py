@@ -20,6 +20,7 @@ from upwell.errors import Forbidden, NothingLearned, Unreachable
 from upwell.harvest.events import Asked, Learned, Observer, Trouble
 from upwell.harvest.learn import Reading, SourceModel, apply, drifted, learn
 from upwell.harvest.result import Harvest, Plan, Reason
+from upwell.harvest.sizing import grown, larger, with_setting
 from upwell.harvest.trial import tree as as_tree
 from upwell.harvest.ways import Ways, fresh
 from upwell.model import Kind, Request, Response, Skipped, Template
@@ -33,10 +34,11 @@ from upwell.store.state import State
 
 __all__ = ["EVERYTHING", "Setting", "Source", "Spent", "counted_on", "following"]
 
-EVERYTHING = ("", "*")  # what asks for everything, where it is understood
+EVERYTHING = ("", "*", "%")  # what asks for everything, where it is understood
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
 LETTERS = ("e", "a", "er", "in", "ing", "ter")
 FREQUENT = 4  # the most frequent words of the language that are asked for everything
+TRIED = 2  # settings that may show more matches on a page
 RECENT = 12  # answers that are looked at again when the source seems to have changed; not swept
 OUTLINED = 150  # texts of an answer that the report shows
 
@@ -76,6 +78,7 @@ class Source(ABC):
         self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.control = ""  # the last query that had matches
         self.asked_for: dict[int, str] = {}  # what each probed answer is the answer to, while they are learned from
+        self.answered: dict[str, Request] = {}  # queries that came whole before it was asked for larger pages
         self.errors_in_a_row = 0
         self.about = tuple(tokens(plan.about))
 
@@ -115,7 +118,33 @@ class Source(ABC):
         )
         self.harvest.model = model = replace(self.harvest.model, roles=roles)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
+        if not (values or self.plan.template or self.template.rendered):
+            yield from self._widen(answers)
         return tuple(words[:asked])
+
+    def _widen(self, answers: Sequence[TagTree]) -> Generator[Request | Look, Response | Seen, None]:
+        """Asks for more matches on a page, where a setting does that; answers that came whole are not asked for again."""
+        read = [(tree, apply(self.harvest.model, tree)) for tree in answers]
+        whole = [self.asked_for[id(tree)] for tree, reading in read if following(tree, reading, "") is None]
+        more = [(tree, reading) for tree, reading in read if self.asked_for[id(tree)] not in whole]
+        if not more:
+            return
+        tree, reading = max(more, key=lambda one: len(one[1].records))
+        query, keys = self.asked_for[id(tree)], [record.key for record in reading.records]
+        narrow = self.template
+        step = following(tree, reading, query)
+        for name, value in larger(narrow, (self.ways.home, tree), query, len(keys), step)[:TRIED]:
+            if self.spent().over:
+                return
+            wider = with_setting(narrow, name, value)
+            answer = yield from self._get(templates.fill(wider, query))
+            if answer is None:
+                continue
+            wide = apply(self.harvest.model, answer[1], status=answer[0].status)
+            if grown(keys, [record.key for record in wide.records], value, following(answer[1], wide, query)):
+                self.template = self.harvest.template = wider
+                self.answered = {query: templates.fill(narrow, query) for query in whole}
+                return
 
     def _answers(self, queries: Sequence[str]) -> Generator[Request | Look, Response | Seen, list[TagTree]]:
         """The answers to queries, those that could be had."""
@@ -132,6 +161,8 @@ class Source(ABC):
     # -- sending and reading ---------------------------------------------------------------------------------------------
 
     def _filled(self, query: str) -> Generator[Request | Look, Response | Seen, Request]:
+        if query in self.answered:
+            return self.answered[query]
         self.template = yield from fresh(self.template, self.last)
         return templates.fill(self.template, query)
 
@@ -268,6 +299,3 @@ def outline(tree: TagTree, reading: Reading) -> list[tuple[str, str]]:
                 break
         found.append((text[:200], inside[1] if row < inside[0] else ""))
     return found[:OUTLINED]
-
-
-OUTLINED = 150  # texts of an answer that the report shows

@@ -18,6 +18,7 @@ from upwell.store.state import State
 
 __all__ = ["Checking", "Goal", "Harvest", "Plan", "Reason", "Site"]
 
+TESTED = 3  # queries whose totals were right before the others' are believed
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 Goal = Literal["complete", "representative"]
 
@@ -97,9 +98,14 @@ class Harvest:
         """Whether they tell large from small at least: right, or near."""
         return self._told(("constant", "estimate"))
 
+    @property
+    def totals_tested(self) -> bool:
+        """Whether enough queries came to their end to say so."""
+        return self.trusts.total() - self.trusts["unknown"] >= TESTED
+
     def _told(self, good: tuple[Trust, ...]) -> bool:
         right = sum(self.trusts[trust] for trust in good)
-        return right >= 3 and right >= 0.9 * (self.trusts.total() - self.trusts["unknown"])
+        return right >= TESTED and right >= 0.9 * (self.trusts.total() - self.trusts["unknown"])
 
     @property
     def lower_bound(self) -> bool:

@@ -17,10 +17,21 @@ from numpy.typing import NDArray
 from upwell.page.terms import stop_words_of, tokens
 from upwell.queries.luck import Luck
 
-__all__ = ["CLASSES", "SHAPES", "Frequency", "Frontier", "Greedy", "Policy", "Promising", "Random", "shape_of"]
+__all__ = [
+    "CLASSES",
+    "NEARLY",
+    "SHAPES",
+    "Frequency",
+    "Frontier",
+    "Greedy",
+    "Policy",
+    "Promising",
+    "Random",
+    "shape_of",
+]
 
 Floats = NDArray[np.float64]
-NEARLY = 0.8  # not swept
+NEARLY = 0.8  # of what the best brings: others that do are as good; not swept
 RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
 CLASSES = 64  # of words that are told apart by what they bring; a table with more columns shares some
 AROUND_DIGITS = str.maketrans("", "", " .,")
@@ -213,6 +224,15 @@ class Frontier:
         size = len(self._words)
         order = np.argsort(np.where(self._done[:size], 0.0, -self._in[:size]), kind="stable")[:count]
         return [self._words[i] for i in order if not self._done[i] and self._in[i] > 0]
+
+    def rare(self) -> str | None:
+        """A long word of few records held, of those that were not asked."""
+        words = [
+            (self._in[i], -len(word), word)
+            for i, word in enumerate(self._words)
+            if not self._done[i] and self._in[i] > 0 and word.isalpha()
+        ]
+        return min(words)[2] if words else None
 
     def holding(self, word: str) -> int:
         """How many records held have a word."""
