@@ -1,4 +1,4 @@
-"""Kills a harvest again and again and lets it go on: `python -m benchmarks.reliability.kill [--kills 50] [--limit 200] [--budget N]`.
+"""Kills a harvest again and again and lets it go on: `python -m benchmarks.reliability.kill [--kills 50] [--limit N] [--page-size N] [--budget N]`.
 
 The demo site counts what it is asked. An undisturbed harvest of it is compared with one that is killed (SIGKILL) at random moments and started
 again by the same command: the keys of the records must be the same, and no request may come twice but those in flight when it was killed.
@@ -81,10 +81,16 @@ def main() -> None:
     """Prints the figures; the exit code says whether they hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--limit", type=int, default=200)
-    parser.add_argument("--budget", type=int, default=1500)
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=40_000,
+        help="results a query; the default holds nothing back, so that the harvest ends by itself",
+    )
+    parser.add_argument("--page-size", type=int, default=100)
+    parser.add_argument("--budget", type=int, default=5000)
     options = parser.parse_args()
-    found = run(options.kills, Switches(limit=options.limit), options.budget)
+    found = run(options.kills, Switches(limit=options.limit, page_size=options.page_size), options.budget)
     print(json.dumps(found))
     sys.exit(0 if found["same"] and int(str(found["sent twice"])) <= int(str(found["allowed"])) else 1)
 

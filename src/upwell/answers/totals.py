@@ -115,21 +115,24 @@ def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> Told:
     """
     records, own = len(texts), "\n".join(texts)
     lines = [line for line in tree.text().split("\n") if len(line) <= LONGEST and re.search(r"\d", line)]
+    around = [line for line in lines if " ".join(line.split()) not in own]
     for line in lines:
         for pattern in (RANGE_OF, OF_RANGE):
             for found in pattern.finditer(line):
                 first, last, total = (_value(found[name]) for name in ("first", "last", "total"))
                 if last <= total and _shown(first, last, records):
-                    return Told(total=total, marked=_mark(found), first=first, last=last, cap=_cap(lines, total))
+                    return Told(
+                        total=total, marked=_mark(found), first=first, last=last, cap=_cap(around, total, records)
+                    )
     shown = [(_value(f["first"]), _value(f["last"])) for line in lines if _speaks(line) for f in SHOWN.finditer(line)]
     ranges = [(first, last) for first, last in shown if first and _shown(first, last, records)]
     fallback = Told()
-    for found in _counts([line for line in lines if " ".join(line.split()) not in own]):
+    for found in _counts(around):
         total = _value(found["total"])
         if total < records:
             continue
         fitting = next(((first, last) for first, last in ranges if last <= total), None)
-        told = Told(total=total, marked=_mark(found), cap=_cap(lines, total))
+        told = Told(total=total, marked=_mark(found), cap=_cap(around, total, records))
         if fitting or not ranges:
             return replace(told, first=fitting[0], last=fitting[1]) if fitting else told
         if fallback.total is None:
@@ -183,10 +186,10 @@ def _mark(found: re.Match[str]) -> Marked:
     return "" if not said else "least" if re.fullmatch(LEAST, said, re.I) else "about"
 
 
-def _cap(lines: Sequence[str], total: int) -> int | None:
-    """How many of the total a page says can be seen."""
+def _cap(lines: Sequence[str], total: int, records: int) -> int | None:
+    """How many of the total a page says can be seen; not fewer than are."""
     caps = [_value(found["cap"]) for line in lines if SEEN.search(line) for found in CAP.finditer(line)]
-    return next((cap for cap in caps if 10 <= cap < total), None)
+    return next((cap for cap in caps if max(10, records) <= cap < total), None)
 
 
 def trust(told: Sequence[Told], seen: int = 0, ended: bool = False) -> Trust:

@@ -102,11 +102,11 @@ def learn_cap(ended: Sequence[Ended]) -> int | None:
     Queries that stop at the greatest number though more were promised agree sooner (two) than queries of a silent source (three,
     over more than one page: a page that is full by chance is no cap).
     """
-    named = Counter(query.cap for query in ended if query.cap and query.end == "cap")
-    if named:
-        return named.most_common(1)[0][0]
     over = [query for query in ended if query.end]
     most = max((query.matches for query in over), default=0)
+    named = Counter(query.cap for query in over if query.cap and query.end == "cap" and 1.1 * query.cap >= most)
+    if named:
+        return named.most_common(1)[0][0]
     there = [query for query in over if query.matches == most]
     promised = [query for query in there if query.total is not None and query.total > most]
     contradicted = any(query.total is not None and query.total == most for query in there)

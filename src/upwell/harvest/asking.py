@@ -41,6 +41,7 @@ MORE = 5  # times as patient where a source cuts off and check queries say that 
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
 TRIALS = 9  # pages that are spent on whether totals tell anything: three queries of a few pages
 SHORT = 3  # pages that such a query has left at most; not swept
+GROWN = 5  # times as many records held, that frequent words are looked for again; not swept
 CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
 AHEAD = 5  # pages that a query of unknown length is taken to have left
 
@@ -62,8 +63,9 @@ class Asking(Source):
         self.later: list[str] = []  # queries that brought no answer, to be asked once more
         self.failed: set[str] = set()
         self.current: Stream | None = None
-        self.scouted = False
+        self.scouted = 0  # records held when frequent words were asked last
         self.spread = False  # whether a broad question brought most of what is held
+        self.unsure = False  # whether only check queries are missing to say that it is enough
         self.listed = False  # whether one that asks for everything came to its end
         self.luck = Luck(2)  # of what was expected of facets and of orders, what came
         self.dry = self.turn = self.most = self.trials = 0
@@ -110,8 +112,11 @@ class Asking(Source):
         size, held = self.harvest.size.high, len(self.harvest.seen)
         if self.listed and self.harvest.recaptured is not None:
             size = min(size, self.harvest.recaptured.high)
-        known = self.harvest.size_by != "chao" and not self.harvest.lower_bound
-        return "coverage" if known and held and held >= self.plan.coverage * size else None
+        if not held or self.harvest.lower_bound or self.harvest.size_by == "chao" or held < self.plan.coverage * size:
+            return None
+        # What two ways of asking have in common is more than chance where both look for words: check queries have the last word.
+        self.unsure = self.harvest.size_by == "recaptured" and not self.listed and self.checking.possible
+        return None if self.unsure else "coverage"
 
     def _next(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
         """What to send next: what waits, a check query whose turn it is, else the page or the question that should bring most."""
@@ -122,7 +127,8 @@ class Asking(Source):
             self.later = []
         free = not self.template.values
         counted = self.harvest.whole >= len(self.harvest.seen) > 0 and self.harvest.totals_hold
-        check = self.checking.next(self.harvest, self.turn) if free and not self.about and not counted else None
+        turn = 0 if self.unsure else self.turn
+        check = self.checking.next(self.harvest, turn) if free and not self.about and not counted else None
         if check is not None:
             return (yield from self._open(check, check=True))
         for stream in self.streams:
@@ -135,9 +141,9 @@ class Asking(Source):
         trial = (yield from self._trial()) if free else None
         if trial is not None:
             return trial
-        if free and not self.scouted and self.harvest.totals_tell:
-            self.scouted = True
-            self.queue.extend(() if counted or self.harvest.limit or self.about else self.policy.frequent(SCOUTS))
+        if free and self._scouting(counted):
+            self.queue.extend(self.policy.frequent(SCOUTS))
+            self.scouted = len(self.harvest.seen)
             if self.queue:
                 return (yield from self._open(self.queue.popleft()))
         worthy = [stream for stream in self.streams if self._share(stream) >= HALF or not free]
@@ -168,6 +174,13 @@ class Asking(Source):
         stream = yield from self._open(write(FORMS["and"][0], self.plan.about, word) if self.about else word)
         stream.expected = expected
         return stream
+
+    def _scouting(self, counted: bool) -> bool:
+        """Whether to look for a word that matches nearly everything: at first, and again when much more is held to take it from."""
+        harvest, held = self.harvest, len(self.harvest.seen)
+        broad = self.scouted and self.most >= NEARLY * harvest.size.estimate
+        useful = harvest.totals_tell and not (counted or harvest.limit or self.about or broad)
+        return useful and (not self.scouted or held >= GROWN * self.scouted)
 
     def _trial(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
         """A short query to its end, while it is open whether totals tell anything: the choice of a broad question hangs on them."""
@@ -334,9 +347,8 @@ class Asking(Source):
         )
         left = stream.said - min(seen, held)
         share = min(1.0, left / (stream.said - stream.turning.matches))
-        return (
-            max(stream.fresh, share) if stream is self.current else share
-        )  # what was new on a page long ago is so no more
+        # what was new on a page long ago is so no more
+        return max(stream.fresh, share) if stream is self.current else share
 
     def _benefit(self, stream: Stream) -> float:
         """Of the doubt, where nobody counts: a broad question may show what is held first, and everything else behind it.
@@ -383,11 +395,3 @@ class Asking(Source):
     def take_late(self, reading: Reading, query: str, response: Response) -> None:
         """Takes in what an answer held that could not be read when it came."""
         self._take(reading.records, {r.key: r.text for r in reading.records}, Stream(query, None), response)
-
-    def _wanted(self, records: Sequence[Record], query: str) -> Sequence[Record]:
-        """All of them; where only what is about something is wanted, what came for just that, or says its words."""
-        if not self.about or query == self.plan.about:
-            return records
-        kept = [record for record in records if set(self.about) <= set(tokens(record.text))]
-        self.harvest.filtered[f"not about {self.plan.about}"] += len(records) - len(kept)
-        return kept

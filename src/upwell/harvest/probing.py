@@ -23,7 +23,7 @@ from upwell.harvest.result import Harvest, Plan, Reason
 from upwell.harvest.sizing import grown, larger, with_setting
 from upwell.harvest.trial import tree as as_tree
 from upwell.harvest.ways import Ways, fresh
-from upwell.model import Kind, Request, Response, Skipped, Template
+from upwell.model import Kind, Record, Request, Response, Skipped, Template
 from upwell.net.browser import Look, Seen
 from upwell.net.refusal import refusal
 from upwell.page.terms import tokens
@@ -235,6 +235,14 @@ class Source(ABC):
     def _asked_at(self, response: Response) -> str:
         """The path that answers come from; where the query is a part of the path, any."""
         return urlsplit(self.template.url if self.template.query_field else response.url).path
+
+    def _wanted(self, records: Sequence[Record], query: str) -> Sequence[Record]:
+        """All of them; where only what is about something is wanted, what came for just that, or says its words."""
+        if not self.about or query == self.plan.about:
+            return records
+        kept = [record for record in records if set(self.about) <= set(tokens(record.text))]
+        self.harvest.filtered[f"not about {self.plan.about}"] += len(records) - len(kept)
+        return kept
 
     def _report(self, query: str) -> None:
         harvest, sent = self.harvest, self.spent().requests

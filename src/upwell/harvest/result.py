@@ -289,6 +289,11 @@ class Checking:
             self.waiting = self.checks.draw(self.texts, np.random.default_rng(self.drawn_at), 500)
         return self.waiting.pop() if self.waiting else None
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is, or will be, something to ask."""
+        return bool(self.every) and (bool(self.waiting) or not self.drawn_at)
+
     def saw(self, texts: dict[str, str]) -> None:
         """Takes in what another query brought."""
         for key, text in texts.items():

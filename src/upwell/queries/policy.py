@@ -220,10 +220,10 @@ class Frontier:
         return np.array(sorted(ids), dtype=np.int64)
 
     def frequent(self, count: int) -> list[str]:
-        """The words that most records held have, of those that were not asked."""
+        """The words, numbers left out, that most records held have, of those that were not asked."""
         size = len(self._words)
-        order = np.argsort(np.where(self._done[:size], 0.0, -self._in[:size]), kind="stable")[:count]
-        return [self._words[i] for i in order if not self._done[i] and self._in[i] > 0]
+        known = [i for i in np.argsort(-self._in[:size], kind="stable") if not self._done[i] and self._in[i] > 0]
+        return [self._words[i] for i in known if shape_of(self._words[i]) == 0][:count]
 
     def rare(self) -> str | None:
         """A long word of few records held, of those that were not asked."""

@@ -105,9 +105,7 @@ class Checks:
     _answers: list[tuple[str, list[tuple[str, float]], float]] = field(
         default_factory=list
     )  # query, weights, scale or 0
-    _holding: dict[str, dict[str, float]] = field(
-        default_factory=dict
-    )  # for each word of the pool, the records held and weights
+    _holding: dict[str, float] = field(default_factory=dict)  # for each word of the pool, what the records held weigh
 
     def draw(self, records: Mapping[str, str], rng: np.random.Generator, count: int) -> list[str]:
         """Makes the pool from records held (text by key) and draws check queries from it."""
@@ -134,7 +132,7 @@ class Checks:
         if key not in self._source:
             words = self._pool.intersection(tokens(text))
             for word in words:
-                self._holding.setdefault(word, {})[key] = 1 / len(words)
+                self._holding[word] = self._holding.get(word, 0.0) + 1 / len(words)
 
     def add(self, query: str, answer: Mapping[str, str], overflow: bool, said: int | None = None) -> None:
         """What a check query brought: text by key; of an answer that was cut off, or is one page of many, `said` counts all."""
@@ -154,8 +152,8 @@ class Checks:
         ours, all_ = np.zeros(len(self._answers)), np.zeros(len(self._answers))
         for i, (query, weights, scale) in enumerate(self._answers):
             all_[i] = sum(weight for _, weight in weights) * (scale or 1)
-            holding = self._holding.get(query, {}).items() if scale else weights
-            ours[i] = min(all_[i], sum(weight for key, weight in holding if key in held))
+            holding = self._holding.get(query, 0.0) if scale else sum(w for key, w in weights if key in held)
+            ours[i] = min(all_[i], holding)
         rest, part = len(held - self._source), len(held & self._source)
         telling = int((all_ > 0).sum())
         if telling < ENOUGH or not ours.sum():
