@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from benchmarks.reliability import kill
@@ -52,6 +53,35 @@ def test_refresh_tells_what_changed(tmp_path: Path) -> None:
     assert seen["changed"] <= 2  # a record's own page has boxes that vary by themselves
     assert seen["unchanged"] > 0.5 * int(str(first.summary["records"]))
     assert int(str(second.summary["records"])) >= int(str(first.summary["records"]))
+
+
+def test_refresh_of_a_site_that_changed(tmp_path: Path) -> None:
+    """Another edition of the site at the same address: what is gone, what changed, and on the way back what is new."""
+    with serve(Switches(limit=40)) as site:
+        api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=FREE)
+        port = urlsplit(site.url).port or 0
+    ids = [int(key.rsplit("/", 1)[-1]) for key in keys(tmp_path)]
+    left, grown = sum(i % 50 == 0 for i in ids), sum(i % 50 == 1 for i in ids)
+    again = Plan(budget=120, refresh=True)
+    with serve(Switches(limit=40, edition=1), port=port) as site:
+        later = api.harvest(site.url, out=tmp_path, plan=again, manners=FREE)
+    seen = later.summary["refreshed"]
+    assert isinstance(seen, dict)
+    assert 0 < seen["gone"] <= left
+    assert seen["gone"] >= 0.8 * left
+    assert seen["changed"] >= 0.8 * grown > 0
+    assert not any(int(key.rsplit("/", 1)[-1]) % 50 == 0 for key in keys(tmp_path)) or seen["gone"] < left
+    with serve(Switches(limit=40), port=port) as site:
+        back = api.harvest(site.url, out=tmp_path, plan=again, manners=FREE)
+    seen = back.summary["refreshed"]
+    assert isinstance(seen, dict)
+    assert seen["new"] >= 0.5 * left
+    assert seen["gone"] == 0
+
+
+def keys(folder: Path) -> list[str]:
+    (table,) = folder.rglob("records.parquet")
+    return [key.partition("?")[0] for key in read_keys(table)]
 
 
 def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -44,6 +44,7 @@ class Switches:
     token: bool = False  # the form holds a token of the session, without which a search is sent home
     layout: Literal["list", "table", "grid", "definitions", "flat"] = "list"
     drift_after: int = 0  # after this many answers the layout and its class names change (0: never)
+    edition: int = 0  # of a later one, a fiftieth of the cities is gone, and another fiftieth has grown
     fault: Fault = ""  # what goes wrong
     fault_rate: float = 0.0  # on which share of answers
     login_wall: bool = False  # who is not signed in may not search
@@ -206,10 +207,17 @@ class _Site:
         self.answers += 1
         query = sent.get("q", "").strip()
         found = search(query, self.s.order, sent.get("sort", ""), sent.get("continent", ""), sent.get("country", ""))
+        found = tuple(city for one in found if (city := self._now(one)) is not None)
         if len(found) == 1 and not (sent.get("continent") or sent.get("country")):
             raise web.HTTPFound(f"/city/{found[0].id}")
         drift = 0 < self.s.drift_after < self.answers
         return self._results(query, sent, found, drift)
+
+    def _now(self, city: City) -> City | None:
+        """A city as this edition has it, if it does."""
+        if not self.s.edition or city.id % 50 > 1:
+            return city
+        return replace(city, population=city.population + 1000 * self.s.edition) if city.id % 50 else None
 
     def _results(self, query: str, sent: dict[str, str], found: tuple[City, ...], drift: bool) -> web.Response:
         shown = found[: self.s.limit]
@@ -260,7 +268,8 @@ class _Site:
         return web.json_response({"total": len(found), "page": page, "results": rows})
 
     async def city(self, request: web.Request) -> web.StreamResponse:
-        city = by_id().get(int(request.match_info["id"]))
+        known = by_id().get(int(request.match_info["id"]))
+        city = self._now(known) if known else None
         if city is None:
             return self.html("plain", 404, heading="Not found", message="There is no such city.")
         return self.html("city", c=city)

@@ -17,7 +17,7 @@ from upwell.answers.pager import Step
 from upwell.answers.totals import Told, read_totals
 from upwell.harvest.events import Held
 from upwell.harvest.learn import Reading
-from upwell.harvest.offers import Offers, Taken
+from upwell.harvest.offers import Offers, Taken, again
 from upwell.harvest.probing import EVERYTHING, Setting, Source, counted_on, following
 from upwell.harvest.result import Checking, Reason
 from upwell.harvest.stream import Stream
@@ -94,6 +94,7 @@ class Asking(Source):
     # -- choosing --------------------------------------------------------------------------------------------------------
 
     def _why_stop(self) -> Reason | None:
+        self.unsure = False
         if over := self.spent().over:
             return over
         if self.errors_in_a_row >= self.plan.failures:
@@ -161,6 +162,7 @@ class Asking(Source):
         double = pair.expected if pair else -1.0
         linked = offer.expected * self.luck.of(offer.kind) if offer else -1.0
         if offer is not None and linked > max(worth, single, double):
+            self.offers.asked()
             return self._taken(offer)
         if pair is not None and double > max(worth, single):
             stream = yield from self._open(pair.query, pair=pair)
@@ -195,7 +197,6 @@ class Asking(Source):
         return (yield from self._open(word)) if word else None
 
     def _taken(self, offer: Taken) -> Stream:
-        self.offers.asked()
         further = request(Step(url=offer.offer.url), offer.query)
         stream = Stream(offer.query, further, offer=offer, expected=offer.expected, held=len(self.harvest.seen))
         stream.turning.cap = self.harvest.limit or None
@@ -206,6 +207,8 @@ class Asking(Source):
     def _open(
         self, query: str, *, check: bool = False, pair: Pair | None = None
     ) -> Generator[Request | Look, Response | Seen, Stream]:
+        if query in self.ways.again and "://" in query:
+            return self._taken(again(query, self.template.query_field))
         stream = Stream(query, (yield from self._filled(query)), check=check, pair=pair, held=len(self.harvest.seen))
         stream.turning.cap = self.harvest.limit or None
         self.streams.append(stream)
@@ -262,7 +265,7 @@ class Asking(Source):
         if stream.pair:
             self.pairs.page(stream.pair, new)
         elif stream.offer:
-            self.luck.page(stream.offer.kind, stream.expected, new)
+            self.luck.page(stream.offer.kind, stream.expected, new if stream.expected else 0)
         elif stream.expected and self.harvest.limit and (stream.said or 0) > self.harvest.limit:
             self.policy.cut_off(stream.expected, new)
         elif stream.expected:

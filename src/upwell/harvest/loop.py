@@ -148,7 +148,6 @@ def _begin_again(state: State) -> dict[str, set[str]]:
 
 def _covering(before: dict[str, set[str]]) -> Iterator[str]:
     """Few queries that brought everything: each time the one that brought most of what is left (Yuan §4.4, greedy)."""
-    before = {query: keys for query, keys in before.items() if "://" not in query}  # an offer, no words
     left = set().union(*before.values()) if before else set()
     heap = [(-len(keys), query) for query, keys in sorted(before.items())]
     heapq.heapify(heap)

@@ -7,6 +7,7 @@ facet is called.
 import heapq
 from dataclasses import dataclass, field
 
+from upwell.answers.arguments import split
 from upwell.answers.roles import Roles
 from upwell.answers.second import Offer, offers
 from upwell.page.terms import tokens
@@ -14,7 +15,7 @@ from upwell.page.tree import TagTree
 from upwell.queries.policy import Frontier
 from upwell.site.links import acts
 
-__all__ = ["Offers", "Taken"]
+__all__ = ["Offers", "Taken", "again"]
 
 LEAST = 0.02  # share of the matches that is taken to be new at least: how many are held is a guess; not swept
 SAME = 0.9  # a facet that has nearly all matches of its query narrows nothing; as `queries.pairs` has it
@@ -34,6 +35,12 @@ class Taken:
     def kind(self) -> int:
         """Facets and orders bring differently much."""
         return int(self.offer.narrows)
+
+
+def again(url: str, field: str) -> Taken:
+    """An offer that was taken in a run before, by its address."""
+    query = dict(split(url).arguments).get(field, "")
+    return Taken(query, Offer(url=url, key=url, setting=(), text="", count=None, narrows=True), (), 0.0, 0.0)
 
 
 @dataclass
