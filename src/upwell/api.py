@@ -25,14 +25,14 @@ from upwell.extract import blocks as informative
 from upwell.harvest import learn as source
 from upwell.harvest import loop, offline, saved
 from upwell.harvest.crawl import Frontier
-from upwell.harvest.events import Event, Held, Observer
+from upwell.harvest.events import Event, Held, Observer, Trouble
 from upwell.harvest.folder import Result, folder_of, opened, sites_of, written
 from upwell.harvest.generate import queries
 from upwell.harvest.learn import SourceModel
 from upwell.harvest.linked import links_of
 from upwell.harvest.result import Plan
 from upwell.harvest.ways import Browser, Ways, look
-from upwell.model import Request
+from upwell.model import Request, Skipped
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
@@ -317,6 +317,9 @@ def harvest_all(
             return wanted
         host = urlsplit(url).hostname or ""
         generated, _ = queries(log=query_log, knowledge_base=knowledge_base, site=host)
+        if not generated:
+            why = f"no query that led to several pages of {host}"
+            observe(Trouble(skipped=Skipped(stage="query log", page=str(query_log), reason=why)))
         return replace(wanted, words=(*wanted.words, *(str(row["query"]) for row in generated)))
 
     async def one(url: str) -> Result | UpwellError:
