@@ -15,7 +15,7 @@ def answer(query: str, more: str = "", number: int = 1) -> TagTree:
     return read(
         f"<html><body><form action=/s><input name=q value={query}></form><p>1-2 of 900</p>"
         f"<p>Sort by <a href='{link}&sort=date'>date</a> <a href='{link}&sort=title'>title</a></p>"
-        f"<ul><li><a href='{link}&kind=book'>Books</a> (600)<li><a href='{link}&kind=map'>Maps</a> (120)"
+        f"<ul><li><a href='{link}&kind=book'>Books</a> (600)<li><a href='{link}&kind=map'>Maps</a> (120) Years:"
         f"<li><a href='{link}&kind=disc'>Discs</a> (0)<li><a href='{link}&kind=any'>Anything</a> (890)</ul>"
         f"<ol><li><a href=/item/{number}1>One {query}</a><li><a href=/item/{number}2>Two {query}</a></ol>"
         f"<a href='{link}&kind=map&act=delete'>delete</a> <a href='/s?q=other&kind=map'>Others</a>"

@@ -29,7 +29,7 @@ IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
 EXPORT = re.compile(
     r"\.(?:json|jsonl|csv|tsv|xml|rss|rdf|atom|ics|bib|ris|txt|pdf|zip|gz|md|nt|ttl|xlsx?|docx?)$", re.I
 )
-COUNT_BEHIND = re.compile(r"\s*[(\[]?(\d[\d.,]*)[)\]]?\s*")
+COUNT_BEHIND = re.compile(r"\s*(?:[(\[]\s*(\d[\d.,]*)\s*[)\]]|(\d[\d.,]*)\s*$)")
 COUNT_INSIDE = re.compile(r"\S\s*[(\[](\d[\d.,]*)[)\]]\s*$")
 
 
@@ -201,8 +201,8 @@ def _aside(name: str) -> bool:
 
 def counted(tree: TagTree, row: int) -> int | None:
     """The number right after a link, or in brackets at its end: how many there are of what it leads to."""
-    found = COUNT_BEHIND.fullmatch(_behind(tree, row)) or COUNT_INSIDE.search(tree.text(row))
-    return int(re.sub(r"\D", "", found[1])) if found else None
+    found = COUNT_BEHIND.match(_behind(tree, row)) or COUNT_INSIDE.search(tree.text(row))
+    return int(re.sub(r"\D", "", found[found.lastindex or 1])) if found else None
 
 
 def _behind(tree: TagTree, row: int) -> str:

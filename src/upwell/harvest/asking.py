@@ -39,6 +39,7 @@ STAY = 1.5  # so many times more must another query have left, that the one at h
 FAR = 1.3  # times what is held or said at most, that a source is taken to hold when a query is guessed at; not swept
 MORE = 5  # times as patient where a source cuts off and check queries say that records are missing; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
+TRUST = 2  # pages that the source's counts are worth, beside those of a cut-off query that came; not swept
 TRIALS = 9  # pages that are spent on whether totals tell anything: three queries of a few pages
 SHORT = 3  # pages that such a query has left at most; not swept
 GROWN = 5  # times as many records held, that frequent words are looked for again; not swept
@@ -200,7 +201,7 @@ class Asking(Source):
         further = request(Step(url=offer.offer.url), offer.query)
         stream = Stream(offer.query, further, offer=offer, expected=offer.expected, held=len(self.harvest.seen))
         stream.turning.cap = self.harvest.limit or None
-        stream.inside = offer.inside if offer.words else None
+        stream.inside = offer.inside if offer.words or not offer.offer.narrows else None
         self.streams.append(stream)
         return stream
 
@@ -249,14 +250,9 @@ class Asking(Source):
         lied = stream.turning.lied and bool(reading.records)
         new = 0 if lied else self._take(records, texts, stream, response)
         stream.said, stream.shown = stream.total, len(reading.records)
-        now = new / max(1, len(records))
-        stream.fresh = now if stream.turning.pages == 1 else (stream.fresh + now) / 2  # one page is chance
-        self.spread |= (
-            stream.plain
-            and stream.query in self.everything
-            and stream.turning.matches > HALF * len(self.harvest.seen)
-            and stream.turning.pages > AHEAD
-        )
+        stream.fresh, stream.came = new / max(1, len(records)), stream.came + new
+        broad = stream.plain and stream.query in self.everything
+        self.spread |= broad and stream.turning.pages > AHEAD and stream.turning.matches > HALF * len(self.harvest.seen)
         stream.shows += sum(stream.words <= set(tokens(text)) for text in texts.values())
         stream.inside = None if stream.inside is None else stream.inside + new
         if stream.plain and stream.query in EVERYTHING and told.total:
@@ -334,22 +330,25 @@ class Asking(Source):
         """
         if not self.harvest.totals_tell:
             return max(stream.fresh, self._benefit(stream))
-        limit = self.harvest.limit  # where it cuts off, what comes last does not come at all
-        if not stream.said or stream.said <= stream.turning.matches or (limit and stream.said > limit):
-            return stream.fresh
-        if not stream.plain and stream.inside is None:
+        said = stream.said or 0
+        if said <= stream.turning.matches or (not stream.plain and stream.inside is None):
             return stream.fresh
         seen = len(self.harvest.seen)
         shows = max(0.05, stream.shows / max(1, stream.turning.matches))
         most = max(self.most, seen)
         size = min(max(self.harvest.size.estimate, most), FAR * most)
         held = (
-            max(seen * stream.said / size, self.policy.holding(stream.query) / shows)
+            max(seen * said / size, self.policy.holding(stream.query) / shows)
             if stream.inside is None
             else stream.inside / shows
         )
-        left = stream.said - min(seen, held)
-        share = min(1.0, left / (stream.said - stream.turning.matches))
+        left = said - min(seen, held)
+        if (
+            self.harvest.limit and said > self.harvest.limit
+        ):  # what comes last does not come at all, and the order favours what is held
+            weight = TRUST * stream.shown
+            return (weight * self.policy.top * left / said + stream.came) / max(1, weight + stream.turning.matches)
+        share = min(1.0, left / (said - stream.turning.matches))
         # what was new on a page long ago is so no more
         return max(stream.fresh, share) if stream is self.current else share
 

@@ -22,7 +22,8 @@ class Stream:
     pair: Pair | None = None
     offer: Taken | None = None
     found: dict[str, str] = field(default_factory=dict)  # text by key, of check queries
-    fresh: float = 1.0  # share of the last pages that was new, the last one most
+    fresh: float = 1.0  # share of the last page that was new
+    came: int = 0  # new records so far
     expected: float = 0.0  # new records a request, where a policy chose it
     said: int | None = None
     shown: int = 0  # records of the last page

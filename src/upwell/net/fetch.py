@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from upwell.net.robots import FRESH, Robots
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
 REDIRECTS = 10  # RFC 9110 §15.4 asks for a limit and names none; browsers stop at 20
+AROUND = 2  # times that redirects may lead to one path, with other arguments each time
 AGAIN = frozenset((408, 429, 500, 502, 503, 504))
 HEADER_LINE = 16_384  # bytes of one header field, and of the status line
 HEADER_LINES = 128
@@ -190,7 +192,7 @@ class Fetcher:
 
     async def _follow(self, request: Request, *, checked: bool = True) -> Response:
         """One try: the request and the redirects that it leads to, as long as they stay on the host."""
-        here, been = request, set[str]()
+        here, been, paths = request, set[str](), Counter[str]()
         for _ in range(REDIRECTS):
             response = await self._send(here)
             target = response.headers.get("Location")
@@ -201,9 +203,11 @@ class Fetcher:
                 return replace(response, request=request)
             if checked and not self.manners.ignore_robots:
                 await self.robots.check(address)
-            if address in been:  # the address asked for may come once more, with a cookie
+            path = urlsplit(address).path
+            if address in been or paths[path] >= AROUND:  # the address asked for may come once more, with a cookie
                 raise ValueError(f"redirects go round by {address}")
             been.add(address)
+            paths[path] += 1
             keeps = response.status in (307, 308)
             here = replace(here, url=address) if keeps else Request(url=address, query=request.query)
         raise ValueError(f"more than {REDIRECTS} redirects")

@@ -14,11 +14,11 @@ class Luck:
 
     def __init__(self, kinds: int) -> None:
         self._came, self._due = np.zeros(kinds), np.zeros(kinds)
-        self._all_came = self._all_due = 0.0
 
     def shares(self, kinds: NDArray[np.integer]) -> NDArray[np.float64]:
-        """For each of some kinds the share that comes."""
-        usual = (self._all_came + PRIOR) / (self._all_due + PRIOR)
+        """For each of some kinds the share that comes; a kind counts for the others once, however often it was asked."""
+        tried = self._due > 0
+        usual = (1.0 + (self._came[tried] / self._due[tried]).sum()) / (1.0 + tried.sum())
         return np.asarray(((self._came + PRIOR * usual) / (self._due + PRIOR))[kinds % len(self._came)])
 
     def of(self, kind: int) -> float:
@@ -30,5 +30,3 @@ class Luck:
         at = kind % len(self._came)
         self._came[at] = FADES * self._came[at] + new
         self._due[at] = FADES * self._due[at] + expected
-        self._all_came = FADES * self._all_came + new
-        self._all_due = FADES * self._all_due + expected
