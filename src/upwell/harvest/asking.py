@@ -68,7 +68,7 @@ class Asking(Source):
         self.spread = False  # whether a broad question brought most of what is held
         self.unsure = False  # whether only check queries are missing to say that it is enough
         self.listed = False  # whether one that asks for everything came to its end
-        self.luck = Luck(2)  # of what was expected of facets and of orders, what came
+        self.luck, self.further = Luck(2), Luck(1)  # of what was expected of facets and of orders; of further pages
         self.dry = self.turn = self.most = self.trials = 0
 
     def steps(self) -> Steps:
@@ -258,6 +258,8 @@ class Asking(Source):
         if stream.plain and stream.query in EVERYTHING and told.total:
             self.harvest.whole = max(self.harvest.whole, told.total)
         self.dry = 0 if new else self.dry + (not stream.check)
+        if stream.due:
+            self.further.page(0, stream.due * len(records), new)
         if stream.pair:
             self.pairs.page(stream.pair, new)
         elif stream.offer:
@@ -343,11 +345,10 @@ class Asking(Source):
             else stream.inside / shows
         )
         left = said - min(seen, held)
-        if (
-            self.harvest.limit and said > self.harvest.limit
-        ):  # what comes last does not come at all, and the order favours what is held
-            weight = TRUST * stream.shown
-            return (weight * self.policy.top * left / said + stream.came) / max(1, weight + stream.turning.matches)
+        if self.harvest.limit and said > self.harvest.limit:  # its order favours what is held
+            weight, stream.due = TRUST * stream.shown, left / said
+            came = weight * self.further.of(0) * stream.due + stream.came
+            return max(stream.fresh, came / max(1, weight + stream.turning.matches))
         share = min(1.0, left / (said - stream.turning.matches))
         # what was new on a page long ago is so no more
         return max(stream.fresh, share) if stream is self.current else share

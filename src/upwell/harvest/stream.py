@@ -24,6 +24,7 @@ class Stream:
     found: dict[str, str] = field(default_factory=dict)  # text by key, of check queries
     fresh: float = 1.0  # share of the last page that was new
     came: int = 0  # new records so far
+    due: float = 0.0  # share of its matches that is not held, by the source's count, where it ends before all came
     expected: float = 0.0  # new records a request, where a policy chose it
     said: int | None = None
     shown: int = 0  # records of the last page
