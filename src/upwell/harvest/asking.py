@@ -39,9 +39,10 @@ STAY = 1.5  # so many times more must another query have left, that the one at h
 FAR = 1.3  # times what is held or said at most, that a source is taken to hold when a query is guessed at; not swept
 MORE = 5  # times as patient where a source cuts off and check queries say that records are missing; not swept
 SCOUTS = 8  # frequent words that are asked for one page, to find one that matches nearly everything; not swept
-TRUST = 2  # pages that the source's counts are worth, beside those of a cut-off query that came; not swept
+TRUST = 2  # pages that the source's counts are worth, beside those of a cut-off query that came; 0.5 was slower on the demo site, one run each
 TRIALS = 9  # pages that are spent on whether totals tell anything: three queries of a few pages
 SHORT = 3  # pages that such a query has left at most; not swept
+WHOLE = 0.9  # share of what is held that one question brings, if it brings nearly everything; not swept
 GROWN = 5  # times as many records held, that frequent words are looked for again; not swept
 CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
 AHEAD = 5  # pages that a query of unknown length is taken to have left
@@ -67,7 +68,7 @@ class Asking(Source):
         self.scouted = 0  # records held when frequent words were asked last
         self.spread = False  # whether a broad question brought most of what is held
         self.unsure = False  # whether only check queries are missing to say that it is enough
-        self.listed = False  # whether one that asks for everything came to its end
+        self.listed = False  # whether one that brings nearly everything came to its end
         self.luck, self.further = Luck(2), Luck(1)  # of what was expected of facets and of orders; of further pages
         self.dry = self.turn = self.most = self.trials = 0
 
@@ -101,11 +102,7 @@ class Asking(Source):
         if self.errors_in_a_row >= self.plan.failures:
             return "blocked"
         limit = self.harvest.limit
-        said = (
-            max((stream.said or 0 for stream in self.streams), default=0)
-            if self.harvest.totals_tell and not limit
-            else 0
-        )
+        said = self.most if self.harvest.totals_tell and not limit else 0
         patience = self.plan.patience * (
             MORE if limit and len(self.harvest.seen) < self.plan.coverage * self.harvest.size.estimate else 1
         )
@@ -116,7 +113,7 @@ class Asking(Source):
             size = min(size, self.harvest.recaptured.high)
         if not held or self.harvest.lower_bound or self.harvest.size_by == "chao" or held < self.plan.coverage * size:
             return None
-        # What two ways of asking have in common is more than chance where both look for words: check queries have the last word.
+        # What several questions list and others draw is more than chance, if both go by words: check queries have the last word.
         self.unsure = self.harvest.size_by == "recaptured" and not self.listed and self.checking.possible
         return None if self.unsure else "coverage"
 
@@ -381,7 +378,7 @@ class Asking(Source):
         broad = stream.plain and stream.query in self.everything
         if broad and whole and not cut_off and ended.pages > 1:
             harvest.listed |= stream.turning.keys
-            self.listed |= stream.query in EVERYTHING
+            self.listed |= stream.query in EVERYTHING or ended.matches >= WHOLE * len(harvest.seen)
         elif not broad:
             harvest.drawn |= stream.turning.keys
         harvest.recaptured = recaptured(harvest.listed, harvest.drawn) if harvest.listed else None
