@@ -184,3 +184,10 @@ def test_names_do_not_depend_on_the_order_of_answers() -> None:
     there, back = learn(pages), learn(pages[::-1])
     later = answer(around, one, 2)
     assert [r.fields for r in apply(there, later).records] == [r.fields for r in apply(back, later).records]
+
+
+def test_a_line_of_marks_has_no_columns() -> None:
+    """A rule under the head of a list in plain text, cut as a match, says nothing, and does not keep the others from being read."""
+    model, got = records("<pre>Name      No\n==== ====\n{}</pre>", "{w} with one more  {i}\n")
+    assert model.leader
+    assert sum("with one more" in record.text for record in got) == 6
