@@ -191,3 +191,20 @@ def test_a_line_of_marks_has_no_columns() -> None:
     model, got = records("<pre>Name      No\n==== ====\n{}</pre>", "{w} with one more  {i}\n")
     assert model.leader
     assert sum("with one more" in record.text for record in got) == 6
+
+
+@pytest.mark.parametrize(
+    ("around", "one"),
+    [
+        ("<div>{}</div>", "{n}. <a href=/t/{w}>{w} one of {i}</a><br>"),
+        ("<div>{}</div>", "19{i:02} - <b><a href=/t/{w}>{w} one of {i}</a></b><br>"),
+        ("<div><br>{}</div>", "19{i:02} - <a href=/t/{w}>{w} one of {i}</a>, a book<br>"),
+        ("<pre>{}</pre>", "19{i:02}  <a href=/t/{w}>{w} one of {i}</a>\n"),
+    ],
+)
+def test_matches_that_begin_with_a_text_have_their_own_links(around: str, one: str) -> None:
+    """Where nothing but a text of the container begins a match, the links of the matches before are not its own."""
+    _, got = records(around, one)
+    want = [f"/t/{word}" for word in WORDS[2:8]]
+    assert [record.url for record in got] == [f"http://h{path}" for path in want]
+    assert [list(record.links) for record in got] == [[path] for path in want]
