@@ -208,3 +208,10 @@ def test_matches_that_begin_with_a_text_have_their_own_links(around: str, one: s
     want = [f"/t/{word}" for word in WORDS[2:8]]
     assert [record.url for record in got] == [f"http://h{path}" for path in want]
     assert [list(record.links) for record in got] == [[path] for path in want]
+
+
+def test_a_line_of_plain_text_is_a_match() -> None:
+    """In <pre> a line begins a match as what follows a <br> does: the mark that each line begins with is its own, not the last one's."""
+    _, got = records("<pre>{}</pre>", "ii  <a href=/t/{w}>{w} one of {i}</a>   1.{i}  all  some text about {w}\n")
+    texts = [(WORDS[i], 18 + i) for i in range(2, 8)]
+    assert [record.text for record in got] == [f"ii {w} one of {i} 1.{i} all some text about {w}" for w, i in texts]
