@@ -184,3 +184,34 @@ def test_names_do_not_depend_on_the_order_of_answers() -> None:
     there, back = learn(pages), learn(pages[::-1])
     later = answer(around, one, 2)
     assert [r.fields for r in apply(there, later).records] == [r.fields for r in apply(back, later).records]
+
+
+def test_a_line_of_marks_has_no_columns() -> None:
+    """A rule under the head of a list in plain text, cut as a match, says nothing, and does not keep the others from being read."""
+    model, got = records("<pre>Name      No\n==== ====\n{}</pre>", "{w} with one more  {i}\n")
+    assert model.leader
+    assert sum("with one more" in record.text for record in got) == 6
+
+
+@pytest.mark.parametrize(
+    ("around", "one"),
+    [
+        ("<div>{}</div>", "{n}. <a href=/t/{w}>{w} one of {i}</a><br>"),
+        ("<div>{}</div>", "19{i:02} - <b><a href=/t/{w}>{w} one of {i}</a></b><br>"),
+        ("<div><br>{}</div>", "19{i:02} - <a href=/t/{w}>{w} one of {i}</a>, a book<br>"),
+        ("<pre>{}</pre>", "19{i:02}  <a href=/t/{w}>{w} one of {i}</a>\n"),
+    ],
+)
+def test_matches_that_begin_with_a_text_have_their_own_links(around: str, one: str) -> None:
+    """Where nothing but a text of the container begins a match, the links of the matches before are not its own."""
+    _, got = records(around, one)
+    want = [f"/t/{word}" for word in WORDS[2:8]]
+    assert [record.url for record in got] == [f"http://h{path}" for path in want]
+    assert [list(record.links) for record in got] == [[path] for path in want]
+
+
+def test_a_line_of_plain_text_is_a_match() -> None:
+    """In <pre> a line begins a match as what follows a <br> does: the mark that each line begins with is its own, not the last one's."""
+    _, got = records("<pre>{}</pre>", "ii  <a href=/t/{w}>{w} one of {i}</a>   1.{i}  all  some text about {w}\n")
+    texts = [(WORDS[i], 18 + i) for i in range(2, 8)]
+    assert [record.text for record in got] == [f"ii {w} one of {i} 1.{i} all some text about {w}" for w, i in texts]

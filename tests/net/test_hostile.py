@@ -330,6 +330,16 @@ def test_robots_that_cannot_be_had(status: str, allowed: bool) -> None:
                 get(url, Manners(rate=0, retries=0))
 
 
+def test_robots_that_forbid_everything_are_no_error() -> None:
+    """The plainest rules that forbid all, which many hosts give, are named as a rule."""
+
+    def answer(client: socket.socket, head: bytes) -> None:
+        client.sendall(said(b"User-agent: *\nDisallow: /"))
+
+    with raw(answer) as (url, _), pytest.raises(Forbidden, match="by “Disallow: /”"):
+        get(url, Manners(rate=0, retries=0))
+
+
 def test_robots_is_asked_once_in_a_burst_and_names_the_rule() -> None:
     """No request of a burst slips past while the rules are being fetched; a redirect of robots.txt is followed."""
     rules = b"User-agent: *\nDisallow: /pri\nDisallow: /private/*/deep\nAllow: /private/ok"

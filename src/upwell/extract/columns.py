@@ -196,7 +196,7 @@ def _labels(matches: Sequence[Sequence[Piece]]) -> frozenset[str]:
     pieces_at: Counter[int] = Counter()
     labelled_at: Counter[int] = Counter()
     for pieces in matches:
-        for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
+        for piece, after in zip(pieces, [*pieces[1:], None], strict=False):  # none where a match is a line of marks
             pieces_at[piece.place] += 1
             label = LABEL.match(piece.text)
             if label and label[2]:

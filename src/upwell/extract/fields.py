@@ -42,11 +42,12 @@ class Piece(NamedTuple):
 
 
 class Match(NamedTuple):
-    """One match of a page: its leaves, and its rows."""
+    """One match of a page: its leaves, and its rows; one that begins with a text of the container has the container's row."""
 
     first: int
     last: int
     row: int
+    begin: int  # of the rows that stand in it …
     end: int
 
 
@@ -69,12 +70,14 @@ class Page:
     @cached_property
     def matches(self) -> list[Match]:
         """The matches in document order."""
-        made, end = self.made, self.tree.end
+        made, end, at = self.made, self.tree.end, self.leaves.at
         found = []
         for first, last in zip(made.starts.tolist(), made.ends.tolist(), strict=True):
             unit, after = self.unit[first], self.unit[last - 1]
-            stop = int(end[after]) if after >= 0 else self.row_of[last - 1] + 1
-            found.append(Match(first, last, unit if unit >= 0 else self.row_of[first], stop))
+            row = unit if unit >= 0 else self.row_of[first]
+            begin = row if unit >= 0 else max(row, bisect_left(at, first))
+            stop = int(end[after]) if after >= 0 else max(begin, bisect_left(at, last))
+            found.append(Match(first, last, row, begin, stop))
         return found
 
     def pieces(self, match: Match) -> list[Piece]:
@@ -121,7 +124,7 @@ class Page:
         """Place and target of the links of a match, which must have been read."""
         rows, targets = self._links
         found = []
-        for k in range(*_between(rows, match.row, match.end)):
+        for k in range(*_between(rows, match.begin, match.end)):
             unit = rows[k]
             while unit not in self.under:
                 unit = self.parent[unit]
@@ -149,7 +152,7 @@ class Page:
 
     def image(self, match: Match) -> str | None:
         """The address of the first picture of a match that is no spacer."""
-        for k in range(*_between(self._images, match.row, match.end)):
+        for k in range(*_between(self._images, match.begin, match.end)):
             found = self.tree.attributes.get(self._images[k]) or {}
             for name in ("src", "data-src", "data-original", "data-lazy-src"):
                 if (said := found.get(name)) and not said.startswith("data:"):
@@ -179,7 +182,7 @@ class Page:
     def _links(self) -> tuple[list[int], list[str]]:
         attributes = self.tree.attributes
         rows = self.tree.rows("a").tolist()
-        first, last = min(match.row for match in self.matches), max(match.end for match in self.matches)
+        first, last = min(match.begin for match in self.matches), max(match.end for match in self.matches)
         inside = rows[slice(*_between(rows, first, last))]
         rows = [row for row in inside if row in attributes and "href" in attributes[row]]
         return rows, [attributes[row]["href"] or "" for row in rows]

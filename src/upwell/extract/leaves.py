@@ -23,6 +23,7 @@ Hashes = NDArray[np.uint64]
 MAX_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
 TWICE = 5  # characters from which a text counts as said twice; swept: 2, 5, 8, 12, 20 on answers/*
 PARTS = ("hr", "br", "img", "p", "a")  # tags that part matches when they stand alone
+LINE = np.uint64(1 << 2 * PARTS.index("br"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,8 @@ class Leaves:
             at = self.at[rows[self.at[rows] == self.end[rows]]]
             if len(at):
                 found += np.minimum(np.bincount(at, minlength=len(self) + 1), 2).astype(np.uint64) << np.uint64(2 * k)
+        if len(self) > len(self.tree.chunks):  # a line of plain text begins as after a <br>
+            found[1:-1][self.chunk[1:] == self.chunk[:-1]] = found[self.at[self.tree.rows("pre")]] = LINE
         return found[:-1]
 
     @cached_property

@@ -14,7 +14,7 @@ from upwell.harvest.drift import drifted
 from upwell.harvest.source import BETTER, Reading, SourceModel, Way, apply, check, load, load_all, matches_of
 from upwell.page.tree import TagTree
 
-__all__ = ["Reading", "SourceModel", "apply", "check", "drifted", "learn", "load", "load_all"]
+__all__ = ["Reading", "SourceModel", "apart", "apply", "check", "drifted", "learn", "load", "load_all"]
 
 # A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
 COMMON = 0.4  # swept: 0.25, 0.4, 0.6, no difference; matches that answer several probes must stay below
@@ -28,6 +28,7 @@ CHANGING = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
 # A cut that the evidence likes this much less than the best of the source says nothing about where matches are.
 REACH = 12.0  # swept with BETTER: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
 WAYS = 4  # rules that a source has at most
+ALIKE = 0.6  # share of the texts of two answers that are in both, where they are one answer; not swept
 
 
 def learn(
@@ -87,6 +88,19 @@ def learn(
         fits=round(1 - len(without) / len(answers), 3),
         agrees=round(sum(map(bool, counted)) / len(counted), 3) if counted else None,
     )
+
+
+def apart(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> list[TagTree]:
+    """The answers that are not nearly the same as one before, beside what answers to nonsense say; a short one is like no other."""
+    empty = {text for tree in background for text in tree.chunks}
+    kept: list[TagTree] = []
+    known: list[set[str]] = []
+    for tree in answers:
+        own = set(tree.chunks) - empty
+        if len(own) <= FEW or not any(len(own & other) >= ALIKE * len(own | other) for other in known):
+            kept.append(tree)
+            known.append(own)
+    return kept
 
 
 def _fixed(pages: Sequence[leaves.Leaves]) -> set[tuple[int, str]]:

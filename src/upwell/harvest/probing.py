@@ -18,7 +18,7 @@ from upwell.answers.pager import Step
 from upwell.answers.roles import learn as learn_roles
 from upwell.errors import Forbidden, NothingLearned, Unreachable
 from upwell.harvest.events import Asked, Learned, Observer, Trouble
-from upwell.harvest.learn import Reading, SourceModel, apply, drifted, learn
+from upwell.harvest.learn import Reading, SourceModel, apart, apply, drifted, learn
 from upwell.harvest.result import Harvest, Plan, Reason
 from upwell.harvest.sizing import grown, larger, with_setting
 from upwell.harvest.trial import tree as as_tree
@@ -28,7 +28,7 @@ from upwell.net.browser import Look, Seen
 from upwell.net.refusal import refusal
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
-from upwell.queries.words import nonsense, of_page
+from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import templates
 from upwell.store.state import State
 
@@ -38,6 +38,7 @@ EVERYTHING = ("", "*", "%")  # what asks for everything, where it is understood
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
 LETTERS = ("e", "a", "er", "in", "ing", "ter")
 FREQUENT = 4  # the most frequent words of the language that are asked for everything
+DIFFERENT = 5  # answers to learn from that are not nearly the same; not swept
 TRIED = 2  # settings that may show more matches on a page
 RECENT = 12  # answers that are looked at again when the source seems to have changed; not swept
 OUTLINED = 150  # texts of an answer that the report shows
@@ -101,12 +102,18 @@ class Source(ABC):
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.ways.words)
         words = values or tuple(dict.fromkeys((*own, *self._broad()[len(EVERYTHING) :], *of_page(self.ways.home))))
         answers: list[TagTree] = []
-        asked = 0
+        asked, further = 0, tuple[str, ...]()
         for start in range(0, min(len(words), 5 * self.plan.probes), self.plan.probes):
             some = words[start : start + self.plan.probes]
             answers += yield from self._answers(some)
             asked += len(some)
-            self.harvest.model = learn(answers, background, queries=[self.asked_for[id(tree)] for tree in answers])
+            different = apart(answers, background)
+            if not (start or values or self.about) and len(different) < min(DIFFERENT, len(answers)):
+                # a source that searches parts of words has nearly all for each letter: what its answers share are matches then
+                further = dictionary(self.rng, DIFFERENT - len(different), self.language or "en")
+                answers += yield from self._answers(further)
+                different = apart(answers, background)
+            self.harvest.model = learn(different, background, queries=[self.asked_for[id(tree)] for tree in different])
             if self.harvest.model.leader or self.spent().over:
                 break
         if not self.harvest.model.leader:
@@ -120,7 +127,7 @@ class Source(ABC):
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
         if not (values or self.plan.template or self.template.rendered):
             yield from self._widen(answers)
-        return tuple(words[:asked])
+        return (*words[:asked], *further)
 
     def _widen(self, answers: Sequence[TagTree]) -> Generator[Request | Look, Response | Seen, None]:
         """Asks for more matches on a page, where a setting does that; answers that came whole are not asked for again."""

@@ -24,6 +24,7 @@ class _Rules:
     text: str
     parsed: Protego
     until: float
+    failed: bool  # the host answered with an error: the rules are not its own
 
 
 class Robots:
@@ -71,11 +72,11 @@ class Robots:
             raise Unreachable(
                 f"{place}/robots.txt cannot be read ({error}); use --ignore-robots only for a site of your own"
             ) from error
-        return _Rules(text, parsed, time.monotonic() + FRESH)
+        return _Rules(text, parsed, time.monotonic() + FRESH, response.status >= 500)
 
     def _rule(self, rules: _Rules, url: str) -> str:
         """The longest Disallow line that forbids the address (RFC 9309 §2.2.2)."""
-        if rules.text == NOTHING:
+        if rules.failed:
             return "answering with an error (RFC 9309: then everything is forbidden)"
         paths = sorted(set(re.findall(r"(?im)^\s*disallow\s*:\s*([^\s#]+)", rules.text)), key=lambda path: -len(path))
         for path in paths:
