@@ -376,9 +376,10 @@ class Asking(Source):
         self.policy.limit, self.policy.page_size = harvest.limit, harvest.page_size
         cut_off = bool(harvest.limit) and ended.matches >= harvest.limit
         broad = stream.plain and stream.query in self.everything
-        if broad and whole and not cut_off and ended.pages > 1:
+        most = ended.matches >= WHOLE * len(harvest.seen)
+        if broad and whole and not cut_off and (ended.pages > 1 or most):
             harvest.listed |= stream.turning.keys
-            self.listed |= stream.query in EVERYTHING or ended.matches >= WHOLE * len(harvest.seen)
+            self.listed |= most or stream.query in EVERYTHING
         elif not broad:
             harvest.drawn |= stream.turning.keys
         harvest.recaptured = recaptured(harvest.listed, harvest.drawn) if harvest.listed else None
