@@ -100,8 +100,9 @@ class Harvest:
 
     @property
     def totals_tested(self) -> bool:
-        """Whether enough queries came to their end to say so."""
-        return self.trusts.total() - self.trusts["unknown"] >= TESTED
+        """Whether enough queries came to their end to say so; one that lied is enough."""
+        wrong = self.trusts["growing"] + self.trusts["false"]
+        return bool(wrong) or self.trusts.total() - self.trusts["unknown"] >= TESTED
 
     def _told(self, good: tuple[Trust, ...]) -> bool:
         right = sum(self.trusts[trust] for trust in good)
