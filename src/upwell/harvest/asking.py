@@ -68,7 +68,6 @@ class Asking(Source):
         self.scouted = 0  # records held when frequent words were asked last
         self.spread = False  # whether a broad question brought most of what is held
         self.unsure = False  # whether only check queries are missing to say that it is enough
-        self.listed = False  # whether one that brings nearly everything came to its end
         self.luck, self.further = Luck(2), Luck(1)  # of what was expected of facets and of orders; of further pages
         self.dry = self.turn = self.most = self.trials = 0
 
@@ -109,12 +108,12 @@ class Asking(Source):
         if self.dry >= patience and said <= len(self.harvest.seen):
             return "saturated"  # unless the source says that it has more
         size, held = self.harvest.size.high, len(self.harvest.seen)
-        if self.listed and self.harvest.recaptured is not None:
+        if self.harvest.nearly_all and self.harvest.recaptured is not None:
             size = min(size, self.harvest.recaptured.high)
         if not held or self.harvest.lower_bound or self.harvest.size_by == "chao" or held < self.plan.coverage * size:
             return None
         # What several questions list and others draw is more than chance, if both go by words: check queries have the last word.
-        self.unsure = self.harvest.size_by == "recaptured" and not self.listed and self.checking.possible
+        self.unsure = self.harvest.size_by == "recaptured" and not self.harvest.nearly_all and self.checking.possible
         return None if self.unsure else "coverage"
 
     def _next(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
@@ -379,7 +378,7 @@ class Asking(Source):
         most = ended.matches >= WHOLE * len(harvest.seen)
         if broad and whole and not cut_off and (ended.pages > 1 or most):
             harvest.listed |= stream.turning.keys
-            self.listed |= most or stream.query in EVERYTHING
+            harvest.nearly_all |= most or stream.query in EVERYTHING
         elif not broad:
             harvest.drawn |= stream.turning.keys
         harvest.recaptured = recaptured(harvest.listed, harvest.drawn) if harvest.listed else None

@@ -82,6 +82,7 @@ class Harvest:
     listed: set[str] = field(default_factory=set)  # by broad questions whose pages came to their own end
     drawn: set[str] = field(default_factory=set)  # by other questions
     recaptured: Estimate | None = None  # the size by what these have in common
+    nearly_all: bool = False  # whether one question alone brought nearly everything, and came to its end
 
     @property
     def overlap_rate(self) -> float:
@@ -118,7 +119,7 @@ class Harvest:
         """What the size follows from."""
         if self.whole >= len(self.seen) > 0 and self.totals_hold:
             return "total"
-        if self.checked:
+        if self.checked and not (self.nearly_all and self.recaptured):
             return "checks"
         return "recaptured" if self.recaptured else "chao"
 
@@ -128,13 +129,10 @@ class Harvest:
         held = len(self.seen)
         if self.whole >= held and self.totals_hold:
             return Estimate(estimate=self.whole, low=held, high=self.whole) if held else _exactly(self.whole)
-        if self.checked and self.checked.estimate >= held:
-            return self.checked
-        if self.checked:
-            return Estimate(estimate=held, low=held, high=max(held, self.checked.high))
-        if (both := self.recaptured) is not None:
-            return Estimate(estimate=max(held, both.estimate), low=max(held, both.low), high=max(held, both.high))
-        return chao(held, self.often[1], self.often[2])
+        found = self.checked or self.recaptured or chao(held, self.often[1], self.often[2])
+        if self.nearly_all and (both := self.recaptured) is not None:
+            found = Estimate(estimate=both.estimate, low=min(both.low, found.low), high=max(both.high, found.high))
+        return Estimate(estimate=max(held, found.estimate), low=max(held, found.low), high=max(held, found.high))
 
     def over(self, ended: Ended) -> None:
         """The pages of a query came to an end."""
