@@ -132,7 +132,7 @@ def test_no_way_in_is_said(tmp_path: Path) -> None:
     with serve(Switches(script="form")) as site, pytest.raises(NoSearchForm, match="login, mailing list"):
         harvest(site, tmp_path, browser="never")
     with serve(Switches(login_wall=True)) as site, pytest.raises(NothingLearned, match="--words"):
-        harvest(site, tmp_path)
+        harvest(site, tmp_path, browser="never")
     with serve() as site, pytest.raises(NoSearchForm, match="--form 7"):
         harvest(site, tmp_path, form=7)
 
