@@ -19,7 +19,7 @@ from upwell.harvest.events import Held
 from upwell.harvest.learn import Reading
 from upwell.harvest.offers import Offers, Taken, again
 from upwell.harvest.probing import EVERYTHING, Setting, Source, counted_on, following
-from upwell.harvest.result import Checking, Reason
+from upwell.harvest.result import WHOLE, Checking, Reason
 from upwell.harvest.stream import Stream
 from upwell.model import Record, Request, Response, Template
 from upwell.net.browser import Look, Seen
@@ -42,7 +42,6 @@ SCOUTS = 8  # frequent words that are asked for one page, to find one that match
 TRUST = 2  # pages that the source's counts are worth, beside those of a cut-off query that came; 0.5 was slower on the demo site, one run each
 TRIALS = 9  # pages that are spent on whether totals tell anything: three queries of a few pages
 SHORT = 3  # pages that such a query has left at most; not swept
-WHOLE = 0.9  # share of what is held that one question brings, if it brings nearly everything; not swept
 GROWN = 5  # times as many records held, that frequent words are looked for again; not swept
 CHECK_PAGES = 5  # of a check query at most, where the source does not say how many matches there are
 AHEAD = 5  # pages that a query of unknown length is taken to have left
@@ -374,11 +373,11 @@ class Asking(Source):
             harvest.over(ended)
         self.policy.limit, self.policy.page_size = harvest.limit, harvest.page_size
         cut_off = bool(harvest.limit) and ended.matches >= harvest.limit
-        broad = stream.plain and stream.query in self.everything
         most = ended.matches >= WHOLE * len(harvest.seen)
+        broad = stream.plain and (stream.query in self.everything or (most and ended.pages > AHEAD))
         if broad and whole and not cut_off and (ended.pages > 1 or most):
             harvest.listed |= stream.turning.keys
-            harvest.nearly_all |= most or stream.query in EVERYTHING
+            harvest.longest = max(harvest.longest, ended.matches)
         elif not broad:
             harvest.drawn |= stream.turning.keys
         harvest.recaptured = recaptured(harvest.listed, harvest.drawn) if harvest.listed else None

@@ -16,8 +16,9 @@ from upwell.model import Estimate, Record, Skipped, Template
 from upwell.queries.size import Checks, chao, next_new
 from upwell.store.state import State
 
-__all__ = ["Checking", "Goal", "Harvest", "Plan", "Reason", "Site"]
+__all__ = ["WHOLE", "Checking", "Goal", "Harvest", "Plan", "Reason", "Site"]
 
+WHOLE = 0.9  # share of what is held that one question brings, if it brings nearly everything; not swept
 TESTED = 3  # queries whose totals were right before the others' are believed
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 Goal = Literal["complete", "representative"]
@@ -82,7 +83,12 @@ class Harvest:
     listed: set[str] = field(default_factory=set)  # by broad questions whose pages came to their own end
     drawn: set[str] = field(default_factory=set)  # by other questions
     recaptured: Estimate | None = None  # the size by what these have in common
-    nearly_all: bool = False  # whether one question alone brought nearly everything, and came to its end
+    longest: int = 0  # matches of the longest of these lists
+
+    @property
+    def nearly_all(self) -> bool:
+        """Whether one question alone lists nearly everything that is held."""
+        return self.longest >= WHOLE * len(self.seen) > 0
 
     @property
     def overlap_rate(self) -> float:
