@@ -55,6 +55,14 @@ def test_a_size_that_is_sent_anyway() -> None:
     assert with_setting(ASK, *found).fields == (*ASK.fields, ("rows", "100"))
 
 
+def test_what_a_form_says_has_no_place_in_a_body_and_an_address_keeps_its_own() -> None:
+    in_body = Template(method="POST", url="http://h/s", query_field="", body="no json {query}")
+    select = FORM.format("<select name=max><option>20<option>100</select>")
+    assert larger(in_body, [page(select)], "cat", 20, Step(url="http://h/s?rows=20")) == []  # type: ignore[list-item] # a tree
+    by_path = Template(method="GET", url="http://h/s/{query}?v=3", query_field="")
+    assert with_setting(by_path, "rows", "100").url == "http://h/s/{query}?v=3&rows=100"
+
+
 def test_what_a_larger_page_must_be() -> None:
     """The same matches and more, and a next page of the same size."""
     some, more, others = [f"k{i}" for i in range(20)], [f"k{i}" for i in range(90)], [f"x{i}" for i in range(90)]

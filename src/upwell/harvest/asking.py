@@ -246,8 +246,8 @@ class Asking(Source):
         new = 0 if lied else self._take(records, texts, stream, response)
         stream.said, stream.shown = stream.total, len(reading.records)
         stream.fresh, stream.came = new / max(1, len(records)), stream.came + new
-        broad = stream.plain and stream.query in self.everything
-        self.spread |= broad and stream.turning.pages > AHEAD and stream.turning.matches > HALF * len(self.harvest.seen)
+        many = stream.turning.pages > AHEAD and stream.turning.matches > HALF * len(self.harvest.seen)
+        self.spread |= many and self._broad_one(stream)
         stream.shows += sum(stream.words <= set(tokens(text)) for text in texts.values())
         stream.inside = None if stream.inside is None else stream.inside + new
         if stream.plain and stream.query in EVERYTHING and told.total:
@@ -334,11 +334,8 @@ class Asking(Source):
         shows = max(0.05, stream.shows / max(1, stream.turning.matches))
         most = max(self.most, seen)
         size = min(max(self.harvest.size.estimate, most), FAR * most)
-        held = (
-            max(seen * said / size, self.policy.holding(stream.query) / shows)
-            if stream.inside is None
-            else stream.inside / shows
-        )
+        guess = max(seen * said / size, self.policy.holding(stream.query) / shows)
+        held = guess if stream.inside is None else stream.inside / shows
         left = said - min(seen, held)
         if self.harvest.limit and said > self.harvest.limit:  # its order favours what is held
             weight, stream.due = TRUST * stream.shown, left / said
@@ -348,14 +345,17 @@ class Asking(Source):
         # what was new on a page long ago is so no more
         return max(stream.fresh, share) if stream is self.current else share
 
+    def _broad_one(self, stream: Stream) -> bool:
+        return stream.plain and stream.query in self.everything
+
     def _benefit(self, stream: Stream) -> float:
         """Of the doubt, where nobody counts: a broad question may show what is held first, and everything else behind it.
 
         So it is followed past twice what was held when it was asked before its pages are believed; the broader, the sooner. After
         one that brought most of what is held no other has that benefit.
         """
-        past = self.spread or not stream.plain or stream.turning.matches >= 2 * stream.held + 2 * stream.shown
-        return 0.0 if past or stream.query not in self.everything else 0.9 - self.everything.index(stream.query) / 100
+        past = self.spread or stream.turning.matches >= 2 * stream.held + 2 * stream.shown
+        return 0.0 if past or not self._broad_one(stream) else 0.9 - self.everything.index(stream.query) / 100
 
     def _left(self, stream: Stream) -> float:
         """How many new records the rest of a query should bring: one that brings everything makes the others needless."""
@@ -374,7 +374,7 @@ class Asking(Source):
         self.policy.limit, self.policy.page_size = harvest.limit, harvest.page_size
         cut_off = bool(harvest.limit) and ended.matches >= harvest.limit
         most = ended.matches >= WHOLE * len(harvest.seen)
-        broad = stream.plain and (stream.query in self.everything or (most and ended.pages > AHEAD))
+        broad = self._broad_one(stream) or (stream.plain and most and ended.pages > AHEAD)
         if broad and whole and not cut_off and (ended.pages > 1 or most):
             harvest.listed |= stream.turning.keys
             harvest.longest = max(harvest.longest, ended.matches)

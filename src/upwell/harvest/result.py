@@ -131,7 +131,10 @@ class Harvest:
 
     @property
     def size(self) -> Estimate:
-        """How many records the source has: what it says where it says so and holds to it, else by check queries, else Chao's bound."""
+        """How many records the source has: what it says where it holds to it, else by check queries, by lists, or Chao's bound.
+
+        Where one question lists nearly everything, by that list and what others draw, with the wider interval of both.
+        """
         held = len(self.seen)
         if self.whole >= held and self.totals_hold:
             return Estimate(estimate=self.whole, low=held, high=self.whole) if held else _exactly(self.whole)

@@ -39,7 +39,7 @@ def larger(
     """
     own = dict(_own(template))
     offered: defaultdict[str, set[int]] = defaultdict(set)
-    for tree in pages:
+    for tree in pages if not template.body else ():  # what forms and links say has no place in a body
         for form in forms.find(tree):
             if template.query_field and form.query_field != template.query_field:
                 continue
@@ -53,7 +53,7 @@ def larger(
             for name, value in split(url, query).arguments:
                 if value.isdecimal() and value == text and _is_size(name, None, shown):
                     offered[name].add(int(value))
-    for name, value in (*split(step.url, query).arguments, *step.fields) if step else ():
+    for name, value in (*split(step.url, query).arguments, *step.fields) if step and not template.body else ():
         if names.PAGE_SIZE.fullmatch(names.plain(name)):
             own.setdefault(name, value)
     found = {name: max((size for size in sizes if size <= MOST), default=0) for name, sizes in offered.items()}
@@ -75,8 +75,9 @@ def with_setting(template: Template, name: str, value: str) -> Template:
         fields = tuple((known, value if known == name else old) for known, old in template.fields)
         return replace(template, fields=fields)
     parts = urlsplit(template.url)
-    if name in dict(pairs(parts.query)):
-        said = urlencode([(n, value if n == name else v) for n, v in pairs(parts.query)], safe="{}")
+    own = dict(pairs(parts.query))
+    if name in own or not template.query_field:
+        said = urlencode({**own, name: value}, safe="{}")
         return replace(template, url=urlunsplit(parts._replace(query=said)))
     return replace(template, fields=(*template.fields, (name, value)))
 
