@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.corpora import CORPORA, labels, require, scorer
-from upwell.bench.wisdom import truth
+from benchmarks.papers.wisdom import truth
 from upwell.extract.blocks import Params, learn, read_blocks
 from upwell.extract.lines import FEATURES, evidence, of
 from upwell.page.tree import read

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.corpora import CORPORA, by_site, labels, require, scorer
-from upwell.extract import fields, leaves, objects, pagelets
-from upwell.harvest.learn import COMMON
+from upwell.extract import cut_candidates as objects
+from upwell.extract import fields, leaves, pagelets
 from upwell.page.tree import read
+from upwell.source.learn import COMMON
 
 Floats = NDArray[np.float64]
 CORPUS = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")

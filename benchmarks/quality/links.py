@@ -8,12 +8,12 @@ from urllib.request import urlopen
 import numpy as np
 
 from benchmarks.corpora import CORPORA, labels, scorer
+from benchmarks.papers.entity import Source, sources, wrongly_dropped
 from upwell.answers import empty as empty_answers
+from upwell.answers.facets import second_level
 from upwell.answers.links import next_page
 from upwell.answers.roles import learn
-from upwell.answers.second import second_level
 from upwell.answers.totals import read_totals
-from upwell.bench.entity import Source, sources, wrongly_dropped
 from upwell.demo import Switches, serve
 from upwell.page.tree import TagTree, read
 

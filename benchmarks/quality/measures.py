@@ -9,15 +9,16 @@ import numpy as np
 from tests.page.naive import differences
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from benchmarks.papers import queries as bench
 from benchmarks.quality import blocks, links
 from upwell.answers import clusters
-from upwell.bench import queries as bench
-from upwell.harvest import learn
 from upwell.page.charset import decode
 from upwell.page.tree import read
 from upwell.queries.select import Selection
 from upwell.queries.snapshot import sample
 from upwell.site import forms as site_forms
+from upwell.source.apply import apply
+from upwell.source.learn import learn
 
 __all__ = ["MEASURES"]
 
@@ -88,10 +89,10 @@ def _grouped(rows: list[dict[str, Any]]) -> bool:
 
 def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    model = learn.learn(trees, queries=[row.get("query") or "" for row in rows])
+    model = learn(trees, queries=[row.get("query") or "" for row in rows])
     found = []
     for row, tree in zip(rows, trees, strict=True):
-        matches = learn.apply(model, tree).records
+        matches = apply(model, tree).records
         texts = [" ".join([record.text, *record.links]) if links else record.text for record in matches]
         found.append({"page": row["page"], "records": [{"text": text} for text in texts]})
     return found
@@ -109,9 +110,9 @@ def kinds() -> dict[str, float]:
 def _kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
     grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
-    model = learn.learn(trees, queries=[row.get("query") or "" for row in rows])
+    model = learn(trees, queries=[row.get("query") or "" for row in rows])
     return [
-        {"page": row["page"], "cluster": label, "kind": learn.apply(model, tree, asked_at=model.asked_at).kind}
+        {"page": row["page"], "cluster": label, "kind": apply(model, tree, asked_at=model.asked_at).kind}
         for row, tree, label in zip(rows, trees, grouped, strict=True)
     ]
 

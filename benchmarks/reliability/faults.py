@@ -7,11 +7,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from benchmarks.papers import Table
 from upwell import api
-from upwell.bench import Table
 from upwell.demo import Switches
 from upwell.demo.site import FAULTS, Fault
-from upwell.harvest.result import Plan
+from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 RATE = 0.05

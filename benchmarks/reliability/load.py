@@ -13,7 +13,7 @@ from pathlib import Path
 
 from upwell import api
 from upwell.demo import serve
-from upwell.harvest.result import Plan
+from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 

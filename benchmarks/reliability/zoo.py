@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.corpora import scorer
+from benchmarks.papers import Table
 from upwell import api
-from upwell.bench import Table
 from upwell.errors import UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners

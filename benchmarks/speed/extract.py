@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
-from upwell.harvest.learn import SourceModel, apply, learn
 from upwell.page.tree import read
+from upwell.source.apply import apply
+from upwell.source.learn import learn
+from upwell.source.model import SourceModel
 
 BAR = 8.0  # applying a model (parse, kind, pagelet, objects, fields) may cost this many times the parser alone
 LEARNING = 3.0  # seconds of CPU for 110 answers

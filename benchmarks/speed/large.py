@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 from benchmarks.corpora import CORPORA, require
-from upwell.bench import _kinds
-from upwell.bench._synthetic import known, stream
+from benchmarks.papers import _kinds
+from benchmarks.papers._synthetic import known, stream
 
 
 def main(times: int = 50, pages: int = 110_000) -> int:

@@ -9,7 +9,7 @@ from upwell.api import Result, blocks, demo, extract, forms, harvest, harvest_al
 from upwell.demo import Switches
 from upwell.errors import UpwellError
 from upwell.harvest.events import Event, Observer
-from upwell.harvest.result import Plan
+from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 __all__ = [

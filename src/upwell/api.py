@@ -1,51 +1,61 @@
 """The verbs: the chosen parts wired together. The command line has the same verbs with the same names."""
 
 import asyncio
-import importlib
 import json
-import pkgutil
 import queue
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell import bench as benches
-from upwell.answers import clusters
-from upwell.bench import Table
 from upwell.demo import Switches, serve
-from upwell.errors import Forbidden, Unreachable, UpwellError, WrongUsage
-from upwell.extract import blocks as informative
-from upwell.harvest import learn as source
-from upwell.harvest import loop, offline, saved
-from upwell.harvest.crawl import Frontier
+from upwell.errors import UpwellError, WrongUsage
+from upwell.harvest import loop
 from upwell.harvest.events import Event, Held, Observer, Trouble
-from upwell.harvest.folder import Result, folder_of, opened, sites_of, written
-from upwell.harvest.generate import queries
-from upwell.harvest.learn import SourceModel
-from upwell.harvest.linked import links_of
-from upwell.harvest.result import Plan
-from upwell.harvest.ways import Browser, Ways, look
-from upwell.model import Request, Skipped
+from upwell.harvest.files import Result, written
+from upwell.harvest.plan import Plan
+from upwell.model import Skipped
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners
-from upwell.page.tree import TagTree, read
+from upwell.offline import extract as offline
+from upwell.offline.blocks import blocks
+from upwell.offline.cluster import cluster
+from upwell.offline.links import links_of
+from upwell.offline.queries import queries
+from upwell.page.tree import read
 from upwell.site import forms as site_forms
 from upwell.site import templates as site_templates
+from upwell.site.discover import Browser, Ways, look
+from upwell.source.model import SourceModel
+from upwell.store.folder import folder_of, opened
 from upwell.store.records import FORMATS, Format, read_keys
 
 __all__ = [
-    "Result", "bench", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries", "records",
+    "Result", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries", "records",
     "sites_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
+
+
+def sites_of(places: Iterable[str]) -> list[str]:
+    """The addresses that are meant: each place itself, or the lines of the file that it names (empty lines and # passed over)."""
+    found: list[str] = []
+    for place in places:
+        if place.startswith(("http://", "https://")) or not Path(place).is_file():
+            found.append(place)
+            continue
+        lines = (line.strip() for line in Path(place).read_text(encoding="utf-8", errors="replace").splitlines())
+        found += [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise WrongUsage("there is no address to harvest; name one, or a file with one a line")
+    return list(dict.fromkeys(found))
 
 
 def _quiet(_: Event) -> None:
@@ -116,103 +126,6 @@ def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:
     return links_of(Path(path), base_url)
 
 
-def cluster(
-    folder: str | Path,
-    *,
-    params: clusters.Params | None = None,
-    top: int | None = None,
-    known: str | Path | None = None,
-) -> Iterator[dict[str, object]]:
-    """Offline: page clustering only; the kind of each page beside its cluster.
-
-    `top` passes on only the clusters that likeliest hold matches (Thor §V-D); `known` is a folder of earlier answers of the
-    source, whose clusters these pages join (§V-E; -1 where they fit none and are too few to cluster all again).
-    """
-    names, trees, queries = saved.answers(Path(folder))
-    _, old, asked = saved.answers(Path(known)) if known else ([], [], [])
-    rng = np.random.default_rng(0)
-    grouped = clusters.group(old or trees, params, rng=rng)
-    if old and not len(grouped.centres):
-        raise WrongUsage(f"signature {grouped.signature!r} has no centres, so that later pages cannot join (--known)")
-    labels = (clusters.grow(grouped, old, trees, params, rng=rng) if old else grouped).labels
-    passed = clusters.rank([*old, *trees], labels, top=top)
-    model = source.learn([*old, *trees], queries=[*asked, *queries])
-    for name, tree, label in zip(names, trees, labels[len(old) :], strict=True):
-        if label in passed:
-            yield {"page": name, "cluster": label, "kind": source.apply(model, tree, asked_at=model.asked_at).kind}
-
-
-LEARN_BLOCKS = 1000  # pages of a site that are learned from; Wisdom §4.1: entropies stay within 0.1 past 200
-
-
-def blocks(
-    *places: str | Path,
-    depth: int = 1,
-    follow: Literal["all", "toc"] = "all",
-    budget: int = 200,
-    manners: Manners | None = None,
-) -> Iterator[dict[str, object]]:
-    """The informative blocks of the pages of one site, one result a page: saved pages (files and folders), or crawled from an address."""
-    if follow not in ("all", "toc"):
-        raise WrongUsage(f"follow {follow!r} is neither all nor toc")
-    if len(places) == 1 and str(places[0]).startswith(("http://", "https://")):
-        crawled = asyncio.run(_crawl(str(places[0]), depth, follow, budget, manners or Manners()))
-        site = informative.learn(tree for _, tree in crawled)
-        for name, tree in crawled:
-            yield _blocks_of(name, tree, site)
-        return
-    pages = [page for place in places for page in saved.pages(place)]
-    step = max(1, len(pages) / LEARN_BLOCKS)
-    sample = [pages[int(i * step)] for i in range(min(len(pages), LEARN_BLOCKS))]
-    site = informative.learn(read(body(), url=url) for _, body, url in sample)
-    for name, body, url in pages:  # read again, so that memory does not grow with the site
-        yield _blocks_of(name, read(body(), url=url), site)
-
-
-def _blocks_of(name: str, tree: TagTree, site: informative.Site) -> dict[str, object]:
-    found = informative.read_blocks(tree, site).blocks
-    structure = informative.structure_of(tree, found)
-    return {
-        "page": name,
-        "structure": structure.as_dict() if structure else None,
-        "blocks": [{"type": b.type, "path": tree.path(b.row), "text": b.text, "score": b.score} for b in found],
-    }
-
-
-async def _crawl(
-    entrance: str, depth: int, follow: Literal["all", "toc"], budget: int, manners: Manners
-) -> list[tuple[str, TagTree]]:
-    """The pages of a site from an entrance page; with `toc` only along links that inform (Wisdom §3.1)."""
-    frontier = Frontier(entrance, depth)
-    pages: list[tuple[str, TagTree]] = []
-    site = informative.Site()
-    async with Fetcher(manners) as net:
-        while frontier and len(pages) < budget:
-            address, level = frontier.pop()
-            try:
-                response = await net.fetch(Request(url=address))
-            except (Forbidden, Unreachable):
-                if not pages:
-                    raise  # without the entrance there is nothing
-                continue
-            kind = response.headers.get("Content-Type", "text/html")
-            if response.status >= 400 or "html" not in kind:
-                if not pages:
-                    raise Unreachable(
-                        f"{address} answered with status {response.status} and {kind}; it is no page to start from"
-                    )
-                continue
-            tree = read(response.body, url=response.url, headers=response.headers)
-            pages.append((address, tree))
-            if follow == "toc":
-                site.add(tree)
-                known = informative.read_blocks(tree, site).blocks
-                frontier.add((a for b in known if b.type == "toc" for a in informative.links_of(tree, b)), level)
-            else:
-                frontier.add((found for _, found in tree.links()), level)
-    return pages
-
-
 def probe(
     url: str,
     *,
@@ -249,17 +162,6 @@ def probe(
     }
     (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return summary
-
-
-def bench(name: str, *, corpora: str | Path, out: str | Path = "bench") -> Iterator[Table]:
-    """Reproduces a paper's tables, or compares with a peer; plots are left in `out`."""
-    known = sorted(m.name for m in pkgutil.iter_modules(benches.__path__) if not m.name.startswith("_"))
-    if name not in known:
-        raise WrongUsage(f"there is no bench {name!r}; there are {', '.join(known)}")
-    if not Path(corpora).is_dir():
-        raise WrongUsage(f"{corpora} is no folder: `upwell bench` wants the labelled corpora (--corpora)")
-    Path(out).mkdir(parents=True, exist_ok=True)
-    yield from importlib.import_module(f"{benches.__name__}.{name}").run(Path(corpora), Path(out))
 
 
 def harvest(

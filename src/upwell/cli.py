@@ -18,11 +18,11 @@ from upwell.answers.clusters import SIGNATURES, Params
 from upwell.demo import Switches, serve
 from upwell.display import Display, told_of
 from upwell.errors import UpwellError, WrongUsage
-from upwell.harvest.learn import load, load_all
-from upwell.harvest.linked import told
-from upwell.harvest.result import Plan
+from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
+from upwell.offline.links import told
 from upwell.queries.select import Selection
+from upwell.source.model import load, load_all
 
 __all__ = ["app", "main"]
 
@@ -336,18 +336,6 @@ def blocks(
             "upwell: one page only, so what repeats through the site is not known; give more of its pages",
             file=sys.stderr,
         )
-
-
-@app.command(epilog="Example: upwell bench queries --corpora ../shared/data -o bench")
-def bench(
-    name: Annotated[str, typer.Argument(help="Which bench; a wrong name lists those that there are.")],
-    corpora: Annotated[Path, typer.Option(help="The folder of the labelled corpora.")] = Path("../shared/data"),
-    out: options.Out = Path("bench"),
-    as_json: options.Json = False,
-) -> None:
-    """Reproduces a paper's tables on real data, the paper's printed figures beside ours; plots go to the output folder."""
-    for table in api.bench(name, corpora=corpora, out=out):
-        print(json.dumps(asdict(table), ensure_ascii=False) if as_json else table.text() + "\n", flush=True)
 
 
 @app.command(

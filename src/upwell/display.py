@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
-from upwell.harvest.folder import Result
+from upwell.harvest.files import Result
 from upwell.harvest.report import certificate
 from upwell.model import Estimate
 

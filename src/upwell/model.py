@@ -2,6 +2,7 @@
 
 Request → Response   what is sent and what came back
 Outcome              what came of a request: a response, or why there is none
+Look → Seen          a page to show in the browser, and what it showed
 Form, Field          a form of a page, as it was judged
 Template             how a source is asked
 Record               one match with its fields
@@ -19,10 +20,12 @@ __all__ = [
     "Form",
     "FormKind",
     "Kind",
+    "Look",
     "Outcome",
     "Record",
     "Request",
     "Response",
+    "Seen",
     "Skipped",
     "Template",
     "Via",
@@ -64,6 +67,23 @@ class Outcome:
     error: str = ""
     sent: int = 1  # requests, with redirects and repeated tries
     bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A page to be looked at in the browser, and a query to be typed into its search box."""
+
+    url: str
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the browser shows: the page after JavaScript, and the requests that were made since the query was typed."""
+
+    url: str
+    html: str
+    calls: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

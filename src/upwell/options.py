@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from upwell.errors import WrongUsage
-from upwell.harvest.ways import Browser
+from upwell.site.discover import Browser
 from upwell.store.records import FORMATS
 
 __all__ = [

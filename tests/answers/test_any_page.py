@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upwell.answers import empty
+from upwell.answers.facets import second_level
 from upwell.answers.links import next_page, next_step, request
 from upwell.answers.roles import learn
-from upwell.answers.second import second_level
 from upwell.answers.totals import read_totals
 from upwell.page.tree import read
 

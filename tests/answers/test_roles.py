@@ -6,11 +6,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.arguments import canonical, split
+from upwell.answers.facets import Params, second_level
 from upwell.answers.roles import Roles, learn
-from upwell.answers.second import Params, second_level
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
+from upwell.page.url_arguments import canonical, split
 
 WORDS = ("lima", "spain", "san", "york", "paris", "united", "chile", "new", "port", "saint")
 

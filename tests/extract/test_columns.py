@@ -6,10 +6,12 @@ import pytest
 
 from upwell.extract.columns import OTHER
 from upwell.extract.values import parsed, type_of
-from upwell.harvest.learn import SourceModel, apply, learn, load
 from upwell.model import Record
 from upwell.page.data import as_html
 from upwell.page.tree import TagTree, read
+from upwell.source.apply import apply
+from upwell.source.learn import learn
+from upwell.source.model import SourceModel, load
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "junco", "kelp", "larch"]
 

@@ -12,7 +12,7 @@ import upwell
 from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import CannotKeep, UpwellError
-from upwell.harvest.result import Plan
+from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.store.records import read_keys
 

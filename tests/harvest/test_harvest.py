@@ -18,9 +18,9 @@ from upwell.demo.cities import by_id
 from upwell.demo.pages import LAYOUTS
 from upwell.errors import NoSearchForm, NothingLearned, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Stopped
-from upwell.harvest.learn import load_all
-from upwell.harvest.result import Plan
+from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
+from upwell.source.model import load_all
 from upwell.store.records import read_keys
 
 

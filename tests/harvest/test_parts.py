@@ -4,10 +4,11 @@ import pytest
 
 from upwell.answers.links import next_step
 from upwell.extract import fields
-from upwell.harvest.result import Harvest, Site
-from upwell.harvest.source import SourceModel
+from upwell.harvest.ledger import Harvest
+from upwell.harvest.summary import Site
 from upwell.model import Record, Template
 from upwell.page.tree import read
+from upwell.source.model import SourceModel
 from upwell.store.state import State
 
 

@@ -16,7 +16,8 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.net.browser import MOST, Chromium, Look, Seen
+from upwell.model import Look, Seen
+from upwell.net.browser import MOST, Chromium
 from upwell.net.fetch import Fetcher, Manners
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"

@@ -18,11 +18,11 @@ import pytest
 from aiohttp.abc import ResolveResult
 from backports import zstd
 
+from upwell.answers.refusal import refusal
 from upwell.errors import Forbidden, Refused, Unreachable
 from upwell.model import Request, Response
 from upwell.net.addresses import Guard
 from upwell.net.fetch import Fetcher, Manners
-from upwell.net.refusal import refusal
 
 QUICK = Manners(rate=0, timeout=1.0, retries=1, ignore_robots=True, max_bytes=1_000_000)
 

@@ -89,7 +89,7 @@ def test_a_policy_of_ones_own_is_ten_lines() -> None:
 
 def test_ours_needs_few_requests() -> None:
     """To 90 % of a made source whose words know nothing of each other, where there is nothing to learn but frequencies:
-    far fewer than random, no more than one in twenty over the best. (On real texts ours is the best: `upwell bench queries`.)
+    far fewer than random, no more than one in twenty over the best. (On real texts ours is the best: `python -m benchmarks.papers queries`.)
     """
     texts = made(1500, 2500)
     source = TextSource(of_texts(texts), 20)

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
-from upwell.answers.arguments import numbers, pairs, split
 from upwell.answers.words import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import numbers, pairs, split
 
 __all__ = ["PLAIN_NUMBER", "Step", "following_number", "next_link", "weak_link"]
 

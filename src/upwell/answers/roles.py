@@ -17,10 +17,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from upwell.answers import names
-from upwell.answers.arguments import Address, canonical, split
 from upwell.answers.buttons import next_button
 from upwell.answers.pager import next_link
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import Address, canonical, split
 
 __all__ = ["Argument", "Params", "Role", "Roles", "counted", "learn"]
 

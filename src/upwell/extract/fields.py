@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from upwell.extract.cut_candidates import Cut
 from upwell.extract.leaves import Leaves, step_of
-from upwell.extract.objects import Cut
 from upwell.page.spots import BROKEN, FORMATTING, GLUED, Spot, fold, look
 from upwell.page.tree import TagTree
 

@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.extract.cut_candidates import Cut, spread
 from upwell.extract.leaves import Leaves
-from upwell.extract.objects import Cut, spread
 from upwell.page.tree import Ints, TagTree
 
 __all__ = ["WEIGHTS", "Evidence", "locate", "score", "shown"]

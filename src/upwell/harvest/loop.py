@@ -15,20 +15,22 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell.errors import Forbidden, MissingExtra, NoSearchForm, NothingLearned, Unreachable, WrongUsage
-from upwell.harvest.asking import Asking, Steps
 from upwell.harvest.events import Found, Observer, Stopped
-from upwell.harvest.learn import apply, learn
-from upwell.harvest.probing import Setting, Spent
-from upwell.harvest.result import Plan, Reason, Site
-from upwell.harvest.trial import tree as as_tree
-from upwell.harvest.ways import Ways, look
-from upwell.model import Request, Response, Template
-from upwell.net.browser import Chromium, Look, Seen
+from upwell.harvest.plan import Plan, Reason
+from upwell.harvest.reader import Setting, Spent
+from upwell.harvest.session import Asking, Steps
+from upwell.harvest.summary import Site
+from upwell.model import Look, Request, Response, Seen, Template
+from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, templates
 from upwell.site.declared import MARK, of_address
+from upwell.site.discover import Ways, look
+from upwell.site.interface_trial import tree as as_tree
+from upwell.source.apply import apply
+from upwell.source.learn import learn
 from upwell.store.state import State
 
 __all__ = ["Plan", "Probed", "Site", "drive", "probe", "run"]

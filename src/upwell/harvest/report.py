@@ -5,7 +5,8 @@ from typing import Any
 
 import jinja2
 
-from upwell.harvest.result import Harvest, Site
+from upwell.harvest.ledger import Harvest
+from upwell.harvest.summary import Site
 from upwell.model import Estimate
 
 __all__ = ["certificate", "html"]

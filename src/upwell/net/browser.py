@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from upwell.errors import MissingExtra, Unreachable
-from upwell.model import Request, Response
+from upwell.model import Look, Request, Response, Seen
 from upwell.net.addresses import is_public
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from upwell.net.fetch import Fetcher
 
-__all__ = ["MOST", "Chromium", "Look", "Seen"]
+__all__ = ["MOST", "Chromium"]
 
 ARGUMENTS = (
     "--no-sandbox",  # a container has no user namespaces; nothing but the page's own scripts runs in it
@@ -52,23 +52,6 @@ BOXES = """() => {
   }
   return best;
 }"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """A page to be looked at in the browser, and a query to be typed into its search box."""
-
-    url: str
-    query: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What the browser shows: the page after JavaScript, and the requests that were made since the query was typed."""
-
-    url: str
-    html: str
-    calls: tuple[Request, ...] = ()
 
 
 @dataclass

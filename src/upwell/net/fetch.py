@@ -56,7 +56,7 @@ class Manners:
 
 
 class Recorder(Protocol):
-    """What keeps every exchange before it is used: `upwell.net.archive.Archive`."""
+    """What keeps every exchange before it is used: `upwell.store.archive.Archive`."""
 
     def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> None:
         """Keeps a response and the request that it answers, with the headers that were sent."""

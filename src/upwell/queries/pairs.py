@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.queries.calibration import Luck
 from upwell.queries.grammar import FORMS, Operator, judge, write
-from upwell.queries.luck import Luck
 from upwell.queries.policy import CLASSES, Frontier
 
 __all__ = ["Pair", "Pairs"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.terms import stop_words_of, tokens
-from upwell.queries.luck import Luck
+from upwell.queries.calibration import Luck
 
 __all__ = [
     "CLASSES",

@@ -1,0 +1,41 @@
+"""The folder of a site's harvest: its state and archive while it runs, its table, model, summary and report when it ends (DESIGN §5)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from upwell.harvest import report
+from upwell.harvest.summary import Site
+from upwell.store.records import Format, write
+from upwell.store.typed import types_of, with_types
+
+__all__ = ["Result", "written"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Where a harvest's files are, and its summary."""
+
+    folder: Path
+    records: Path
+    report: Path
+    summary: Mapping[str, object]
+
+
+def written(site: Site, folder: Path, format: Format) -> Result:
+    """Writes what a harvest brought, each file whole or not at all."""
+    types = types_of(site.state.rows())
+    summary = site.summary(types)
+    records = write(with_types(site.state.rows(), types), folder, format)
+    models = [json.loads(one.model.to_json()) | {"template": asdict(one.template)} for one in site.sources]
+    texts = {
+        "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
+        "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",
+        "report.html": report.html(site),
+    }
+    for name, text in texts.items():
+        partial = folder / f".{name}.part"
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(folder / name)
+    return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)

@@ -1,0 +1,158 @@
+"""Reading an answer with the source model: its kind, its records with their fields and keys."""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote_plus, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from upwell.extract import cut_rules, fields, leaves, pagelets
+from upwell.extract.cut_candidates import Cut
+from upwell.model import Kind, Record
+from upwell.page.tree import TagTree
+from upwell.source.model import SourceModel
+
+__all__ = ["BETTER", "Reading", "apply", "check", "matches_of"]
+
+# How much more evidence an answer has for another rule than for the first to follow it.
+BETTER = 2.0  # swept with learn.REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
+# An answer without matches that has less than this share of the rows that such answers usually have is an error.
+BARE = 0.6  # swept: 0.4, 0.6, 0.8, no difference on kinds
+# How titles and headings say that something went wrong.
+WRONG = re.compile(
+    r"\b(errors?|fehler|erreur|errore|erro|fel|virhe|not found|no such|bad request|forbidden|denied|invalid|exception)\b",
+    re.I,
+)
+
+ID = re.compile(r"\d{4}")  # what an id has that is the match's own; shorter numbers count places on the page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One answer as the model reads it."""
+
+    kind: Kind
+    records: tuple[Record, ...] = ()
+    pagelet: str | None = None
+    score: float = 0.0  # share of the page's text that the matches hold
+
+
+def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "") -> Reading:
+    """Reads one answer; `asked_at` is the path of the template, to tell a match's own page from a page of matches."""
+    if status >= 400 or not tree.chunks:
+        return Reading(kind="error")
+    page = leaves.of(tree)
+    if (made := matches_of(model, page)) is not None:
+        inside = sum(
+            sum(map(len, page.texts[a:b])) for a, b in zip(made.starts.tolist(), made.ends.tolist(), strict=True)
+        )
+        held = inside / max(1, sum(map(len, page.texts)))
+        above = {row: tree.path(row) for row in dict.fromkeys(made.container.tolist())}
+        records = _records(model, page, made, above)
+        return Reading(kind="multi", records=records, pagelet=above[int(made.container[0])], score=held)
+    if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
+        return Reading(kind="error")
+    if asked_at and urlsplit(tree.url).path != asked_at:
+        frame = frozenset(model.frame)
+        row = pagelets.locate(tree, _weight(tree, frame))
+        found = {name: value for name, value in fields.read(tree, row)[0].items() if value not in frame}
+        address = _stable(tree.url, model.volatile)
+        text = " ".join(tree.text(row).split())
+        return Reading(
+            kind="single", records=(Record(key=address, url=address, path=tree.path(row), text=text, fields=found),)
+        )
+    return Reading(kind="none")
+
+
+def matches_of(model: SourceModel, page: leaves.Leaves) -> Cut | None:
+    """The cut of an answer by the first rule that fits; by another where the evidence is clearly for that."""
+    found = [cuts for way in model.ways if (cuts := cut_rules.cut(page, way.key, way.shape))]
+    if not found or all(len(cuts) == 1 and cuts[0].same(found[0][0]) for cuts in found):
+        return found[0][0] if found else None
+    evidence = pagelets.Evidence(page, frozenset(model.frame) if model.frame else None)
+    best: tuple[float, Cut] | None = None
+    for cuts in found:
+        score, i = max((pagelets.score(evidence, made), i) for i, made in enumerate(cuts))
+        if best is None or score > best[0] + BETTER:
+            best = score, cuts[i]
+    return best[1] if best else None
+
+
+def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]:
+    """What speaks for or against a reading (DESIGN §4.3): does the page count as many, do the matches have the query's words?
+
+    None where the page or the caller does not say.
+    """
+    texts = [record.text.lower() for record in reading.records]
+    words = [word for word in pagelets.WORD.findall(query.lower()) if len(word) > 1]
+    with_query = [any(word in text for word in words) for text in texts]
+    shown = pagelets.shown(tree.chunks) if texts else frozenset()
+    return {
+        "count": len(texts) in shown if shown else None,
+        "query": round(sum(with_query) / len(texts), 3) if texts and words else None,
+    }
+
+
+def _records(model: SourceModel, page: leaves.Leaves, made: Cut, above: Mapping[int, str]) -> tuple[Record, ...]:
+    """The matches of an answer as records; `above` has the paths of the containers."""
+    tree, columns = page.tree, model.columns
+    read = fields.Page(page, made, columns.marks, columns.known)
+    found = []
+    for match in read.matches:
+        own = columns.fields(read.pieces(match))
+        if columns.pictures and (image := read.image(match)):
+            own.setdefault("image", image)
+        links = read.links(match)
+        address = read.address(match, links, columns.own_link)
+        found.append((match, own, links, _stable(address, model.volatile) if address else None))
+    addresses = [address for _, _, _, address in found if address]
+    telling = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all matches
+    numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
+    nth = {row: place for container in above for row, place in tree.numbered(container).items()}
+    records = []
+    for (match, own, links, address), container in zip(found, made.container.tolist(), strict=True):
+        path, row = above[container], match.row
+        if row in nth and read.parent[row] == container:
+            path = f"{path}/{tree.spots[read.spot[row]].tag}[{nth[row]}]"
+        text = page.text(match.first, match.last)
+        own = fields.dated(own)
+        key = address if address and telling else _key(tree, row, own, text, numbers)
+        targets = tuple([target for _, target in links])
+        records.append(Record(key=key, url=address, path=path, text=text, fields=own, links=targets))
+    return tuple(records)
+
+
+def _key(tree: TagTree, row: int, own: Mapping[str, str], text: str, numbers: Collection[str]) -> str:
+    """The key of a match without an address of its own: an id, else what it says but for numbers, which may be ranks and scores."""
+    for name in ("id", "data-id"):
+        if (said := tree.attr(row, name)) and ID.search(said):
+            return said
+    stable = " ".join(value for name, value in own.items() if name not in numbers) or text
+    return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
+
+
+def _said(tree: TagTree) -> str:
+    """What a page calls itself: its title and its main headings."""
+    return " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2"))])
+
+
+def _weight(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
+    """How much of each chunk may be part of a match: its length, or nothing if it is frame."""
+    return np.array([0.0 if text in frame else float(len(text)) for text in tree.chunks])
+
+
+def _stable(address: str, volatile: Sequence[str]) -> str:
+    """An address without the arguments that do not tell matches apart."""
+    if not volatile or "?" not in address:
+        return address
+    asked, mark, place = address.partition("#")
+    path, _, query = asked.partition("?")
+    kept = [pair for pair in query.split("&") if _plain(pair.partition("=")[0]) not in volatile]
+    return f"{path}?{'&'.join(kept)}{mark}{place}" if kept else f"{path}{mark}{place}"
+
+
+_plain = lru_cache(maxsize=1000)(unquote_plus)

@@ -1,0 +1,110 @@
+"""The source model: what was learned about the answers of a source, and how it reads later ones.
+
+`harvest.learn` makes it; it is small, readable and versioned, and is saved as `source.json`.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from dataclasses import fields as fields_of
+from functools import cached_property
+from typing import Any
+
+from upwell.answers.roles import Roles
+from upwell.errors import WrongUsage
+from upwell.extract.columns import Column, Columns
+from upwell.extract.cut_candidates import Key, Rule, Shape
+
+__all__ = ["SourceModel", "Way", "load", "load_all"]
+
+VERSION = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One rule, and what the matches that it finds are made of."""
+
+    rule: Rule
+    share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
+    longest: int = 0  # units of the longest match
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What matches are made of."""
+        return Shape(share={int(path, 16): share for path, share in self.share.items()}, longest=self.longest)
+
+    @cached_property
+    def key(self) -> Key:
+        """The rule as numbers."""
+        return self.rule.key()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceModel:
+    """What an answer of the source looks like."""
+
+    version: int = VERSION
+    ways: tuple[Way, ...] = ()  # the rules, the one that most answers follow first
+    columns: Columns = field(default_factory=Columns)
+    fits: float = 0.0  # share of the answers it was learned from that have matches
+    agrees: float | None = (
+        None  # of those that say how many matches they show, the share that shows as many as were found
+    )
+    bare: int = 0  # rows that an answer without matches usually has
+    asked_at: str = ""  # the path that most answers came from
+    volatile: tuple[str, ...] = ()  # URL arguments that change while the match stays the same
+    frame: tuple[str, ...] = ()  # texts that stand on most answers
+    roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
+
+    @property
+    def pagelet(self) -> str:
+        """Where the matches are, as a path."""
+        return self.ways[0].rule.container if self.ways else ""
+
+    @property
+    def leader(self) -> str:
+        """What each match begins with; "" where nothing was learned."""
+        return f"{self.ways[0].rule.how} {self.ways[0].rule.leader or 'text'}" if self.ways else ""
+
+    def to_json(self) -> str:
+        """As `source.json` has it."""
+        return json.dumps({**asdict(self), "roles": self.roles.as_dict()}, ensure_ascii=False, indent=1)
+
+
+def load(text: str) -> SourceModel:
+    """A model from the text of a `source.json` of one source."""
+    found = load_all(text)
+    if len(found) != 1:
+        raise WrongUsage(f"this source.json has {len(found)} sources; cut out the one whose answers these are")
+    return found[0]
+
+
+def load_all(text: str) -> tuple[SourceModel, ...]:
+    """The models of a `source.json`: a site may have several sources."""
+    try:
+        found = json.loads(text)
+        models = tuple(_of_dict(one) for one in (found if isinstance(found, list) else [found]))
+        if not models:
+            raise ValueError("it is empty")
+        return models
+    except (ValueError, KeyError, TypeError) as error:
+        raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
+
+
+def _of_dict(found: dict[str, Any]) -> SourceModel:
+    if found["version"] != VERSION:
+        raise WrongUsage(
+            f"source.json is of version {found['version']}, this Upwell reads {VERSION}; learn the source again"
+        )
+    known = {part.name for part in fields_of(SourceModel)}
+    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
+    ways = tuple(Way(**{**way, "rule": Rule(**way["rule"])}) for way in found["ways"])
+    said = found["columns"]
+    known_as = Columns(
+        columns=tuple(Column(**column) for column in said["columns"]),
+        labels=tuple(said["labels"]),
+        marks=tuple(said["marks"]),
+        link=said["link"],
+        pictures=said["pictures"],
+    )
+    roles = Roles.of_dict(found["roles"]) if "roles" in found else Roles()
+    return SourceModel(**{**values, "ways": ways, "columns": known_as, "roles": roles})

@@ -1,0 +1,37 @@
+"""The folder of a site's harvest: where it is, and its state and archive while the harvest runs."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from upwell.errors import CannotKeep, WrongUsage
+from upwell.store.archive import Archive
+from upwell.store.state import State
+
+__all__ = ["folder_of", "opened"]
+
+
+def folder_of(url: str, out: str | Path) -> Path:
+    """Where a site's files are: its host, with the port where it is not the usual one (DESIGN §5)."""
+    parts = urlsplit(url)
+    return Path(out) / ((parts.hostname or "") + (f"_{parts.port}" if parts.port else ""))
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
+    """A site's folder with its state and its archive; what a disk cannot take is said in one line."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
+    try:
+        with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
+            yield folder, state, archive
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
+            raise
+        raise CannotKeep(
+            f"{folder}: {error.strerror}; make room or make it writable and run the same command again, it goes on where it was"
+        ) from error

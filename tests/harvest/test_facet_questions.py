@@ -1,0 +1,75 @@
+"""Facets and orders of answers that are cut off: which are offers, and which is taken first."""
+
+from upwell.answers import roles
+from upwell.answers.facets import offers
+from upwell.harvest.facet_questions import Offers
+from upwell.page.tree import TagTree, read
+from upwell.queries.policy import Promising
+from upwell.site.links import acts
+
+WORDS = ["cat", "dog", "bird", "fish", "horse"]
+
+
+def answer(query: str, more: str = "", number: int = 1) -> TagTree:
+    link = f"/s?q={query}{more}&sid={number}abc{number}def"
+    return read(
+        f"<html><body><form action=/s><input name=q value={query}></form><p>1-2 of 900</p>"
+        f"<p>Sort by <a href='{link}&sort=date'>date</a> <a href='{link}&sort=title'>title</a></p>"
+        f"<ul><li><a href='{link}&kind=book'>Books</a> (600)<li><a href='{link}&kind=map'>Maps</a> (120) Years:"
+        f"<li><a href='{link}&kind=disc'>Discs</a> (0)<li><a href='{link}&kind=any'>Anything</a> (890)</ul>"
+        f"<ol><li><a href=/item/{number}1>One {query}</a><li><a href=/item/{number}2>Two {query}</a></ol>"
+        f"<a href='{link}&kind=map&act=delete'>delete</a> <a href='/s?q=other&kind=map'>Others</a>"
+        f"<p><a href='{link}&page=2'>2</a> <a href='{link}&page=2'>Next</a></p></body></html>",
+        url=f"http://h/s?q={query}{more}",
+    )
+
+
+def learned() -> roles.Roles:
+    pages = [answer(query, number=i) for i, query in enumerate(WORDS)]
+    return roles.learn(pages, WORDS, query_field="q")
+
+
+def test_offers_are_facets_and_orders_of_the_same_query() -> None:
+    """Pages, other queries and what acts are none; a facet says how many it has."""
+    found = {offer.text: offer for offer in offers(answer("cat", number=9), learned(), "cat", acts=acts)}
+    assert set(found) == {"date", "title", "Books", "Maps", "Discs", "Anything"}
+    assert found["Maps"].narrows
+    assert found["Maps"].count == 120
+    assert not found["date"].narrows
+
+
+def test_on_a_facet_only_what_keeps_it_is_offered() -> None:
+    found = offers(answer("cat", "&kind=map", number=9), learned(), "cat", acts=acts)
+    assert all("kind=map" in offer.url for offer in found)
+    assert {offer.text for offer in found} <= {"date", "title", "Books", "Discs", "Anything"}
+
+
+def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
+    """What has no matches, or all of them, is not taken; what the limit cuts off comes after what fits."""
+    known = Promising(limit=200, page_size=2)
+    for i in range(20):
+        known.saw(str(i), f"cat number{i}")
+    known.top = 0.5
+    some = Offers(known, learned())
+    some.cut_off(answer("cat", number=9), "cat", 900)
+    some.cut_off(answer("cat", number=8), "cat", 900)  # the same with another session
+    taken = []
+    while (offer := some.next()) is not None:
+        some.asked()
+        taken.append(offer.offer.text)
+    assert taken.index("Maps") < taken.index("Books")
+    assert sorted(taken) == ["Books", "Maps", "date", "title"]
+
+
+def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
+    known = Promising(limit=200, page_size=2)
+    for i in range(118):
+        known.saw(str(i), f"cat maps number{i}")
+    some = Offers(known, learned())
+    some.cut_off(answer("cat", number=9), "cat", 900)
+    found = {}
+    while (offer := some.next()) is not None:
+        some.asked()
+        found[offer.offer.text] = offer
+    assert found["Maps"].inside == 118
+    assert found["Maps"].expected < 0.1 < found["Books"].expected

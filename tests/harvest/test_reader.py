@@ -1,0 +1,81 @@
+"""Probing: what a source is learned from."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import wordfreq
+
+from upwell import api
+from upwell.harvest.plan import Plan
+from upwell.net.fetch import Manners
+from upwell.page.tree import read
+from upwell.source.learn import apart
+
+BOX = "<div id=top><form action=/find><b>Notes</b> <a href=/>Home</a> <input type=text name=expr> <input type=submit value=Search></form></div>"
+
+
+@contextmanager
+def site(answer: Callable[[str], str]) -> Iterator[str]:
+    """A site whose search gives what `answer` makes of a query."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the name is the base class's
+            parts = urlsplit(self.path)
+            query = parse_qs(parts.query, keep_blank_values=True).get("expr", [""])[0]
+            there = parts.path in ("/", "/find")
+            said = answer(query) if parts.path == "/find" else "<p>These are the notes of our people</p>"
+            body = f"<html><body>{BOX}<div>{said}</div></body></html>".encode()
+            self.send_response(200 if there else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_source_that_has_nearly_all_for_each_letter(tmp_path: Path) -> None:
+    """Parts of words are searched and all matches shown at once: what nearly all answers have in common are matches, no frame."""
+    rng = np.random.default_rng(5)
+    listed = np.array(wordfreq.top_n_list("en", 4000))
+    texts = {f"Note{i}{rng.choice(listed).title()}": " ".join(rng.choice(listed[::7], 40)) for i in range(300)}
+    notes = {
+        name: f"{text} the to and of people notes"[: None if i % 30 else -13]
+        for i, (name, text) in enumerate(texts.items())
+    }
+
+    def answer(query: str) -> str:
+        found = [name for name, text in notes.items() if query and query.lower() in text]
+        return "".join(f"<a href='{name}'>{name}</a><br>\n" for name in found) or "No matches"
+
+    with site(answer) as url:
+        result = api.harvest(url, out=tmp_path / "x", plan=Plan(budget=80), manners=Manners(rate=0))
+    assert 0.98 * len(notes) <= int(str(result.summary["records"])) <= len(notes)
+
+
+def test_answers_that_are_one() -> None:
+    """Nearly the same matches are one answer; what nonsense brings too does not make two the same, nor do a few texts."""
+
+    def tree(numbers: range, *others: str) -> object:
+        return read("".join(f"<p>{text}</p>" for text in (*others, *(f"match {i}" for i in numbers))))
+
+    frame = [f"menu {i}" for i in range(50)]
+    bare = tree(range(0), *frame)
+    all_, most, other = tree(range(40), *frame), tree(range(36), *frame), tree(range(90, 100), *frame)
+    short = tree(range(2), *frame)
+    kept = apart([all_, most, other, short, short], [bare])  # type: ignore[list-item] # trees
+    assert [id(one) for one in kept] == [id(one) for one in (all_, other, short, short)]

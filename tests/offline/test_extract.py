@@ -1,0 +1,86 @@
+"""`upwell extract` on folders: JSON answers, values with types, warnings, a model that no longer fits, many pages."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from upwell import extract
+from upwell.errors import WrongUsage
+from upwell.source.model import load
+
+WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath"]
+
+
+def page(first: int, tag: str = "li", n: int = 5) -> str:
+    hits = "".join(
+        f"<{tag} class=hit><a href=/t/{first + i}>The {WORDS[(first + i) % 8]} report</a> <b class=cost>$ {first + i}.50</b></{tag}>"
+        for i in range(n)
+    )
+    return f"<ul class=menu><li>Home<li>About us</ul><div>{hits}</div><p>Made here by us"
+
+
+def folder(path: Path, pages: dict[str, str]) -> Path:
+    path.mkdir()
+    for name, text in pages.items():
+        (path / name).write_text(text, encoding="utf-8")
+    return path
+
+
+def test_values_and_keys_are_given_beside_the_text(tmp_path: Path) -> None:
+    """Fields as the page writes them, values by type, a key; the model that was saved reads the same."""
+    place = folder(tmp_path / "a", {f"{k}.html": page(10 * k) for k in range(3)})
+    found = list(extract(place, save=tmp_path / "source.json"))
+    records = found[1]["records"]
+    assert isinstance(records, list)
+    assert records[2]["fields"] == {"title": "The ember report", "cost": "$ 12.50"}
+    assert records[2]["values"] == {"cost": {"amount": 12.5, "currency": "$"}}
+    assert records[2]["key"] == "/t/12"
+    model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
+    assert [row["records"] for row in extract(place, model=model)] == [row["records"] for row in found]
+
+
+def test_json_files(tmp_path: Path) -> None:
+    """A folder of JSON answers is read like one of pages, and Upwell's own files in it are not taken for answers."""
+    answers = {
+        f"{k}.json": json.dumps({"hits": [{"name": f"{w} {k}", "n": 10 * k + i} for i, w in enumerate(WORDS)]})
+        for k in range(3)
+    }
+    place = folder(tmp_path / "j", {**answers, "summary.json": "{}"})
+    found = list(extract(place))
+    assert [(row["page"], row["kind"]) for row in found] == [(f"{k}.json", "multi") for k in range(3)]
+    assert found[1]["records"][2]["values"] == {"n": 12}  # type: ignore[index] # a list of records
+
+
+def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
+    """Pages of two sites, pages without matches, a model of another site; nothing where all is well."""
+    said: list[str] = []
+    good = folder(tmp_path / "good", {f"{k}.html": page(10 * k) for k in range(6)})
+    assert [row["kind"] for row in extract(good, warn=said.append, save=tmp_path / "source.json")] == ["multi"] * 6
+    assert said == []
+    other = {f"x{k}.html": "".join(f"<p class=z>Other words {i}" for i in range(9)) for k in range(6)}
+    list(
+        extract(folder(tmp_path / "two", {**{f"{k}.html": page(10 * k) for k in range(6)}, **other}), warn=said.append)
+    )
+    assert "2 sites (6, 6 pages" in said.pop()
+    list(extract(folder(tmp_path / "none", {"1.html": "", "2.html": "<p>Hello"}), warn=said.append))
+    assert "no list of matches in 2 pages" in said.pop()
+    model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
+    changed = folder(tmp_path / "changed", {f"{k}.html": page(10 * k, "section") for k in range(6)})
+    list(extract(changed, model=model, warn=said.append))
+    assert "0 of the last 6 answers have matches, 100 % had" in said.pop()
+
+
+def test_more_pages_than_are_learned_from(tmp_path: Path) -> None:
+    """Every page is read, in order, also those that were not in the sample."""
+    place = folder(tmp_path / "many", {f"{k:04}.html": page(10 * k, n=3 + k % 3) for k in range(620)})
+    found = list(extract(place))
+    assert [row["page"] for row in found] == [f"{k:04}.html" for k in range(620)]
+    assert all(len(row["records"]) == 3 + k % 3 for k, row in enumerate(found))  # type: ignore[arg-type] # a list
+    assert {row["cluster"] for row in found} == {0}
+
+
+def test_a_place_without_pages(tmp_path: Path) -> None:
+    """The message says what was wanted."""
+    with pytest.raises(WrongUsage, match=r"no \.html files, no \.json files and no WARC"):
+        list(extract(tmp_path))

@@ -1,0 +1,41 @@
+"""Addresses come apart and together the same, however they are written."""
+
+from random import Random
+from urllib.parse import urlencode
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upwell.page.url_arguments import canonical, numbers, split
+
+PAIRS = st.lists(
+    st.tuples(st.text("abcxyz", min_size=1, max_size=3), st.text("ab ü&;=+%", min_size=1, max_size=4)), max_size=5
+)
+
+
+@given(PAIRS, st.randoms())
+def test_order_and_separator_do_not_matter(pairs: list[tuple[str, str]], random: Random) -> None:
+    """Any order of the same arguments, parted by & or ;, is one canonical text; another value is another text."""
+    other = list(pairs)
+    random.shuffle(other)
+    one = canonical(split(f"http://x/s?{urlencode(pairs)}"))
+    assert one == canonical(split(f"http://x/s?{urlencode(other).replace('&', ';')}"))
+    if pairs and pairs[0][1].strip():
+        changed = [(pairs[0][0], pairs[0][1] + "z"), *pairs[1:]]
+        assert canonical(split(f"http://x/s?{urlencode(changed)}")) != one
+
+
+def test_where_arguments_stand() -> None:
+    """Query string, matrix parameters, steps of the path, fragments, repeats, encodings."""
+    assert split("http://x/a;v=1/b?q=1#!/q=gps&p=2").arguments == (("v", "1"), ("q", "1"), ("q", "gps"), ("p", "2"))
+    assert split("http://x/search/gps/page/2", "gps").arguments == (("/search", "gps"), ("/page", "2"))
+    assert split("http://x/s?tag=a&tag=b").arguments == (("tag", "a"), ("tag", "b"))
+    assert split("http://x/s?q=caf%E9").arguments == split("http://x/s?q=caf%C3%A9").arguments
+    assert split("http://[broken/").arguments == ()
+    assert canonical(split("http://www.x/s/?a=1")) == canonical(split("https://x:443/s?a=1&b="))
+
+
+def test_numbers_are_named_by_where_they_stand() -> None:
+    """The same counter has the same name on every page of a list."""
+    assert numbers("http://x/p/3").keys() == numbers("http://x/p/14").keys()
+    assert numbers("http://x/s?start=20&id=1459036800000") == {"start": 20}
