@@ -35,7 +35,6 @@ speed: setup ## speed as ratios against named references (CORPORA=folder)
 	$(BIN)/python -m benchmarks.speed.page
 	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.fetch
-	$(BIN)/python -m benchmarks.speed.frontier
 
 clean: ## removes what setup, test and demo made
 	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

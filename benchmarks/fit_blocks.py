@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.corpora import CORPORA, labels, require, scorer
 from benchmarks.papers.wisdom import truth
-from upwell.extract.blocks import Params, learn, read_blocks
+from upwell.extract.blocks import BlockParams, learn_blocks, read_blocks
 from upwell.extract.lines import FEATURES, evidence, of
 from upwell.page.tree import read
 
@@ -57,18 +57,21 @@ class Corpus:
             by[self.sites[i]].append(i)
         return dict(by)
 
-    def params(self, pages: list[int], groups: list[str]) -> Params:
+    def params(self, pages: list[int], groups: list[str]) -> BlockParams:
         """All that is fitted, from these pages: the second stage learns from what the first says of groups it has not seen."""
-        blind: list[tuple[list[int], Params]] = []
+        blind: list[tuple[list[int], BlockParams]] = []
         for group in sorted({groups[i] for i in pages}):
             seen = [i for i in pages if groups[i] != group]
             blind.append(
-                ([i for i in pages if groups[i] == group], Params(weights=weights_of(self.x, self.y, self.size, seen)))
+                (
+                    [i for i in pages if groups[i] == group],
+                    BlockParams(weights=weights_of(self.x, self.y, self.size, seen)),
+                )
             )
         x, y, size = [], [], []
         for out, params in blind:
             for members in self.together(out).values():
-                site = learn((self.trees[i] for i in members), params)
+                site = learn_blocks((self.trees[i] for i in members), params)
                 for i in members:
                     repeated = site.repeated(self.lines[i])
                     own = self.x[i] @ np.array([params.weights[name] for name in FEATURES])
@@ -81,13 +84,13 @@ class Corpus:
             round(float(w), 2) for w in fit(np.vstack(x), np.concatenate(y), np.concatenate(size))
         )
         weights = weights_of(self.x, self.y, self.size, pages)
-        return Params(weights=weights, own=of_own, style=of_style, repeated=of_repeated, seen=of_seen)
+        return BlockParams(weights=weights, own=of_own, style=of_style, repeated=of_repeated, seen=of_seen)
 
-    def found(self, pages: list[int], params: Params, alone: bool) -> list[dict[str, Any]]:
+    def found(self, pages: list[int], params: BlockParams, alone: bool) -> list[dict[str, Any]]:
         """What is extracted from pages, in the scorer's words."""
         found = []
         for members in self.together(pages).values():
-            site = None if alone else learn((self.trees[i] for i in members), params)
+            site = None if alone else learn_blocks((self.trees[i] for i in members), params)
             for i in members:
                 known = [{"type": b.type, "text": b.text} for b in read_blocks(self.trees[i], site, params).blocks]
                 found.append({"page": self.rows[i]["page"], "blocks": known})

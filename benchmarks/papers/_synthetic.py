@@ -16,7 +16,7 @@ from scipy import sparse
 from benchmarks.papers import Table
 from benchmarks.papers._kinds import Source, entropy
 from benchmarks.papers._plots import lines
-from upwell.answers.clusters import Params, group_counts
+from upwell.answers.clusters import ClusterParams, group_counts
 from upwell.answers.signatures import BAGS
 from upwell.page.vectors import Matrix, count
 
@@ -57,7 +57,7 @@ def make(source: Known, pages: int, rng: np.random.Generator) -> tuple[Matrix, l
     return sparse.vstack(blocks, format="csr"), drawn.tolist()
 
 
-def _one(source: Known, pages: int, params: Params, seed: int) -> tuple[float, float]:
+def _one(source: Known, pages: int, params: ClusterParams, seed: int) -> tuple[float, float]:
     """Entropy and CPU seconds of clustering made pages of one source."""
     rng = np.random.default_rng(seed)
     counts, kinds = make(source, pages, rng)
@@ -77,7 +77,7 @@ def tables(sources: Sequence[Source], out: Path) -> Iterator[Table]:
     ):
         took, real = [], [known(source, signature) for source in sources]
         for pages in sizes:
-            params = Params(signature=signature, most=5, restarts=10)
+            params = ClusterParams(signature=signature, most=5, restarts=10)
             some = [_one(source, pages, params, i) for i, source in enumerate(real)]
             mixed, seconds = np.mean(some, axis=0).tolist()
             took.append(seconds)
@@ -107,4 +107,4 @@ def stream(
     """
     for i in range(times):
         source = sources[i % len(sources)]
-        yield source.name, *_one(source, pages, Params(signature=source.signature, most=5, restarts=restarts), i)
+        yield source.name, *_one(source, pages, ClusterParams(signature=source.signature, most=5, restarts=restarts), i)

@@ -15,19 +15,19 @@ from scipy.optimize import linear_sum_assignment
 
 from benchmarks.papers import Table
 from benchmarks.papers._kinds import Source, stand_in
-from upwell.answers.clusters import Params, group, rank
+from upwell.answers.clusters import ClusterParams, group, rank
 from upwell.extract import separators, thor
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.source.apply import apply
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 
 __all__ = ["tables"]
 
 PAGES = 30  # answers with matches a source
 MIXED = 40  # answers of all kinds a source: those of Figures 15 and 16
 NEAR = 0.8
-SHORT = replace(thor.Params(), prototypes=1)  # where many runs are compared
+SHORT = replace(thor.ThorParams(), prototypes=1)  # where many runs are compared
 RIGHT = 0.6  # as the scorer of records: Dice of the words
 
 
@@ -98,13 +98,13 @@ def _score(some: Sequence[Sequence[Labelled]], find: Callable[[Sequence[TagTree]
 HEAD = ["exact precision", "near precision", "near recall", "deviation", "CPU ms a page"]
 
 
-def _thor(params: thor.Params) -> Callable[[Sequence[TagTree]], Found]:
+def _thor(params: thor.ThorParams) -> Callable[[Sequence[TagTree]], Found]:
     return lambda trees: [[p.row for p in page] for page in thor.locate(trees, params, rng=np.random.default_rng(0))]
 
 
 def _ours(trees: Sequence[TagTree]) -> Found:
     """What Upwell's source model takes for the pagelet."""
-    model = learn(list(trees))
+    model = learn_source(list(trees))
     readings = [(tree, apply(model, tree)) for tree in trees]
     rows = [tree.row_at(reading.pagelet) if reading.pagelet else None for tree, reading in readings]
     return [[] if row is None else [row] for row in rows]
@@ -149,8 +149,8 @@ def _histogram(some: Sequence[Sequence[Labelled]]) -> Table:
 
 def _choices(some: Sequence[Sequence[Labelled]]) -> Table:
     """What the paper chose, or left open."""
-    base = thor.Params()
-    ways: list[tuple[str, thor.Params]] = [
+    base = thor.ThorParams()
+    ways: list[tuple[str, thor.ThorParams]] = [
         ("as published", thor.PAPER),
         ("… optimal assignment", replace(thor.PAPER, assignment="optimal")),
         *(
@@ -194,7 +194,7 @@ class Mixed:
         )
 
 
-def _pipeline(source: Mixed, params: Params, top: int, pagelets: thor.Params) -> tuple[int, int]:
+def _pipeline(source: Mixed, params: ClusterParams, top: int, pagelets: thor.ThorParams) -> tuple[int, int]:
     """Clusters, passes on the top clusters, finds pagelets in each: how many are right (near), and how many there are."""
     labels = np.array(group(source.trees, params, rng=np.random.default_rng(0)).labels)
     right = identified = 0
@@ -208,7 +208,9 @@ def _pipeline(source: Mixed, params: Params, top: int, pagelets: thor.Params) ->
     return right, identified
 
 
-def _precision_recall(found: Sequence[Mixed], params: Params, top: int, pagelets: thor.Params) -> tuple[str, str]:
+def _precision_recall(
+    found: Sequence[Mixed], params: ClusterParams, top: int, pagelets: thor.ThorParams
+) -> tuple[str, str]:
     each = [(source, *_pipeline(source, params, top, pagelets)) for source in found]
     precision = np.mean([right / max(1, identified) for _, right, identified in each])
     recall = np.mean([right / max(1, len(source.rows)) for source, right, _ in each])
@@ -219,7 +221,7 @@ def _overall(found: Sequence[Mixed]) -> Table:
     """Figure 15."""
     rows = []
     for signature in ("tfidf-tags", "raw-tags", "tfidf-content", "raw-content", "size", "url", "random", "idf-classes"):
-        params = Params(signature=signature, k=3)
+        params = ClusterParams(signature=signature, k=3)
         cells = [*_precision_recall(found, params, 2, thor.PAPER), *_precision_recall(found, params, 2, SHORT)]
         rows.append([signature, *cells, "0.97 and 0.96" if signature == "tfidf-tags" else "plot only"])
     return Table(
@@ -239,7 +241,7 @@ def _overall(found: Sequence[Mixed]) -> Table:
 def _passed_on(found: Sequence[Mixed]) -> Table:
     """Figure 16."""
     rows = [
-        [top, *_precision_recall(found, Params(signature="tfidf-tags", k=3), top, SHORT), "plot only"]
+        [top, *_precision_recall(found, ClusterParams(signature="tfidf-tags", k=3), top, SHORT), "plot only"]
         for top in (1, 2, 3)
     ]
     return Table(
@@ -299,7 +301,7 @@ def _split(voter: Callable[[TagTree, int], list[str]], pages: Sequence[Labelled]
 
 
 def _alike(pages: Sequence[Labelled]) -> list[list[str]]:
-    found = thor.locate([page.tree for page in pages], thor.Params(), rng=np.random.default_rng(0))
+    found = thor.locate([page.tree for page in pages], thor.ThorParams(), rng=np.random.default_rng(0))
     texts = []
     for page, guess in zip(pages, found, strict=True):
         ranges = separators.alike(page.tree, guess[0].row, guess[0].dynamic) if guess else []
@@ -308,5 +310,5 @@ def _alike(pages: Sequence[Labelled]) -> list[list[str]]:
 
 
 def _records(pages: Sequence[Labelled]) -> list[list[str]]:
-    model = learn([page.tree for page in pages])
+    model = learn_source([page.tree for page in pages])
     return [[record.text for record in apply(model, page.tree).records] for page in pages]

@@ -66,7 +66,7 @@ def judged(source: Source, n: int, seed: int) -> list[Counts]:
     """
     nonsense = [i for i, row in enumerate(source.rows) if row["source"] == "nonsense"]
     chosen = set(np.random.default_rng(seed).choice(nonsense, n, replace=False).tolist())
-    model = empty.learn([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
+    model = empty.learn_empty([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
     counts = np.zeros((len(THETA) + 1, 3), dtype=int)
     for i, row in enumerate(source.rows):
         if i not in chosen:
@@ -130,7 +130,7 @@ def run(corpora: Path, out: Path) -> Iterator[Table]:
         judgements[BACKGROUND] += few
         judgements[10].append(judged(source, 10, 0))
         by_site.append((source.name, few[0]))
-        learned = roles.learn(source.trees, source.queries)
+        learned = roles.learn_roles(source.trees, source.queries)
         share = prevalence(source, learned.query)
         known = {n: label["irrelevant"] for n, label in source.labels.items() if label["role"] != "unknown"}
         named.append(_compared(known, {n for n in known if n in learned.irrelevant}))

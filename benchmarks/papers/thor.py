@@ -12,7 +12,7 @@ from benchmarks.papers._kinds import Source, entropy, majority, sources
 from benchmarks.papers._plots import lines
 from benchmarks.papers._synthetic import Known, known
 from benchmarks.papers._tree_edit import tree_edit
-from upwell.answers.clusters import Clustering, Params, assign, group, group_counts
+from upwell.answers.clusters import Clustering, ClusterParams, assign, group, group_counts
 from upwell.answers.signatures import BAGS
 from upwell.page import terms
 
@@ -77,14 +77,18 @@ def _data(found: Sequence[Source]) -> Table:
     )
 
 
-def _labels(source: Source, counted: Known | None, params: Params, some: Sequence[int], seed: int) -> tuple[int, ...]:
+def _labels(
+    source: Source, counted: Known | None, params: ClusterParams, some: Sequence[int], seed: int
+) -> tuple[int, ...]:
     rng = np.random.default_rng(seed)
     if counted is None:
         return group([source.trees[i] for i in some], params, rng=rng).labels
     return _grouped(counted, params, rng, some).labels
 
 
-def _grouped(source: Known, params: Params, rng: np.random.Generator, some: Sequence[int] | None = None) -> Clustering:
+def _grouped(
+    source: Known, params: ClusterParams, rng: np.random.Generator, some: Sequence[int] | None = None
+) -> Clustering:
     counts = source.counts if some is None else source.counts[np.asarray(some)]
     params = replace(params, signature=source.signature)
     return group_counts(counts, source.columns, BAGS[source.signature][1], params, rng=rng)
@@ -103,16 +107,16 @@ def _by_pages(found: Sequence[Source], counted: dict[str, list[Known]], out: Pat
                     some = np.random.default_rng([repeat, i]).permutation(len(source.trees))[:pages].tolist()
                     kinds = [source.kinds[j] for j in some]
                     own = counted[signature][i] if signature in BAGS else None
-                    labels = _labels(source, own, Params(signature=signature, most=5), some, repeat)
+                    labels = _labels(source, own, ClusterParams(signature=signature, most=5), some, repeat)
                     each.append((entropy(labels, kinds), majority(labels, kinds)))
                     start = time.process_time()
-                    _labels(source, own, Params(signature=signature, k=3, restarts=1), some, repeat)
+                    _labels(source, own, ClusterParams(signature=signature, k=3, restarts=1), some, repeat)
                     seconds += time.process_time() - start
             mixed.append(float(np.mean([e for e, _ in each])))
             spread.append(float(np.std([e for e, _ in each])))
             right.append(float(np.mean([r for _, r in each])))
             took.append(1000 * seconds / len(each))
-        if signature in (*THOR, Params().signature):
+        if signature in (*THOR, ClusterParams().signature):
             drawn[signature] = (COUNTS, mixed)
         mixed_rows.append(
             [
@@ -155,7 +159,7 @@ def _edit(found: Sequence[Source], counted: Sequence[Known], pairs: int = 4) -> 
             tree_edit(source.trees[a], source.trees[b])
             took.append(time.process_time() - start)
         start = time.process_time()
-        _grouped(own, Params(most=5), rng)
+        _grouped(own, ClusterParams(most=5), rng)
         tags = time.process_time() - start
         every = float(np.mean(took)) * PAGES * (PAGES - 1) / 2
         rows.append([source.name, f"{np.mean(took):.2f}", f"{every / 3600:.2f}", f"{tags:.3f}", f"{every / tags:,.0f}"])
@@ -175,7 +179,7 @@ def _by_signature_size(counted: dict[str, list[Known]]) -> Table:
         for own in (tags, words):
             start = time.process_time()
             for seed in range(3):
-                _grouped(own, Params(k=3, restarts=1), np.random.default_rng(seed))
+                _grouped(own, ClusterParams(k=3, restarts=1), np.random.default_rng(seed))
             took = (time.process_time() - start) / 3
             size = own.counts.nnz / own.counts.shape[0]
             cells += [f"{size:.0f}", f"{1000 * took:.1f}", f"{1e6 * took / own.counts.nnz:.2f}"]
@@ -188,7 +192,7 @@ def _by_signature_size(counted: dict[str, list[Known]]) -> Table:
     )
 
 
-def _mean(counted: Sequence[Known], params: Params, seeds: int = 3) -> tuple[float, float, float]:
+def _mean(counted: Sequence[Known], params: ClusterParams, seeds: int = 3) -> tuple[float, float, float]:
     """Mean and deviation of the entropy over the sources, and the mean number of clusters."""
     each, number = [], []
     for seed in range(seeds):
@@ -203,7 +207,7 @@ def _algorithms(counted: Sequence[Known]) -> Table:
     """Figure 12."""
     rows = []
     for k in range(2, 6):
-        simple, bisecting = (_mean(counted, Params(k=k, algorithm=a))[0] for a in ("simple", "bisecting"))
+        simple, bisecting = (_mean(counted, ClusterParams(k=k, algorithm=a))[0] for a in ("simple", "bisecting"))
         rows.append([k, f"{simple:.3f}", f"{bisecting:.3f}", "plot only"])
     return Table(
         title="Figure 12: Simple and Bisecting K-Means, TFIDF-tag, cosine, 10 starts",
@@ -216,7 +220,7 @@ def _algorithms(counted: Sequence[Known]) -> Table:
 def _iterations(counted: Sequence[Known]) -> Table:
     """§VIII-A, last paragraph: 2 to 5 clusters, 2 to 20 iterations."""
     tries = (2, 5, 10, 15, 20)
-    rows = [[k, *(f"{_mean(counted, Params(k=k, restarts=n))[0]:.3f}" for n in tries)] for k in range(2, 6)]
+    rows = [[k, *(f"{_mean(counted, ClusterParams(k=k, restarts=n))[0]:.3f}" for n in tries)] for k in range(2, 6)]
     return Table(
         title="Entropy by number of clusters and of starts, TFIDF-tag",
         columns=["k", *(f"{n} starts" for n in tries)],
@@ -233,7 +237,7 @@ def _metrics(counted: dict[str, list[Known]]) -> Table:
     }  # fmt: skip
     rows = []
     for (distance, signature), said in printed.items():
-        mixed, spread, number = _mean(counted[signature], Params(distance=distance, most=5))  # type: ignore[arg-type] # listed above
+        mixed, spread, number = _mean(counted[signature], ClusterParams(distance=distance, most=5))  # type: ignore[arg-type] # listed above
         rows.append([distance, signature, f"{mixed:.3f} ± {spread:.3f}", f"{number:.1f}", said])
     return Table(
         title="Table II: cosine and Euclidean, k = 1 … 5 by the silhouette",
@@ -250,7 +254,7 @@ def _centroids(counted: dict[str, list[Known]]) -> Iterator[Table]:
         ("raw-tags", "IV", "<td> 0.63, <a> 0.32 against <td> 0.49, <a> 0.46: the same tags in both"),
     ):
         source = counted[signature][most]
-        found = _grouped(source, Params(k=2), np.random.default_rng(0))
+        found = _grouped(source, ClusterParams(k=2), np.random.default_rng(0))
         labels = np.array(found.labels)
         multi, none = ([*(labels[source.kinds == kind]), 0][0] for kind in ("multi", "none"))
         top = np.argsort(-np.maximum(found.centres[multi], found.centres[none]), kind="stable")[:8]
@@ -268,7 +272,7 @@ def _criteria(counted: dict[str, list[Known]]) -> Table:
     rows = []
     for signature in ("tfidf-tags", "idf-classes"):
         for criterion in ("silhouette", "quality", "printed"):
-            mixed, _, number = _mean(counted[signature], Params(criterion=criterion, most=5))
+            mixed, _, number = _mean(counted[signature], ClusterParams(criterion=criterion, most=5))
             rows.append([signature, criterion, f"{mixed:.3f}", f"{number:.1f}"])
     return Table(
         title="Which k: the silhouette, Thor's quality with the mean similarity, and as printed (k = 1 … 5)",

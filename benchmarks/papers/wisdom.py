@@ -150,11 +150,11 @@ def _score(pages: list[Page], kind: str, find: Callable[[Page], list[int]]) -> t
     return precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _found(kind: Any, params: wisdom.Params) -> Callable[[Page], list[int]]:
+def _found(kind: Any, params: wisdom.WisdomParams) -> Callable[[Page], list[int]]:
     return lambda page: wisdom.blocks(page.tree, page.coverage, kind, params)
 
 
-def _skeleton(kind: Any, params: wisdom.Params) -> Callable[[Page], list[int]]:
+def _skeleton(kind: Any, params: wisdom.WisdomParams) -> Callable[[Page], list[int]]:
     def find(page: Page) -> list[int]:
         feature, allowed = wisdom.constraint(page.tree, page.coverage, kind, params)
         return wisdom.k_mib(page.tree, feature, allowed, params)
@@ -200,7 +200,7 @@ def _sweep(sets: dict[str, list[Page]], out: Path) -> Table:
         for k in (1, 3, 5):
             line = []
             for st in (0.5, 0.6, 0.7, 0.8, 0.9):
-                p, r, f = _score(pages, kind, _skeleton(kind, wisdom.Params(k=k, st=st)))
+                p, r, f = _score(pages, kind, _skeleton(kind, wisdom.WisdomParams(k=k, st=st)))
                 line.append(f)
                 rows.append([kind, k, st, f"{p:.3f}", f"{r:.3f}", f"{f:.3f}"])
             plot.plot((0.5, 0.6, 0.7, 0.8, 0.9), line, marker=".", label=f"{kind}, k={k}")
@@ -215,7 +215,7 @@ def _sweep(sets: dict[str, list[Page]], out: Path) -> Table:
 
 def _settings(sets: dict[str, list[Page]]) -> Table:
     """Figures 16, 17 and 19: type constraints, merging, the baselines M1 and M2."""
-    usual = wisdom.Params()
+    usual = wisdom.WisdomParams()
     rows = []
     for kind, pages in sets.items():
         tried: dict[str, Callable[[Page], list[int]]] = {
@@ -252,7 +252,10 @@ def peers(corpora: Path) -> Table:
     """Article text and CPU, all in one run, site by site in turn; the best of some rounds, so that the machine's other work counts for nobody."""
     rows = _read_json(corpora / "news" / "labels.jsonl")
     body = {row["page"]: (corpora / "news" / row["page"]).read_bytes() for row in rows}
-    sites = {site: blocks.learn(read(body[row["page"]]) for row in members) for site, members in _by_site(rows).items()}
+    sites = {
+        site: blocks.learn_blocks(read(body[row["page"]]) for row in members)
+        for site, members in _by_site(rows).items()
+    }
     of_page = {body[row["page"]]: sites[row["site"]] for row in rows}
     methods: dict[str, Callable[[bytes], str]] = {
         "upwell, learned site, article": lambda page: _text(

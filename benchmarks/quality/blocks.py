@@ -36,7 +36,7 @@ def articles(alone: bool) -> dict[str, float]:
     rows, found = labels("news"), []
     for pages in by_site(rows).values():
         trees = [read((CORPORA / "news" / row["page"]).read_bytes()) for row in pages]
-        site = None if alone else blocks.learn(trees)
+        site = None if alone else blocks.learn_blocks(trees)
         for row, tree in zip(pages, trees, strict=True):
             known = blocks.read_blocks(tree, site).blocks
             found.append({"page": row["page"], "blocks": [{"type": b.type, "text": b.text} for b in known]})
@@ -76,7 +76,7 @@ def _demo() -> tuple[list[TagTree], dict[int, list[str]]]:
 
 
 def _score(trees: list[TagTree], wanted: dict[int, list[str]], alone: bool) -> list[float]:
-    site = None if alone else blocks.learn(trees)
+    site = None if alone else blocks.learn_blocks(trees)
     scores = []
     for i, paths in wanted.items():
         tree = trees[i]

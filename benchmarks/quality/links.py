@@ -11,8 +11,8 @@ from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.papers.entity import Source, sources, wrongly_dropped
 from upwell.answers import empty as empty_answers
 from upwell.answers.facets import second_level
-from upwell.answers.links import next_page
-from upwell.answers.roles import learn
+from upwell.answers.next_page import next_page
+from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.demo import Switches, serve
 from upwell.page.tree import TagTree, read
@@ -69,7 +69,7 @@ def roles(few: int = 0) -> dict[str, float]:
     found = kept = lost = 0
     for source in (*sources(CORPORA), _demo()):
         step = max(1, len(source.trees) // few) if few else 1
-        learned = learn(source.trees[::step], source.queries[::step])
+        learned = learn_roles(source.trees[::step], source.queries[::step])
         for name, label in source.labels.items():
             if label["role"] != "unknown":
                 said = learned.arguments.get(name)
@@ -104,7 +104,7 @@ def _demo() -> Source:
 
         for word in WORDS:
             fetch(f"{site.url}search?q={quote(word)}", word)
-        learned = learn(trees, WORDS)
+        learned = learn_roles(trees, WORDS)
         for url in list(second_level(trees, learned, WORDS).keep.values())[:30]:
             fetch(url, "")
     return Source("demo", rows, trees, DEMO)
@@ -117,7 +117,7 @@ def empty(seeds: Sequence[int] = (0, 1, 2)) -> dict[str, float]:
         nonsense = [i for i, row in enumerate(source.rows) if row["source"] == "nonsense"]
         for seed in seeds:
             chosen = set(np.random.default_rng(seed).choice(nonsense, BACKGROUND, replace=False).tolist())
-            model = empty_answers.learn([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
+            model = empty_answers.learn_empty([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
             for i, row in enumerate(source.rows):
                 if i not in chosen:
                     said = empty_answers.judge(model, source.trees[i], source.queries[i]).kind

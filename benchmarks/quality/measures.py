@@ -18,7 +18,7 @@ from upwell.queries.select import Selection
 from upwell.queries.snapshot import sample
 from upwell.site import forms as site_forms
 from upwell.source.apply import apply
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 
 __all__ = ["MEASURES"]
 
@@ -89,7 +89,7 @@ def _grouped(rows: list[dict[str, Any]]) -> bool:
 
 def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    model = learn(trees, queries=[row.get("query") or "" for row in rows])
+    model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
     found = []
     for row, tree in zip(rows, trees, strict=True):
         matches = apply(model, tree).records
@@ -110,7 +110,7 @@ def kinds() -> dict[str, float]:
 def _kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
     grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
-    model = learn(trees, queries=[row.get("query") or "" for row in rows])
+    model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
     return [
         {"page": row["page"], "cluster": label, "kind": apply(model, tree, asked_at=model.asked_at).kind}
         for row, tree, label in zip(rows, trees, grouped, strict=True)

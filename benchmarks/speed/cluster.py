@@ -7,7 +7,7 @@ import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
-from upwell.answers.clusters import Params, group
+from upwell.answers.clusters import ClusterParams, group
 from upwell.page.tree import read
 
 BAR = 1.0  # clustering with the default signature may cost as much CPU as reading the pages into columns
@@ -31,7 +31,7 @@ def main() -> int:
         took.append(time.process_time() - start)
         for signature in SIGNATURES:
             start = time.process_time()
-            group(trees, Params(signature=signature, most=5, restarts=10), rng=np.random.default_rng(0))
+            group(trees, ClusterParams(signature=signature, most=5, restarts=10), rng=np.random.default_rng(0))
             took.append(time.process_time() - start)
         total += took
         worst = max(worst, took[2] / took[1])

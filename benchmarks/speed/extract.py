@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.corpora import CORPORA, by_site, labels, require
 from upwell.page.tree import read
 from upwell.source.apply import apply
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
 BAR = 8.0  # applying a model (parse, kind, pagelet, objects, fields) may cost this many times the parser alone
@@ -29,7 +29,7 @@ def main() -> int:
         pages = [(CORPORA / "kinds" / row["page"]).read_bytes() for row in rows[:110]]
         trees = [read(page) for page in pages]
         start = time.process_time()
-        model = learn(trees)
+        model = learn_source(trees)
         learning = time.process_time() - start
         spent = cpu(model, pages)
         total = [a + b for a, b in zip(total, spent, strict=True)]
@@ -72,7 +72,7 @@ def _growth() -> None:
     for n in (10, 30, 100, 300, 1000):
         trees = [read(_page(i, 20)) for i in range(n)]
         start = time.process_time()
-        model = learn(trees)
+        model = learn_source(trees)
         print(f"{n:>8}{time.process_time() - start:>9.2f}")
     print(f"\n{'matches':>8}{'KB':>6}{'parse ms':>10}{'read ms':>9}{'apply ms':>10}{'ratio':>7}")
     for n in (10, 40, 160, 640, 2560):

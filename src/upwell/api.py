@@ -30,8 +30,8 @@ from upwell.offline.links import links_of
 from upwell.offline.queries import queries
 from upwell.page.tree import read
 from upwell.site import forms as site_forms
-from upwell.site import templates as site_templates
-from upwell.site.discover import Browser, Ways, look
+from upwell.site import interfaces as site_interfaces
+from upwell.site.discover import Browser, Discovery, look
 from upwell.source.model import SourceModel
 from upwell.store.folder import folder_of, opened
 from upwell.store.records import FORMATS, Format, read_keys
@@ -79,7 +79,7 @@ def forms(
         if not path.is_file():
             raise WrongUsage(f"{text} is neither a file nor an address that begins with http:// or https://")
         tree = read(path.read_bytes(), url=base_url)
-        found = site_templates.find(tree)
+        found = site_interfaces.find(tree)
     return {
         "page": text,
         "forms": [
@@ -100,7 +100,7 @@ def forms(
     }
 
 
-async def _look(url: str, manners: Manners, browser: Browser) -> Ways:
+async def _look(url: str, manners: Manners, browser: Browser) -> Discovery:
     async with Fetcher(manners, typed=(url,)) as net, Chromium(net) as chromium:
         return await loop.drive(look(url, np.random.default_rng(0), browser), net, chromium)
 

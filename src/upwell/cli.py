@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import typer
 
 from upwell import api, options
-from upwell.answers.clusters import SIGNATURES, Params
+from upwell.answers.clusters import SIGNATURES, ClusterParams
 from upwell.demo import Switches, serve
 from upwell.display import Display, told_of
 from upwell.errors import UpwellError, WrongUsage
@@ -194,11 +194,13 @@ def _text(path: Path) -> str:
 @app.command(epilog="Example: upwell cluster saved-answers/ --signature tfidf-tags --json")
 def cluster(
     path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
-    signature: Annotated[str, typer.Option(help=", ".join(SIGNATURES))] = Params().signature,
+    signature: Annotated[str, typer.Option(help=", ".join(SIGNATURES))] = ClusterParams().signature,
     algorithm: Annotated[str, typer.Option(help="simple or bisecting.")] = "simple",
     distance: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
     k: Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")] = 0,
-    most: Annotated[int, typer.Option(min=1, help="The most clusters that the criterion may choose.")] = Params().most,
+    most: Annotated[
+        int, typer.Option(min=1, help="The most clusters that the criterion may choose.")
+    ] = ClusterParams().most,
     restarts: Annotated[int, typer.Option(min=1, help="Starts of k-means, of which the best counts.")] = 10,
     criterion: Annotated[
         str, typer.Option(help="silhouette, or Thor's quality: quality (mean) or printed (sum).")
@@ -220,7 +222,7 @@ def cluster(
     ):
         if value not in choices:
             raise WrongUsage(f"{name} {value!r} is none of {', '.join(choices)}")
-    params = Params(
+    params = ClusterParams(
         signature=signature, algorithm=algorithm, distance=distance, k=k, most=most, restarts=restarts, criterion=criterion  # type: ignore[arg-type] # just checked
     )  # fmt: skip
     for row in api.cluster(path, params=params, top=top, known=known):

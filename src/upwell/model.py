@@ -25,9 +25,9 @@ __all__ = [
     "Record",
     "Request",
     "Response",
+    "SearchInterface",
     "Seen",
     "Skipped",
-    "Template",
     "Via",
 ]
 
@@ -112,7 +112,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class SearchInterface:
     """How a source is asked: the request to send, and which field takes the query.
 
     Where no field takes it, `query_field` is empty and `{query}` stands in `url` or `body` in its place.

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from upwell.answers import empty
 from upwell.answers.facets import second_level
-from upwell.answers.links import next_page, next_step, request
-from upwell.answers.roles import learn
+from upwell.answers.next_page import next_page, next_step, request
+from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.page.tree import read
 
@@ -37,6 +37,6 @@ def test_any_page(pieces: list[str], query: str, url: str) -> None:
     if step is not None:
         request(step, query)
     read_totals(tree)
-    roles = learn([tree, tree], [query, query])
+    roles = learn_roles([tree, tree], [query, query])
     second_level([tree, tree], roles, [query, query])
-    empty.judge(empty.learn([(tree, query)] * 3, [(tree, query)]), tree, query)
+    empty.judge(empty.learn_empty([(tree, query)] * 3, [(tree, query)]), tree, query)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from upwell.answers import clusters
-from upwell.answers.clusters import Params, assign, group, grow, rank
+from upwell.answers.clusters import ClusterParams, assign, group, grow, rank
 from upwell.page.tree import TagTree, read
 
 LIST, NONE, BROKEN = range(3)
@@ -37,7 +37,7 @@ def same(labels: tuple[int, ...]) -> bool:
 @pytest.mark.parametrize("distance", ["cosine", "euclidean"])
 def test_three_templates(signature: str, distance: str) -> None:
     """Structure tells the three apart, with the number of clusters given; bisecting may divide a large one first."""
-    params = Params(signature=signature, distance=distance, k=3)  # type: ignore[arg-type] # parametrized
+    params = ClusterParams(signature=signature, distance=distance, k=3)  # type: ignore[arg-type] # parametrized
     assert same(group(PAGES, params, rng=np.random.default_rng(1)).labels)
     labels = group(PAGES, replace(params, algorithm="bisecting", k=5), rng=np.random.default_rng(1)).labels
     assert len(set(zip(labels, KINDS, strict=True))) == len(set(labels))
@@ -53,7 +53,7 @@ def test_the_number_is_chosen() -> None:
 def test_every_signature_labels_every_page(signature: str) -> None:
     """One label a page; no page and one page are no trouble."""
     for pages in ([], PAGES[:1], PAGES):
-        assert len(group(pages, Params(signature=signature), rng=np.random.default_rng(0)).labels) == len(pages)
+        assert len(group(pages, ClusterParams(signature=signature), rng=np.random.default_rng(0)).labels) == len(pages)
 
 
 def test_the_seed_decides() -> None:
@@ -91,7 +91,7 @@ def test_later_pages_join_or_all_are_clustered_again() -> None:
 
 def test_thors_quality_does_not_choose() -> None:
     """As printed one cluster wins, with the mean similarity the most clusters: why the silhouette chooses."""
-    params = Params(signature="tfidf-tags", most=5)
+    params = ClusterParams(signature="tfidf-tags", most=5)
     printed = group(PAGES, replace(params, criterion="printed"), rng=np.random.default_rng(0)).labels
     mean = group(PAGES, replace(params, criterion="quality"), rng=np.random.default_rng(0)).labels
     assert (len(set(printed)), len(set(mean))) == (1, 5)
@@ -100,12 +100,12 @@ def test_thors_quality_does_not_choose() -> None:
 @pytest.mark.parametrize(
     "params",
     [
-        Params(signature="tfidf-classes"),
-        Params(signature="tfidf-classes", distance="euclidean"),
-        Params(signature="raw-tags", distance="euclidean"),
+        ClusterParams(signature="tfidf-classes"),
+        ClusterParams(signature="tfidf-classes", distance="euclidean"),
+        ClusterParams(signature="raw-tags", distance="euclidean"),
     ],
 )
-def test_sparse_is_dense(params: Params, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_is_dense(params: ClusterParams, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages that are too many for an array come to the same clusters."""
     dense = group(PAGES, params, rng=np.random.default_rng(3)).labels
     monkeypatch.setattr(clusters, "DENSE", 0)
@@ -115,5 +115,7 @@ def test_sparse_is_dense(params: Params, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_raw_counts_keep_their_length_for_the_euclidean_distance() -> None:
     """Thor Table II: a long list and a short one are apart by the Euclidean distance of raw counts, not by the cosine."""
     pages = [read("<ul>" + f"<li>x{i}" * n + "</ul>") for i, n in enumerate([2] * 5 + [200] * 5)]
-    far = group(pages, Params(signature="raw-tags", distance="euclidean", k=2), rng=np.random.default_rng(0)).labels
+    far = group(
+        pages, ClusterParams(signature="raw-tags", distance="euclidean", k=2), rng=np.random.default_rng(0)
+    ).labels
     assert far == (0,) * 5 + (1,) * 5

@@ -9,13 +9,13 @@ from urllib.request import urlopen
 import pytest
 
 from upwell.answers import empty
-from upwell.answers.empty import EmptyModel, Params, judge, learn, similarity
+from upwell.answers.empty import EmptyModel, EmptyParams, judge, learn_empty, similarity
 from upwell.demo import Running, Switches, serve
 from upwell.page.tree import TagTree, read
 
 NONSENSE = ("zxqvwjkzzpq", "qqwxzvbbnmk", "wvvxkqzjplf")
 WORDS = ("lima", "spain", "york", "paris", "united", "chile")
-JACCARD = Params(method="jaccard")
+JACCARD = EmptyParams(method="jaccard")
 
 
 def body(site: Running, query: str) -> str:
@@ -34,7 +34,7 @@ def background(demo: Running) -> list[tuple[TagTree, str]]:
 
 @pytest.fixture(scope="module")
 def model(demo: Running, background: list[tuple[TagTree, str]]) -> EmptyModel:
-    return learn(background, [(page(body(demo, word)), word) for word in WORDS])
+    return learn_empty(background, [(page(body(demo, word)), word) for word in WORDS])
 
 
 def test_the_demo_site(demo: Running, model: EmptyModel) -> None:
@@ -47,7 +47,7 @@ def test_the_demo_site(demo: Running, model: EmptyModel) -> None:
 
 def test_without_other_answers(demo: Running, background: list[tuple[TagTree, str]]) -> None:
     """Three background pages alone are enough."""
-    alone = learn(background)
+    alone = learn_empty(background)
     assert [judge(alone, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == ["matches", "none"]
 
 
@@ -72,7 +72,7 @@ def test_sparse_answers_beside_a_long_constant_list(demo: Running) -> None:
     background = [(with_list(word), word) for word in NONSENSE]
     one = '<ul class="results"><li class="city"><a href="/city/1">Atlantis</a><p>Sunk, population unknown</p></li></ul>'
     sparse = page(f"<html><body>{listed}<p class=count>1–1 of 1 cities</p>{one}</main></body></html>")
-    model = learn(background)
+    model = learn_empty(background)
     assert similarity(model, sparse, "atlantis") > 0.85
     assert judge(model, sparse, "atlantis", params=JACCARD).kind == "none"
     assert judge(model, sparse, "atlantis").kind == "matches"
@@ -87,7 +87,7 @@ def test_the_echo_of_the_query_is_nothing(demo: Running, model: EmptyModel) -> N
 def test_a_background_query_that_finds_something(demo: Running) -> None:
     """One accident among four does not spoil the model (Entity §5)."""
     pages = [(page(body(demo, word)), word) for word in (*NONSENSE, "san")]
-    model = learn(pages)
+    model = learn_empty(pages)
     assert [judge(model, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == ["matches", "none"]
 
 
@@ -135,7 +135,7 @@ def test_a_note_about_the_query_is_no_match(demo: Running, model: EmptyModel) ->
 def test_no_word_list_is_needed(demo: Running, model: EmptyModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message is learned from what full answers lack; in a language nobody listed it is learned all the same."""
     monkeypatch.setattr(empty, "NONE", re.compile(r"(?!x)x"))
-    learned = learn(
+    learned = learn_empty(
         [(page(body(demo, word)), word) for word in NONSENSE], [(page(body(demo, word)), word) for word in WORDS]
     )
     assert learned.sure
@@ -164,7 +164,7 @@ def test_alternatives_that_look_like_matches() -> None:
         for items, word in zip((["oak", "elm"], ["fir"], ["ash", "yew"]), NONSENSE, strict=True)
     ]
     others = [(answer([f"{word} street", "lane"]), word) for word in ("lime", "pear", "plum", "fig")]
-    model = learn(background, others)
+    model = learn_empty(background, others)
     assert judge(model, answer(["cherry", "sloe"]), "rosaceae").kind == "matches"
     assert judge(model, empty_answer(["cherry", "sloe"]), "rosaceae").kind == "none"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.answers.roles import learn
+from upwell.answers.roles import learn_roles
 from upwell.page.tree import read
 
 WORDS = ("cat", "dog", "cow", "hen", "pig", "fox", "owl", "bee")
@@ -144,7 +144,7 @@ def test_arguments_of_known_applications(name: str) -> None:
         (markup.replace("WORD", word).replace("TOK", f"{i * 7919 + 99991:010x}"), url.replace("WORD", word))
         for i, word in enumerate(WORDS)
     ]
-    roles = learn([read(text, url=address) for text, address in made], WORDS)
+    roles = learn_roles([read(text, url=address) for text, address in made], WORDS)
     assert {argument: roles.arguments[argument].irrelevant for argument in wanted} == {
         a: role in IRRELEVANT for a, role in wanted.items()
     }

@@ -4,8 +4,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.links import next_page, next_step, request
-from upwell.answers.pager import Step
+from upwell.answers.next_page import next_page, next_step, request
+from upwell.answers.pager import NextPage
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
 
@@ -58,7 +58,7 @@ def test_numbers_count_where_they_repeat_the_search() -> None:
     assert next_page(page(f"<b>[1]</b> {numbers}", "http://h/s?q=cats")) == "http://h/s?q=cats&from=10"
     bare = page('<ul><li><b>1</b><li><a href="?n=2">2</a><li><a href="?n=3">3</a></ul>', "http://h/list")
     assert next_page(bare) is None
-    assert next_step(bare) == Step(url="http://h/list?n=2", via="numbers")
+    assert next_step(bare) == NextPage(url="http://h/list?n=2", via="numbers")
     posted = page(
         '<input name=w value=cats><b>1</b> <a href="/s/cats/page/2">2</a> <a href="/s/cats/page/3">3</a>', "http://h/s"
     )
@@ -70,7 +70,7 @@ def test_what_only_the_head_says_is_likely() -> None:
     assert next_page(page('<link rel=next href="?q=cats&page=3"><p>x')) == "http://h/search?q=cats&page=3"
     found = page('<link rel=next href="/page/2"><p>x', "http://h/")
     assert next_page(found) is None
-    assert next_step(found) == Step(url="http://h/page/2", via="declared")
+    assert next_step(found) == NextPage(url="http://h/page/2", via="declared")
 
 
 def test_older_entries_lead_on() -> None:
@@ -80,7 +80,7 @@ def test_older_entries_lead_on() -> None:
         "http://h/page/2",
     )
     assert next_page(found) == "http://h/page/1"
-    assert next_step(found) == Step(url="http://h/page/3", via="older")
+    assert next_step(found) == NextPage(url="http://h/page/3", via="older")
 
 
 def test_buttons_send_their_form() -> None:
@@ -91,7 +91,7 @@ def test_buttons_send_their_form() -> None:
         "<input type=submit name='[' value=1 disabled><input type=submit name='[' value=2><input type=submit name='>' value=Next></form>"
     )
     step = next_step(found, "big cats")
-    assert step == Step(url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button")
+    assert step == NextPage(url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button")
     assert request(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
     assert next_step(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
 
@@ -122,7 +122,7 @@ def test_links_that_a_script_turns_into_a_form() -> None:
         "<form name=f action=/s><input type=hidden name=q value=cats><input type=hidden name=start value=0></form>"
         '<a href="#" onclick="document.f.start.value=20; document.f.submit()">Next</a>'
     )
-    assert next_step(sets) == Step(url="http://h/s", fields=(("q", "cats"), ("start", "20")), via="button")
+    assert next_step(sets) == NextPage(url="http://h/s", fields=(("q", "cats"), ("start", "20")), via="button")
 
 
 @pytest.mark.parametrize(

@@ -3,34 +3,34 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upwell.answers.result_pages import Ended, Turning, learn_cap
-from upwell.answers.totals import Told
+from upwell.answers.result_pages import FinishedQuery, ResultPages, learn_cap
+from upwell.answers.totals import StatedTotals
 
 
 def test_lies() -> None:
     """The same page again, round and round, an empty page past the end."""
-    same = Turning()
+    same = ResultPages()
     assert [same.page(keys, follows=True) for keys in (["a", "b"], ["b", "a"])] == ["", "same page"]
     assert (same.lied, same.matches) == (True, 2)
-    round_trip = Turning()
+    round_trip = ResultPages()
     assert [round_trip.page(keys, follows=True) for keys in (["a"], ["b"], ["a"])] == ["", "", "nothing new"]
-    past = Turning()
+    past = ResultPages()
     assert [past.page(keys, follows=True) for keys in (["a"], [])] == ["", "past the end"]
 
 
 def test_honest_ends() -> None:
     """The last page has no next; a known or named cap ends it too."""
-    honest = Turning()
+    honest = ResultPages()
     assert [honest.page(["a"], follows=True), honest.page(["b"], follows=False)] == ["", "last page"]
     assert not honest.lied
-    assert Turning(cap=2).page(["a", "b"], follows=True) == "cap"
-    assert Turning().page(["a", "b"], Told(total=9, cap=2), follows=True) == "cap"
+    assert ResultPages(cap=2).page(["a", "b"], follows=True) == "cap"
+    assert ResultPages().page(["a", "b"], StatedTotals(total=9, cap=2), follows=True) == "cap"
 
 
 @given(st.lists(st.sets(st.text(max_size=2), max_size=4), max_size=8))
 def test_each_match_counts_once(pages: list[set[str]]) -> None:
     """Whatever the pages bring, matches are the distinct keys up to the end."""
-    turning, seen = Turning(), set[str]()
+    turning, seen = ResultPages(), set[str]()
     for keys in pages:
         end = turning.page(keys, follows=True)
         if end:
@@ -40,8 +40,8 @@ def test_each_match_counts_once(pages: list[set[str]]) -> None:
     assert turning.matches == len(seen)
 
 
-def ended(matches: int, total: int | None, pages: int = 5) -> Ended:
-    return Ended(matches=matches, pages=pages, end="last page", total=total, trust="unknown")
+def ended(matches: int, total: int | None, pages: int = 5) -> FinishedQuery:
+    return FinishedQuery(matches=matches, pages=pages, end="last page", total=total, trust="unknown")
 
 
 def test_the_cap_is_learned() -> None:
@@ -51,4 +51,4 @@ def test_the_cap_is_learned() -> None:
     assert learn_cap([ended(50, None)] * 3) == 50
     assert learn_cap([ended(50, None, pages=1)] * 3) is None
     assert learn_cap([ended(60, 60)] * 3) is None
-    assert learn_cap([Ended(matches=500, pages=50, end="cap", total=6318, trust="constant", cap=500)]) == 500
+    assert learn_cap([FinishedQuery(matches=500, pages=50, end="cap", total=6318, trust="constant", cap=500)]) == 500

@@ -6,8 +6,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.facets import Params, second_level
-from upwell.answers.roles import Roles, learn
+from upwell.answers.facets import FacetParams, second_level
+from upwell.answers.roles import Roles, learn_roles
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
 from upwell.page.url_arguments import canonical, split
@@ -27,7 +27,7 @@ def answers(demo: Running) -> list[TagTree]:
 
 @pytest.fixture(scope="module")
 def roles(answers: list[TagTree]) -> Roles:
-    return learn(answers, WORDS)
+    return learn_roles(answers, WORDS)
 
 
 def test_the_demo_site(roles: Roles) -> None:
@@ -65,7 +65,7 @@ def test_what_is_dropped_asks_for_nothing_else(answers: list[TagTree], roles: Ro
 
 def test_the_order_of_answers_does_not_matter(answers: list[TagTree], roles: Roles) -> None:
     """What is learned is learned from all of them together."""
-    assert learn(answers[::-1], WORDS[::-1]).arguments == roles.arguments
+    assert learn_roles(answers[::-1], WORDS[::-1]).arguments == roles.arguments
 
 
 def test_worked_example() -> None:
@@ -83,7 +83,7 @@ def source(links: str, words: tuple[str, ...] = ("cat", "dog", "cow", "hen", "pi
         read(links.replace("WORD", word).replace("TOKEN", f"{i * 7919:08x}"), url=f"http://h/s?q={word}")
         for i, word in enumerate(words)
     ]
-    return learn(pages, words)
+    return learn_roles(pages, words)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_queries_in_the_path() -> None:
         )
         for w in words
     ]
-    roles = learn(pages, words)
+    roles = learn_roles(pages, words)
     assert roles.query == "/find"
     assert roles.arguments["/page"].role == "page"
     kept = second_level(pages, roles, words)
@@ -143,7 +143,7 @@ def test_facet_traps_are_bounded() -> None:
     kept = second_level([deep], roles, ["cat"])
     assert (len(kept.keep), kept.trapped) == (2, 5)
     wide = read("".join(f'<a href="?q=cat&f={n}">x</a>' for n in range(50)), url="http://h/s?q=cat")
-    assert len(second_level([wide], roles, ["cat"], params=Params(per_query=10)).keep) == 10
+    assert len(second_level([wide], roles, ["cat"], params=FacetParams(per_query=10)).keep) == 10
 
 
 def test_what_acts_is_never_kept(roles: Roles) -> None:
@@ -156,7 +156,7 @@ def test_what_acts_is_never_kept(roles: Roles) -> None:
 def test_posted_queries_are_not_asked_again() -> None:
     """Where the query was posted, the pager's own address is known to ask for the same."""
     page = read('<b>1</b> <a href="?w=cat&page=2">Next</a><a href="?w=cat&page=2&kind=b">b</a>', url="http://h/s")
-    roles = learn([page] * 3, ["cat"] * 3, query_field="w")
+    roles = learn_roles([page] * 3, ["cat"] * 3, query_field="w")
     assert list(second_level([page], roles, ["cat"]).keep.values()) == ["http://h/s?w=cat&page=2&kind=b"]
 
 

@@ -4,7 +4,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.totals import Told, read_totals, trust
+from upwell.answers.totals import StatedTotals, read_totals, trust
 from upwell.demo import Running
 from upwell.page.tree import read
 
@@ -12,35 +12,35 @@ from upwell.page.tree import read
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("Results 1 - 10 of about 318,000,000. Search took 0.10 seconds.", Told(total=318_000_000, marked="about", first=1, last=10)),
-        ("Showing 21 to 40 of 283 results", Told(total=283, first=21, last=40)),
-        ("1..50 out of 2200", Told(total=2200, first=1, last=50)),
-        ("1 through 10 of 159 matching documents", Told(total=159, first=1, last=10)),
-        ("Document Matches 1 - 10 (of 16902)", Told(total=16902, first=1, last=10)),
-        ("Documents 1-10 of total 266 found.", Told(total=266, first=1, last=10)),
-        ("Found 128 items, now showing 1 - 10", Told(total=128, first=1, last=10)),
-        ("6318 results found, top 500 sorted by relevance", Told(total=6318, cap=500)),
-        ("More than 575 documents found matching your query. 1 - 15 displayed.", Told(total=575, marked="least", first=1, last=15)),
-        ("1,000+ results", Told(total=1000, marked="least")),
-        ("About 24,400 results (0.26 seconds)", Told(total=24_400, marked="about")),
-        ("Treffer 1 bis 20 von 1.234", Told(total=1234, first=1, last=20)),
-        ("Ungefähr 1.200 Ergebnisse", Told(total=1200, marked="about")),
-        ("Résultats 1 à 10 sur environ 2 345", Told(total=2345, marked="about", first=1, last=10)),
-        ("Resultados 1 - 10 de 1.500", Told(total=1500, first=1, last=10)),
-        ("Risultati 11-20 di 345", Told(total=345, first=11, last=20)),
-        ("Найдено 120 документов", Told(total=120)),
-        ("Показаны результаты 1–20 из 5 600", Told(total=5600, first=1, last=20)),
-        ("全123件中 1～20件を表示", Told(total=123, first=1, last=20)),
-        ("约 3,450 条结果", Told(total=3450, marked="about")),
-        ("134 rows where search matches man", Told(total=134)),
-        ("All Results (14)", Told(total=14)),
-        ("10 results per page", Told()),
-        ("Next 20 results", Told()),
-        ("Page 1 of 13", Told()),
-        ("© 1996-2003 of the publisher", Told()),
+        ("Results 1 - 10 of about 318,000,000. Search took 0.10 seconds.", StatedTotals(total=318_000_000, marked="about", first=1, last=10)),
+        ("Showing 21 to 40 of 283 results", StatedTotals(total=283, first=21, last=40)),
+        ("1..50 out of 2200", StatedTotals(total=2200, first=1, last=50)),
+        ("1 through 10 of 159 matching documents", StatedTotals(total=159, first=1, last=10)),
+        ("Document Matches 1 - 10 (of 16902)", StatedTotals(total=16902, first=1, last=10)),
+        ("Documents 1-10 of total 266 found.", StatedTotals(total=266, first=1, last=10)),
+        ("Found 128 items, now showing 1 - 10", StatedTotals(total=128, first=1, last=10)),
+        ("6318 results found, top 500 sorted by relevance", StatedTotals(total=6318, cap=500)),
+        ("More than 575 documents found matching your query. 1 - 15 displayed.", StatedTotals(total=575, marked="least", first=1, last=15)),
+        ("1,000+ results", StatedTotals(total=1000, marked="least")),
+        ("About 24,400 results (0.26 seconds)", StatedTotals(total=24_400, marked="about")),
+        ("Treffer 1 bis 20 von 1.234", StatedTotals(total=1234, first=1, last=20)),
+        ("Ungefähr 1.200 Ergebnisse", StatedTotals(total=1200, marked="about")),
+        ("Résultats 1 à 10 sur environ 2 345", StatedTotals(total=2345, marked="about", first=1, last=10)),
+        ("Resultados 1 - 10 de 1.500", StatedTotals(total=1500, first=1, last=10)),
+        ("Risultati 11-20 di 345", StatedTotals(total=345, first=11, last=20)),
+        ("Найдено 120 документов", StatedTotals(total=120)),
+        ("Показаны результаты 1–20 из 5 600", StatedTotals(total=5600, first=1, last=20)),
+        ("全123件中 1～20件を表示", StatedTotals(total=123, first=1, last=20)),
+        ("约 3,450 条结果", StatedTotals(total=3450, marked="about")),
+        ("134 rows where search matches man", StatedTotals(total=134)),
+        ("All Results (14)", StatedTotals(total=14)),
+        ("10 results per page", StatedTotals()),
+        ("Next 20 results", StatedTotals()),
+        ("Page 1 of 13", StatedTotals()),
+        ("© 1996-2003 of the publisher", StatedTotals()),
     ],
 )  # fmt: skip
-def test_how_pages_say_it(line: str, told: Told) -> None:
+def test_how_pages_say_it(line: str, told: StatedTotals) -> None:
     """Languages, number formats, hedges, and numbers of another kind."""
     assert read_totals(read(f"<h1>Search</h1><p>{line}</p><ul><li>one<li>two</ul>")) == told
 
@@ -64,14 +64,14 @@ def test_what_a_match_says_is_its_own() -> None:
 
 def test_totals_over_pages() -> None:
     """Constant, growing with each page, hedged, or impossible."""
-    constant = [Told(total=45, first=n, last=n + 19) for n in (1, 21)]
+    constant = [StatedTotals(total=45, first=n, last=n + 19) for n in (1, 21)]
     assert trust(constant, 40) == "constant"
-    assert trust([Told(total=n + 5, first=n - 9, last=n) for n in (10, 20, 30)], 30) == "growing"
-    assert trust([Told(total=1200, marked="about"), Told(total=1130, marked="about")], 40) == "estimate"
-    assert trust([Told(total=5000)], 40, ended=True) == "false"
-    assert trust([Told(total=5000, cap=40)], 40, ended=True) == "constant"
-    assert trust([Told(total=10)], 40) == "false"
-    assert trust([Told()], 40) == "unknown"
+    assert trust([StatedTotals(total=n + 5, first=n - 9, last=n) for n in (10, 20, 30)], 30) == "growing"
+    assert trust([StatedTotals(total=1200, marked="about"), StatedTotals(total=1130, marked="about")], 40) == "estimate"
+    assert trust([StatedTotals(total=5000)], 40, ended=True) == "false"
+    assert trust([StatedTotals(total=5000, cap=40)], 40, ended=True) == "constant"
+    assert trust([StatedTotals(total=10)], 40) == "false"
+    assert trust([StatedTotals()], 40) == "unknown"
 
 
 def test_the_demo_site_says_its_cap(demo: Running) -> None:

@@ -9,7 +9,7 @@ from benchmarks.papers._kinds import Source, entropy, majority, stand_in
 from benchmarks.papers._synthetic import known, make, stream
 from benchmarks.papers._tree_edit import tree_edit
 
-from upwell.answers.clusters import Params, group_counts
+from upwell.answers.clusters import ClusterParams, group_counts
 from upwell.page.tree import read
 
 
@@ -49,7 +49,7 @@ def test_made_pages_are_like_the_real_ones() -> None:
     assert (made[~multi, i] == 1).all()
     assert not made[multi, i].any()
     found = group_counts(
-        counts, real.columns, "tfidf", Params(k=2, signature="tfidf-tags"), rng=np.random.default_rng(0)
+        counts, real.columns, "tfidf", ClusterParams(k=2, signature="tfidf-tags"), rng=np.random.default_rng(0)
     )
     assert entropy(found.labels, kinds) == 0
     assert [name for name, _, _ in stream([real], 2, 200)] == ["s", "s"]

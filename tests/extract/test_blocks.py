@@ -50,7 +50,7 @@ def test_the_site_takes_out_what_repeats() -> None:
     )
     trees = [read(page(i, (*STORY, notice)).replace(f"{notice} ({i})", notice)) for i in range(6)]
     alone = blocks.read_blocks(trees[0]).blocks[0].text
-    site = blocks.learn(trees)
+    site = blocks.learn_blocks(trees)
     known = blocks.read_blocks(trees[0], site)
     assert notice in alone
     assert notice not in known.blocks[0].text
@@ -61,7 +61,7 @@ def test_the_site_takes_out_what_repeats() -> None:
 def test_order_of_pages_does_not_matter_and_a_site_can_be_sent_away() -> None:
     """Learned in any order, and after a pickle, the same blocks."""
     trees = [read(page(i)) for i in range(5)]
-    one, other = blocks.learn(trees), pickle.loads(pickle.dumps(blocks.learn(trees[::-1])))  # noqa: S301 # our own bytes
+    one, other = blocks.learn_blocks(trees), pickle.loads(pickle.dumps(blocks.learn_blocks(trees[::-1])))  # noqa: S301 # our own bytes
     for tree in trees:
         assert blocks.read_blocks(tree, one) == blocks.read_blocks(tree, other)
 
@@ -134,7 +134,7 @@ def test_the_structure_is_the_condensed_tree() -> None:
 def test_pages_without_anything() -> None:
     """No text, no lines, no blocks, no crash: alone and in a site."""
     trees = [read(text) for text in ("", "<p>", "<a href=/x></a>", "x")]
-    site = blocks.learn(trees)
+    site = blocks.learn_blocks(trees)
     for tree in trees:
         assert blocks.read_blocks(tree).blocks == ()
         assert blocks.read_blocks(tree, site).blocks == ()

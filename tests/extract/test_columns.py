@@ -10,7 +10,7 @@ from upwell.model import Record
 from upwell.page.data import as_html
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel, load
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "junco", "kelp", "larch"]
@@ -24,7 +24,7 @@ def answer(around: str, one: str, first: int, n: int = 6) -> TagTree:
 
 def records(around: str, one: str) -> tuple[SourceModel, list[Record]]:
     """A model from three answers, through JSON, and how it reads a fourth."""
-    model = load(learn([answer(around, one, first) for first in (0, 4, 8)]).to_json())
+    model = load(learn_source([answer(around, one, first) for first in (0, 4, 8)]).to_json())
     return model, list(apply(model, answer(around, one, 2)).records)
 
 
@@ -79,7 +79,7 @@ def test_marked_words_part_no_text() -> None:
             for k in range(first, first + 4)
         )
         pages.append(read(f"<main>{hits}</main>"))
-    texts = [record.fields["about"] for record in apply(learn(pages), pages[0]).records]
+    texts = [record.fields["about"] for record in apply(learn_source(pages), pages[0]).records]
     assert texts == ["Of amber and 0 more", "Of birch and 1", "cedar is cedar 2", "Of dune and 3 more"]
 
 
@@ -106,7 +106,7 @@ def test_optional_and_repeated_fields() -> None:
         full = one % ("<p class=note>Note {i}</p>", "<li>green {i}")
         hits = "".join((full if k % 2 else plain).format(w=WORDS[first + k], i=first + k) for k in range(4))
         pages.append(read(f"<main>{hits}</main>", url="http://h/s"))
-    found = apply(learn(pages), pages[1]).records
+    found = apply(learn_source(pages), pages[1]).records
     assert [set(record.fields) - {"name", "by"} for record in found] == [{"div_ul_li"}, {"note", "div_ul_li"}] * 2
     assert found[1].fields["div_ul_li"] == "red 5; blue; green 5"
     assert [record.fields["by"] for record in found] == [f"Someone {i}" for i in range(4, 8)]
@@ -144,7 +144,10 @@ def test_linked_data_names_columns() -> None:
         data = json.dumps([{"@type": "Thing", "headline": f"All of {w}", "producer": f"Firm {w}"} for w in words])
         hits = "".join(f"<li><a href=/t/{w}>All of {w}</a> <span>Firm {w}</span>" for w in words)
         pages.append(read(f"<script type='application/ld+json'>{data}</script><ol>{hits}</ol>"))
-    assert apply(learn(pages), pages[0]).records[1].fields == {"headline": "All of birch", "producer": "Firm birch"}
+    assert apply(learn_source(pages), pages[0]).records[1].fields == {
+        "headline": "All of birch",
+        "producer": "Firm birch",
+    }
 
 
 def test_json_answers() -> None:
@@ -167,7 +170,7 @@ def test_json_answers() -> None:
         return json.dumps({"total": 283, "facets": facets, "results": {"items": items}}).encode()
 
     trees = [read(as_html(body(first)), url="http://h/api?q=x") for first in (0, 20, 40)]
-    model = learn(trees)
+    model = learn_source(trees)
     found = apply(model, trees[1]).records
     assert len(found) == 6
     assert found[2].key == "http://h/t/22"
@@ -183,7 +186,7 @@ def test_names_do_not_depend_on_the_order_of_answers() -> None:
     """Learned from the same answers in another order, columns have the same names."""
     around, one = "<main>{}</main>", "<div><a href=/t/{w}>{w} one</a><p>Of {i} kinds<p><i>{i} left</i></div>"
     pages = [answer(around, one, first) for first in (0, 4, 8)]
-    there, back = learn(pages), learn(pages[::-1])
+    there, back = learn_source(pages), learn_source(pages[::-1])
     later = answer(around, one, 2)
     assert [r.fields for r in apply(there, later).records] == [r.fields for r in apply(back, later).records]
 

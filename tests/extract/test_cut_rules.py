@@ -9,7 +9,7 @@ from upwell.model import Kind
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply, check
 from upwell.source.drift import Watch, drifted
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel, load
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "islet", "junco", "kelp", "larch"]
@@ -47,14 +47,14 @@ def page(shape: str, found: list[tuple[str, str, str]]) -> TagTree:
 def test_one_page_alone(shape: str) -> None:
     """Every match whole and by itself, the navigation and the footer left out, whatever the markup."""
     tree = page(shape, things())
-    texts = [record.text for record in apply(learn([tree]), tree).records]
+    texts = [record.text for record in apply(learn_source([tree]), tree).records]
     assert texts == [f"{title} {text}" for _, title, text in things()]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_model_goes_through_json_and_reads_later_answers(shape: str) -> None:
     """Learned from three answers, saved, loaded: a fourth answer and one with a single match are read the same way."""
-    model = learn([page(shape, things(first)) for first in (0, 4, 8)])
+    model = learn_source([page(shape, things(first)) for first in (0, 4, 8)])
     again = load(model.to_json())
     assert again == model
     assert len(model.to_json()) < 5000
@@ -68,24 +68,24 @@ def test_lines_of_a_preformatted_list() -> None:
     """In <pre> each line is a match."""
     lines = "\n".join(f"{i}. {title:<30} {text}" for i, (_, title, text) in enumerate(things(), 1))
     tree = read(f"<h1>Found</h1><pre>\n{lines}\n</pre>")
-    assert len(apply(learn([tree]), tree).records) == len(things())
+    assert len(apply(learn_source([tree]), tree).records) == len(things())
 
 
 def test_an_empty_answer_has_no_matches() -> None:
     """What answers to nonsense have too is never a match."""
     empty = read(FRAME.format("<p>Nothing found."), url="http://h/s?q=x")
-    model = learn([page("list", things(first)) for first in (0, 4, 8)], [empty])
+    model = learn_source([page("list", things(first)) for first in (0, 4, 8)], [empty])
     assert apply(model, empty).kind == "none"
     assert apply(model, read("<h1>Error 500</h1>")).kind == "error"
     assert apply(model, read("")).kind == "error"
-    assert not learn([empty, empty, empty]).leader
+    assert not learn_source([empty, empty, empty]).leader
 
 
 def test_it_checks_itself() -> None:
     """The page's own count and the query's words are compared with what was read; both may be unknown."""
     around, one = SHAPES["list"]
     tree = read(FRAME.format("Results 1 - 6 of 80" + around.format("".join(one.format(*thing) for thing in things()))))
-    reading = apply(learn([tree]), tree)
+    reading = apply(learn_source([tree]), tree)
     assert check(reading, tree, "report") == {"count": True, "query": 1.0}
     assert check(reading, tree, "amber") == {"count": True, "query": pytest.approx(1 / 6, abs=0.001)}
     assert check(apply(SourceModel(), tree), tree) == {"count": None, "query": None}
@@ -107,7 +107,7 @@ def test_drift_and_wrong_files_are_said() -> None:
 def test_answers_of_two_templates_have_a_rule_each() -> None:
     """A source whose answers differ in their markup is read by more than one rule."""
     first, second = [page("list", things(k)) for k in (0, 3)], [page("divs", things(k)) for k in (6, 9)]
-    model = learn([*first, *second])
+    model = learn_source([*first, *second])
     assert len(model.ways) == 2
     for shape in ("list", "divs"):
         found = apply(model, page(shape, things(2, 5))).records
@@ -117,7 +117,7 @@ def test_answers_of_two_templates_have_a_rule_each() -> None:
 def test_answers_with_the_same_matches_are_no_frame() -> None:
     """Two of three answers that show the same list: it is still an answer."""
     pages = [page("divs", things(0)), page("divs", things(0)), page("divs", things(6))]
-    model = learn(pages)
+    model = learn_source(pages)
     assert [len(apply(model, tree).records) for tree in pages] == [6, 6, 6]
 
 
@@ -125,7 +125,9 @@ def test_what_a_match_says_twice_is_said_once() -> None:
     """Texts for small and large screens are one text."""
     hits = "".join(f"<li><a href={a}>{t}</a><p class=s>{x}</p><p class=l>{x}</p>" for a, t, x in things())
     tree = read(FRAME.format(f"<ol>{hits}</ol>"))
-    assert [r.text for r in apply(learn([tree]), tree).records] == [f"{title} {text}" for _, title, text in things()]
+    assert [r.text for r in apply(learn_source([tree]), tree).records] == [
+        f"{title} {text}" for _, title, text in things()
+    ]
 
 
 def test_a_source_that_changes_is_noticed() -> None:
@@ -136,7 +138,7 @@ def test_a_source_that_changes_is_noticed() -> None:
         hits = "".join(markup.format(*thing) for thing in things(first))
         return read(FRAME.format(f"Results 1 - {says} of 80" + around.format(hits)), url="http://h/s?q=x")
 
-    model = learn([counted(first) for first in (0, 4, 8)])
+    model = learn_source([counted(first) for first in (0, 4, 8)])
     assert model.agrees == 1.0
     for pages, word in (
         ([counted(k) for k in range(10)], ""),
@@ -157,11 +159,11 @@ def test_a_source_that_changes_is_noticed() -> None:
 def test_odd_pages_alone_and_among_others(html: str) -> None:
     """Whatever the markup, learning and reading end with a result."""
     good = [page("list", things(first)) for first in (0, 4, 8)]
-    model = learn([*good, read(html)])
+    model = learn_source([*good, read(html)])
     assert [len(apply(model, tree).records) for tree in good] == [6, 6, 6]
     assert apply(model, read(html)).kind in ("none", "error")
-    assert apply(learn([read(html)]), read(html)).kind in ("multi", "none", "error")
-    assert not learn([]).leader
+    assert apply(learn_source([read(html)]), read(html)).kind in ("multi", "none", "error")
+    assert not learn_source([]).leader
 
 
 def test_what_can_be_chosen_is_no_match() -> None:
@@ -185,7 +187,7 @@ def test_what_can_be_chosen_is_no_match() -> None:
         "horn": 1,
         **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on", "with", "at", "by"], 0),
     }
-    model = learn([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
     found = [record.text for word, n in counts.items() for record in apply(model, answer(word, n)).records]
     assert len(found) >= 5
     assert all("bug no" in text for text in found)
@@ -214,7 +216,7 @@ def test_headings_of_a_table_are_no_matches() -> None:
         "all": 50,
         **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on"], 0),
     }
-    model = learn([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
     assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts
 
 
@@ -226,6 +228,6 @@ def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
         pager = f"<a href='/log?rev={word}&count={2 * n}' rel=next>more</a>"
         return read(f"<body><h2>Log</h2><ul>{rows}</ul>{pager}</body>", url=f"http://h/log{more or '?'}&rev={word}")
 
-    model = learn([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
+    model = learn_source([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
     first, second = (apply(model, page).records for page in (answer("tide", 10), answer("tide", 20, "?count=20")))
     assert [record.key for record in second[:10]] == [record.key for record in first]

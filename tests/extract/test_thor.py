@@ -43,16 +43,21 @@ PAGES = [answer(i, np.random.default_rng(i)) for i in range(8)]
 LIST = "/html[1]/body[1]/div[1]/ul[1]"
 
 
-def paths(params: thor.Params) -> list[list[str]]:
+def paths(params: thor.ThorParams) -> list[list[str]]:
     found = thor.locate(PAGES, params, rng=np.random.default_rng(0))
     return [[page.path(p.row) for p in some] for page, some in zip(PAGES, found, strict=True)]
 
 
 @pytest.mark.parametrize(
     "params",
-    [thor.Params(), replace(thor.PAPER, assignment="optimal"), thor.Params(prototypes=1), thor.Params(delta=2)],
+    [
+        thor.ThorParams(),
+        replace(thor.PAPER, assignment="optimal"),
+        thor.ThorParams(prototypes=1),
+        thor.ThorParams(delta=2),
+    ],
 )
-def test_the_list_is_the_pagelet(params: thor.Params) -> None:
+def test_the_list_is_the_pagelet(params: thor.ThorParams) -> None:
     """What is the same on all answers is not, and one match is too little."""
     assert paths(params) == [[LIST]] * len(PAGES)
 
@@ -85,14 +90,14 @@ def test_several_regions() -> None:
             "".join(f"<li><b>{' '.join(rng.choice(WORDS, 4))} {i}{j}</b></li>" for j in range(8)) for _ in range(2)
         ]
         two.append(read(f"<h1>Found here</h1><div><ul>{lists[0]}</ul></div><main><ol>{lists[1]}</ol></main>"))
-    found = thor.locate(two, thor.Params(top=3), rng=np.random.default_rng(0))
+    found = thor.locate(two, thor.ThorParams(top=3), rng=np.random.default_rng(0))
     assert [two[0].name(p.row) for p in found[0]] == ["body", "ul", "ol"]
 
 
 def test_thor_objects_way() -> None:
     """The subtree that is furthest from its centroid lies in the list, with all candidates and with the promising ones."""
     for promising in (0, 20):
-        found = thor.locate(PAGES, thor.Params(way="objects", promising=promising), rng=np.random.default_rng(0))
+        found = thor.locate(PAGES, thor.ThorParams(way="objects", promising=promising), rng=np.random.default_rng(0))
         inside = [page.path(p.row).startswith(LIST) for page, some in zip(PAGES, found, strict=True) for p in some]
         assert inside
         assert all(inside)

@@ -124,7 +124,7 @@ def test_alen_serves_where_the_linked_pages_are_not_known() -> None:
     """§4.4, Figure 21: with no API at all, the feature is the length of the anchors."""
     tree = read('<ul><li><a href="/1">first of all</a></li><li><a href="/2">second to none</a></li></ul>')
     coverage = wisdom.cover(tree, terms.of(tree), Entropies())
-    feature, _ = wisdom.constraint(tree, coverage, "toc", wisdom.Params())
+    feature, _ = wisdom.constraint(tree, coverage, "toc", wisdom.WisdomParams())
     assert feature is coverage.alen
 
 

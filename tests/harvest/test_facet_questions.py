@@ -2,10 +2,10 @@
 
 from upwell.answers import roles
 from upwell.answers.facets import offers
-from upwell.harvest.facet_questions import Offers
+from upwell.harvest.facet_questions import FacetQuestions
 from upwell.page.tree import TagTree, read
 from upwell.queries.policy import Promising
-from upwell.site.links import acts
+from upwell.site.page_links import acts
 
 WORDS = ["cat", "dog", "bird", "fish", "horse"]
 
@@ -26,7 +26,7 @@ def answer(query: str, more: str = "", number: int = 1) -> TagTree:
 
 def learned() -> roles.Roles:
     pages = [answer(query, number=i) for i, query in enumerate(WORDS)]
-    return roles.learn(pages, WORDS, query_field="q")
+    return roles.learn_roles(pages, WORDS, query_field="q")
 
 
 def test_offers_are_facets_and_orders_of_the_same_query() -> None:
@@ -50,7 +50,7 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
     for i in range(20):
         known.saw(str(i), f"cat number{i}")
     known.top = 0.5
-    some = Offers(known, learned())
+    some = FacetQuestions(known, learned())
     some.cut_off(answer("cat", number=9), "cat", 900)
     some.cut_off(answer("cat", number=8), "cat", 900)  # the same with another session
     taken = []
@@ -65,7 +65,7 @@ def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
     known = Promising(limit=200, page_size=2)
     for i in range(118):
         known.saw(str(i), f"cat maps number{i}")
-    some = Offers(known, learned())
+    some = FacetQuestions(known, learned())
     some.cut_off(answer("cat", number=9), "cat", 900)
     found = {}
     while (offer := some.next()) is not None:

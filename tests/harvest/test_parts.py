@@ -2,11 +2,11 @@
 
 import pytest
 
-from upwell.answers.links import next_step
+from upwell.answers.next_page import next_step
 from upwell.extract import fields
-from upwell.harvest.ledger import Harvest
-from upwell.harvest.summary import Site
-from upwell.model import Record, Template
+from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.summary import SiteHarvest
+from upwell.model import Record, SearchInterface
 from upwell.page.tree import read
 from upwell.source.model import SourceModel
 from upwell.store.state import State
@@ -48,15 +48,15 @@ def test_fields_are_named_by_what_the_page_says() -> None:
 def test_sources_that_bring_the_same_count_once() -> None:
     """Two forms that reach the same records do not make a site twice as large; two that reach others do."""
 
-    def source(keys: range) -> Harvest:
-        one = Harvest(
-            template=Template(method="GET", url="http://h/", query_field="q"), model=SourceModel(), state=state
+    def source(keys: range) -> SourceLedger:
+        one = SourceLedger(
+            template=SearchInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel(), state=state
         )
         one.add([Record(key=str(i), url=None, text=str(i), path="") for i in keys], "q", "p")
         return one
 
     state = State()
-    same = Site(url="http://h/", state=state, sources=[source(range(100)), source(range(100))])
+    same = SiteHarvest(url="http://h/", state=state, sources=[source(range(100)), source(range(100))])
     assert same.size.estimate == pytest.approx(same.sources[0].size.estimate)
-    apart = Site(url="http://h/", state=state, sources=[source(range(100)), source(range(100, 200))])
+    apart = SiteHarvest(url="http://h/", state=state, sources=[source(range(100)), source(range(100, 200))])
     assert apart.size.estimate == pytest.approx(sum(one.size.estimate for one in apart.sources))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from upwell import api
-from upwell.answers.clusters import Params
+from upwell.answers.clusters import ClusterParams
 from upwell.errors import WrongUsage
 
 
@@ -40,4 +40,4 @@ def test_later_pages_join(folders: tuple[Path, Path]) -> None:
     assert [row["cluster"] for row in later] == [row["cluster"] for row in earlier]
     assert [row["page"] for row in later] == [row["page"] for row in earlier]
     with pytest.raises(WrongUsage, match="no centres"):
-        list(api.cluster(folders[1], known=folders[0], params=Params(signature="size")))
+        list(api.cluster(folders[1], known=folders[0], params=ClusterParams(signature="size")))

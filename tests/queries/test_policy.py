@@ -10,7 +10,7 @@ from upwell.queries.testbed import Order, TextSource
 from upwell.queries.words import dictionary, nonsense, probes
 
 
-def harvest(asks: policy.Frontier, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
+def harvest(asks: policy.WordIndex, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
     """Requests, results and what is held when so much is reached."""
     held: set[int] = set()
     returned, query = 0, "wf"
@@ -78,7 +78,7 @@ def test_the_counts_are_those_of_the_records() -> None:
 def test_a_policy_of_ones_own_is_ten_lines() -> None:
     """A subclass that prefers long words."""
 
-    class Longest(policy.Frontier):
+    class Longest(policy.WordIndex):
         def worth(self) -> policy.Floats:
             return np.array([float(len(word)) for word in self._words])
 

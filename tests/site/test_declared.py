@@ -3,7 +3,7 @@
 import pytest
 
 from upwell.page.tree import read
-from upwell.site import declared, links, templates
+from upwell.site import declared, interfaces, page_links
 
 LD = '<script type="application/ld+json">%s</script>'
 ACTION = '{"@type":"SearchAction","target":%s,"query-input":"required name=term"}'
@@ -29,9 +29,9 @@ ACTION = '{"@type":"SearchAction","target":%s,"query-input":"required name=term"
 )
 def test_search_actions(html: str) -> None:
     """JSON-LD in its shapes, microdata and RDFa all give the same request."""
-    found = templates.find(read(html, url="https://example.org/"))
+    found = interfaces.find(read(html, url="https://example.org/"))
     assert found[0].via == "search-action"
-    assert templates.fill(found[0], "a b").url == "https://example.org/find?lang=en&q=a+b"
+    assert interfaces.fill(found[0], "a b").url == "https://example.org/find?lang=en&q=a+b"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_opensearch(template: str, url: str) -> None:
     )
     assert declared.descriptions(page) == ("https://example.org/osd.xml",)
     (found,) = declared.opensearch((OPENSEARCH % template).encode(), "https://example.org/osd.xml")
-    assert templates.fill(found, "a b").url == url
+    assert interfaces.fill(found, "a b").url == url
 
 
 def test_links_that_act_are_none_of_those_that_lead_on() -> None:
@@ -84,7 +84,7 @@ def test_links_that_act_are_none_of_those_that_lead_on() -> None:
         "".join(f'<a href="{address}">x</a>' for address in bad)
         + "<a href=/c>Catalogue</a><a href=/a>Advanced search</a><a href=/out>Sign out</a>"
     )
-    assert [address for _, address in links.onward(read(page, url="https://example.org/"))] == [
+    assert [address for _, address in page_links.onward(read(page, url="https://example.org/"))] == [
         "https://example.org/a",
         "https://example.org/c",
     ]
@@ -95,11 +95,13 @@ def test_a_form_presses_its_first_button_and_knows_odd_controls() -> None:
     html = """<form action=/no><fieldset disabled><input name=gone value=1></fieldset><input name=q><input type=hidden name=_charset_>
     <select name=m multiple><option selected>1<option selected>2</select><select name=d><option disabled selected>no<option>yes</select>
     <button name=b value=first formaction=/find>Search</button><button name=b value=second>Other</button></form>"""
-    (way,) = templates.find(read(html, url="http://x/"))
-    assert templates.fill(way, "w").url == "http://x/find?q=w&_charset_=UTF-8&m=1&m=2&d=yes&b=first"
+    (way,) = interfaces.find(read(html, url="http://x/"))
+    assert interfaces.fill(way, "w").url == "http://x/find?q=w&_charset_=UTF-8&m=1&m=2&d=yes&b=first"
     image = "<form action=/find><input name=q><input type=image name=go alt=Search></form>"
-    assert templates.fill(templates.find(read(image, url="http://x/"))[0], "w").url == "http://x/find?q=w&go.x=0&go.y=0"
+    assert (
+        interfaces.fill(interfaces.find(read(image, url="http://x/"))[0], "w").url == "http://x/find?q=w&go.x=0&go.y=0"
+    )
     multi = "<form action=/find method=post enctype=multipart/form-data><input name=q><button>Search</button></form>"
-    sent = templates.fill(templates.find(read(multi, url="http://x/"))[0], "wörd")
+    sent = interfaces.fill(interfaces.find(read(multi, url="http://x/"))[0], "wörd")
     assert b'name="q"\r\n\r\nw\xc3\xb6rd\r\n--' in sent.body
     assert sent.content_type.startswith("multipart/form-data; boundary=")

@@ -14,7 +14,7 @@ from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.model import Look, Request, Response, Seen
 from upwell.net.fetch import Manners
-from upwell.site.discover import Ways, look
+from upwell.site.discover import Discovery, look
 from upwell.site.script_requests import of_call
 
 BOX = "<form action={0}><input name=q type=search>{1}<button>Search</button></form>"
@@ -40,7 +40,7 @@ def explore(
     site: Callable[[str, dict[str, str]], str | None],
     rendered: str | None = None,
     typed: Callable[[str], Seen] | None = None,
-) -> tuple[Ways, list[str]]:
+) -> tuple[Discovery, list[str]]:
     """Runs the search for ways in against a function from path and arguments to a page; and all paths that were asked for.
 
     `rendered`: what a browser makes of every page, where there is one; `typed`: what it shows after a word was typed.

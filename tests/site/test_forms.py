@@ -8,7 +8,7 @@ from tests.browser import browser
 from upwell.demo import Running, Switches, serve
 from upwell.model import Request
 from upwell.page.tree import read
-from upwell.site import forms, templates
+from upwell.site import forms, interfaces
 
 KINDS = {
     "search": "<form action=/find><input name=q><button>Search</button></form>",
@@ -74,9 +74,9 @@ def test_filling_sends_what_chromium_sends(charset: str, method: str) -> None:
         address, body = theirs.url, theirs.post_data_buffer or b""
     tree = read(html.replace("<input type=file name=f>", ""), url="http://example.test/")
     (form,) = forms.find(tree)
-    way = templates.of_form(form, tree, "q")
+    way = interfaces.of_form(form, tree, "q")
     assert way is not None
-    ours = templates.fill(way, query)
+    ours = interfaces.fill(way, query)
     if method == "get":
         address = address.replace("&f=", "")
     assert (ours.url, ours.body) == (address, body)
@@ -110,9 +110,9 @@ def test_pressing_enter_sends_what_chromium_sends(kind: str) -> None:
         address, body = sent.value.url, sent.value.post_data_buffer or b""
         said = sent.value.headers.get("content-type", "")
     tree = read(html, url="http://example.test/")
-    way = templates.of_form(forms.find(tree)[0], tree, "q")
+    way = interfaces.of_form(forms.find(tree)[0], tree, "q")
     assert way is not None
-    ours = templates.fill(way, 'Zürich "深')
+    ours = interfaces.fill(way, 'Zürich "深')
     boundary = said.partition("boundary=")[2]
     if boundary:
         body = body.replace(boundary.encode(), ours.content_type.partition("boundary=")[2].encode())
@@ -131,7 +131,7 @@ def test_demo_forms_are_sent_as_chromium_sends_them(switches: Switches) -> None:
         with page.expect_request("**/search**") as sent:
             page.click("form.search button")
         theirs = sent.value
-        ours = templates.fill(templates.find(read(html, url=site.url))[0], "san josé")
+        ours = interfaces.fill(interfaces.find(read(html, url=site.url))[0], "san josé")
         assert (ours.method, ours.url, ours.body) == (theirs.method, theirs.url, theirs.post_data_buffer or b"")
 
 
@@ -141,6 +141,6 @@ def test_the_search_form_of_the_demo_site(demo: Running) -> None:
         page.goto(demo.url)
         tree = read(page.content(), url=demo.url)
     assert [form.kind for form in forms.find(tree)] == ["search", "login", "mailing list"]
-    (way,) = templates.find(tree)
-    assert templates.fill(way, "x") == Request(url=f"{demo.url}search?q=x", query="x")
-    assert parse_qsl(urlsplit(templates.fill(way, "a+b c").url).query) == [("q", "a+b c")]
+    (way,) = interfaces.find(tree)
+    assert interfaces.fill(way, "x") == Request(url=f"{demo.url}search?q=x", query="x")
+    assert parse_qsl(urlsplit(interfaces.fill(way, "a+b c").url).query) == [("q", "a+b c")]

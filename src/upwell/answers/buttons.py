@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
-from upwell.answers.pager import PLAIN_NUMBER, Step, following_number
-from upwell.answers.words import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
+from upwell.answers.pager import PLAIN_NUMBER, NextPage, following_number
+from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page.tree import TagTree
 
 __all__ = ["load_more", "next_button"]
@@ -26,7 +26,7 @@ ENDLESS = re.compile(
 ON_SIGHT = re.compile(r"revealed|intersect", re.I)
 
 
-def next_button(tree: TagTree, query: str = "") -> Step | None:
+def next_button(tree: TagTree, query: str = "") -> NextPage | None:
     """What a browser would send when the button or scripted link for the next page is pressed; with the query in it, where that is known."""
     for form in map(int, tree.rows("form")):
         inside = range(form, int(tree.end[form]))
@@ -78,7 +78,7 @@ def _pressed(tree: TagTree, form: int) -> int | None:
     return numbered[after[0]] if after else None
 
 
-def _sent(tree: TagTree, form: int, button: int | None, changed: dict[str, str] | None = None) -> Step:
+def _sent(tree: TagTree, form: int, button: int | None, changed: dict[str, str] | None = None) -> NextPage:
     """What a form sends untouched, with the button that was pressed and the fields that a script changed."""
     changed = changed or {}
     fields = [(name, changed.pop(name, value)) for name, value in _untouched(tree, form)]
@@ -93,7 +93,7 @@ def _sent(tree: TagTree, form: int, button: int | None, changed: dict[str, str] 
         else:
             fields.append((name, tree.attr(button, "value") or ""))
     method: Literal["GET", "POST"] = "POST" if said["method"].strip().lower() == "post" else "GET"
-    return Step(
+    return NextPage(
         method=method, url=tree.resolve(said["action"] or tree.url) or tree.url, fields=tuple(fields), via="button"
     )
 
@@ -121,7 +121,7 @@ def _untouched(tree: TagTree, form: int) -> Iterator[tuple[str, str]]:
             yield name, tree.attr(row, "value") or ""
 
 
-def _scripted(tree: TagTree) -> Step | None:
+def _scripted(tree: TagTree) -> NextPage | None:
     """A pager link whose script only fills in a form and sends it."""
     forms = [int(row) for row in tree.rows("form")]
     found: list[tuple[str, int, dict[str, str]]] = []
@@ -152,7 +152,7 @@ def _scripted(tree: TagTree) -> Step | None:
     return _sent(tree, form, None, sets)
 
 
-def load_more(tree: TagTree) -> Step | None:
+def load_more(tree: TagTree) -> NextPage | None:
     """The request behind "load more" or an endless list, where it is an ordinary address in an attribute."""
     host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
     for row, attributes in tree.attributes.items():
@@ -178,7 +178,7 @@ def load_more(tree: TagTree) -> Step | None:
                 and urldefrag(url)[0] != urldefrag(tree.url)[0]
                 and (urlsplit(url).hostname or "").removeprefix("www.") in (host, "")
             ):
-                return Step(url=urldefrag(url)[0], via="more")
+                return NextPage(url=urldefrag(url)[0], via="more")
     return None
 
 

@@ -23,7 +23,7 @@ from upwell.answers.signatures import BAGS, SIGNATURES, How, addresses, sizes
 from upwell.page.tree import Ints, TagTree
 from upwell.page.vectors import Matrix, count, weigh
 
-__all__ = ["SIGNATURES", "Clustering", "Params", "assign", "group", "group_counts", "grow", "rank"]
+__all__ = ["SIGNATURES", "ClusterParams", "Clustering", "assign", "group", "group_counts", "grow", "rank"]
 
 Floats = NDArray[np.float64]
 Points: TypeAlias = Any  # one row a page: an array, or a scipy.sparse.csr_array where that would be large
@@ -34,7 +34,7 @@ DENSE = 30_000_000  # numbers that an array may have; with more, pages stay spar
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class ClusterParams:
     """How pages are grouped."""
 
     signature: str = "idf-classes"  # swept on kinds: the least entropy (docs/decisions/0011-page-clusters.md)
@@ -64,9 +64,9 @@ class Clustering:
     least_fit: Floats = field(default_factory=lambda: np.zeros(0))  # the fit of each cluster's worst page
 
 
-def group(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.random.Generator) -> Clustering:
+def group(trees: Sequence[TagTree], params: ClusterParams | None = None, *, rng: np.random.Generator) -> Clustering:
     """Clusters pages; the number of clusters is the one with the best criterion, unless it is given."""
-    params = params or Params()
+    params = params or ClusterParams()
     if params.signature == "random":
         return Clustering(
             labels=tuple(rng.integers(0, params.k or params.most, len(trees)).tolist()), signature="random"
@@ -82,7 +82,7 @@ def group(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.ran
 
 
 def group_counts(
-    counts: Matrix, columns: tuple[str, ...], how: How, params: Params, *, rng: np.random.Generator
+    counts: Matrix, columns: tuple[str, ...], how: How, params: ClusterParams, *, rng: np.random.Generator
 ) -> Clustering:
     """The same for pages that are already counted (`page.vectors.count`)."""
     n = counts.shape[0]
@@ -103,7 +103,7 @@ def group_counts(
     )  # fmt: skip
 
 
-def assign(known: Clustering, trees: Sequence[TagTree], slack: float = Params.slack) -> list[int | None]:
+def assign(known: Clustering, trees: Sequence[TagTree], slack: float = ClusterParams.slack) -> list[int | None]:
     """The cluster whose centre is nearest to each later page; None where it is further off than any page it was made of.
 
     Thor §V-E; `grow` clusters again when many are None.
@@ -128,13 +128,13 @@ def assign(known: Clustering, trees: Sequence[TagTree], slack: float = Params.sl
 
 
 def grow(
-    known: Clustering, trees: Sequence[TagTree], later: Sequence[TagTree], params: Params | None = None, *, rng: np.random.Generator
+    known: Clustering, trees: Sequence[TagTree], later: Sequence[TagTree], params: ClusterParams | None = None, *, rng: np.random.Generator
 ) -> Clustering:  # fmt: skip
     """The clusters of all pages when later ones have come: the nearest centre's, or all made anew (Thor §V-E).
 
     Anew where too many of the later pages fit nothing; a few that fit nothing have the label -1.
     """
-    params = params or Params(signature=known.signature)
+    params = params or ClusterParams(signature=known.signature)
     found = assign(known, later, params.slack) if len(known.centres) else [None] * len(later)
     if found.count(None) > params.strange * len(later):
         return group([*trees, *later], params, rng=rng)
@@ -164,7 +164,7 @@ def rank(
 
 
 def _choose(
-    points: Points, params: Params, rng: np.random.Generator, *, back: Ints | None = None, pairs: bool = False
+    points: Points, params: ClusterParams, rng: np.random.Generator, *, back: Ints | None = None, pairs: bool = False
 ) -> Ints:
     """The labels with the best criterion over k = 1 … most; `pairs`: points are similarities; `back`: which point a page is."""
     n = points.shape[0]
@@ -189,7 +189,9 @@ def _choose(
     return chosen[back]
 
 
-def _partition(points: Points, weight: Floats, k: int, params: Params, rng: np.random.Generator, pairs: bool) -> Ints:
+def _partition(
+    points: Points, weight: Floats, k: int, params: ClusterParams, rng: np.random.Generator, pairs: bool
+) -> Ints:
     if params.algorithm == "simple" or k < 2:
         return _kmeans(points, weight, k, params, rng, pairs)
     labels = np.zeros(len(points), dtype=np.int32)
@@ -203,7 +205,9 @@ def _partition(points: Points, weight: Floats, k: int, params: Params, rng: np.r
     return labels
 
 
-def _kmeans(points: Points, weight: Floats, k: int, params: Params, rng: np.random.Generator, pairs: bool) -> Ints:
+def _kmeans(
+    points: Points, weight: Floats, k: int, params: ClusterParams, rng: np.random.Generator, pairs: bool
+) -> Ints:
     """Simple K-Means (Thor Fig. 3, to the *nearest* centre), the best of several starts; `pairs`: points are similarities."""
     n = points.shape[0]
     best, labels = -np.inf, np.zeros(n, dtype=np.int32)

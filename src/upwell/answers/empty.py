@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from upwell.answers.phrases import BLOCKED, MISSING, NONE, NOTE, WRONG
 from upwell.answers.totals import read_totals
-from upwell.answers.words import BLOCKED, MISSING, NONE, NOTE, WRONG
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 
-__all__ = ["EmptyModel", "Params", "Verdict", "judge", "learn", "similarity"]
+__all__ = ["EmptyModel", "EmptyParams", "Verdict", "judge", "learn_empty", "similarity"]
 
 Asked = tuple[TagTree, str]
 Text = tuple[str, str]  # place, text
@@ -32,7 +32,7 @@ Said = Literal["matches", "none", "error", "blocked", "missing"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class EmptyParams:
     """How empty answers are told."""
 
     method: Literal["own", "jaccard"] = "own"
@@ -102,7 +102,7 @@ class Verdict:
         return self.kind != "matches"
 
 
-def learn(background: Sequence[Asked], answers: Sequence[Asked] = ()) -> EmptyModel:
+def learn_empty(background: Sequence[Asked], answers: Sequence[Asked] = ()) -> EmptyModel:
     """Learns from answers to nonsense (each with its query); with other answers it also learns which of their texts is the message."""
     pages = [_Page(tree, query) for tree, query in background]
     if len(pages) > 2:
@@ -148,10 +148,10 @@ def judge(
     *,
     status: int = 200,
     records: int | None = None,
-    params: Params | None = None,
+    params: EmptyParams | None = None,
 ) -> Verdict:
     """Judges one answer; `records` is how many matches a source model read from it, where there is one."""
-    params = params or Params()
+    params = params or EmptyParams()
     page = _Page(tree, query)
     near = similarity(model, tree, query)
     mine = page.own(model)
@@ -267,7 +267,7 @@ def _by_place(texts: frozenset[Text]) -> dict[str, set[str]]:
     return found
 
 
-def _wrong(model: EmptyModel, page: _Page, near: float, own: int, params: Params) -> Said | None:
+def _wrong(model: EmptyModel, page: _Page, near: float, own: int, params: EmptyParams) -> Said | None:
     """Whether a page is an error, a refusal or a missing page: it says so in what it calls itself, says little else, and is unlike empty answers."""
     tree = page.tree
     if near >= params.unlike or own > params.short:

@@ -17,11 +17,11 @@ from upwell.answers.roles import EXPORT, Roles, counted
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import canonical, split
 
-__all__ = ["Kept", "Offer", "Params", "carrying", "offers", "second_level"]
+__all__ = ["FacetLink", "FacetParams", "Kept", "carrying", "offers", "second_level"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class FacetParams:
     """How far filters are followed."""
 
     filters: int = 2  # at once beside the query; the facets of a page and the facets of those. Our choice, not swept
@@ -54,13 +54,13 @@ def second_level(
     *,
     asked: Iterable[str] = (),
     acts: Callable[[str, str], bool] | None = None,
-    params: Params | None = None,
+    params: FacetParams | None = None,
 ) -> Kept:
     """The second-level addresses of answers, de-duplicated; `asked` are canonical texts that are known already.
 
     `acts(url, text)` says which links do something (log out, delete): they are never kept.
     """
-    params = params or Params()
+    params = params or FacetParams()
     irrelevant = roles.irrelevant
     known = set(asked)
     for i, tree in enumerate(answers):
@@ -93,7 +93,7 @@ def second_level(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class FacetLink:
     """A link of an answer that asks its query again, with a filter more or in another order."""
 
     url: str
@@ -105,16 +105,16 @@ class Offer:
 
 
 def offers(
-    tree: TagTree, roles: Roles, query: str, *, acts: Callable[[str, str], bool], params: Params | None = None
-) -> list[Offer]:
+    tree: TagTree, roles: Roles, query: str, *, acts: Callable[[str, str], bool], params: FacetParams | None = None
+) -> list[FacetLink]:
     """What an answer offers to ask of its own query."""
-    params = params or Params()
+    params = params or FacetParams()
     ordering = {name for name, argument in roles.arguments.items() if argument.role == "sort"}
     irrelevant = roles.irrelevant - ordering
     here = split(tree.url, query)
     own, order = set(roles.filters(here)), {pair for pair in here.arguments if pair[0] in ordering}
     asked = [value for name, value in here.arguments if name == roles.query] or [query]
-    found: dict[str, Offer] = {}
+    found: dict[str, FacetLink] = {}
     for row, url in carrying(tree, roles.query, query):
         address = split(url, query)
         if [value for name, value in address.arguments if name == roles.query] != asked or acts(url, tree.text(row)):
@@ -127,7 +127,7 @@ def offers(
         key = canonical(address, irrelevant)
         setting = tuple(sorted({name for name, _ in more or sorts}))
         text = " ".join(tree.text(row).split())
-        offer = Offer(url=url, key=key, setting=setting, text=text, count=counted(tree, row), narrows=bool(more))
+        offer = FacetLink(url=url, key=key, setting=setting, text=text, count=counted(tree, row), narrows=bool(more))
         found.setdefault(key, offer)
     return list(found.values())[: params.per_query]
 

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
-from upwell.answers.words import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
+from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers, pairs, split
 
-__all__ = ["PLAIN_NUMBER", "Step", "following_number", "next_link", "weak_link"]
+__all__ = ["PLAIN_NUMBER", "NextPage", "following_number", "next_link", "weak_link"]
 
 Via = Literal["link", "numbers", "button", "more", "older", "declared"]
 
@@ -45,7 +45,7 @@ LARGEST = 100_000_000  # what is larger is a time or an identifier, no place in 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class NextPage:
     """What to send for the next page; `fields` are sent as a form's are (in the address, or in the body of a POST)."""
 
     method: Literal["GET", "POST"] = "GET"
@@ -118,7 +118,7 @@ class _Link:
         return " ".join(said + files)
 
 
-def next_link(tree: TagTree, query: str = "") -> Step | None:
+def next_link(tree: TagTree, query: str = "") -> NextPage | None:
     """The link to the next page that can be trusted, or None."""
     best = max(_scored(tree), key=lambda found: found[0], default=None)
     numbered = _numbered(tree)
@@ -126,25 +126,25 @@ def next_link(tree: TagTree, query: str = "") -> Step | None:
         numbered = None
     # an arrow that leads farther than the next number does leads to the last page, or to the next ten
     if best is not None and best[0] >= ENOUGH and (numbered is None or _counted(numbered, best[1].url) <= 0):
-        return Step(url=best[1].url)
+        return NextPage(url=best[1].url)
     if numbered is not None:
-        return Step(url=numbered, via="numbers")
+        return NextPage(url=numbered, via="numbers")
     declared = _declared(tree)
     if declared is not None and _repeats_search(tree, declared, query):
-        return Step(url=declared, via="declared")
+        return NextPage(url=declared, via="declared")
     return None
 
 
-def weak_link(tree: TagTree) -> Step | None:
+def weak_link(tree: TagTree) -> NextPage | None:
     """A link that is only likely to lead on: older entries, numbers alone, or a rel=next that no visible link repeats."""
     for link in _links(tree):
         if OLDER.fullmatch(link.text) and link.url and _counted(link.here, link.url) > 0:
-            return Step(url=link.url, via="older")
+            return NextPage(url=link.url, via="older")
     numbered = _numbered(tree)
     if numbered is not None:
-        return Step(url=numbered, via="numbers")
+        return NextPage(url=numbered, via="numbers")
     declared = _declared(tree)
-    return Step(url=declared, via="declared") if declared else None
+    return NextPage(url=declared, via="declared") if declared else None
 
 
 def _links(tree: TagTree) -> Iterator[_Link]:

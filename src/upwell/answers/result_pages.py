@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from upwell.answers.totals import Told, Trust, trust
+from upwell.answers.totals import StatedTotals, Trust, trust
 
-__all__ = ["End", "Ended", "Turning", "learn_cap"]
+__all__ = ["End", "FinishedQuery", "ResultPages", "learn_cap"]
 
 End = Literal["", "last page", "same page", "nothing new", "past the end", "cap", "too many"]
 PAGES = 10_000  # pages of one query at most: a calendar or a counter that never ends
@@ -21,7 +21,7 @@ AGREE = 3  # queries that stop at one number; as `harvest.result` has it for mat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class FinishedQuery:
     """How the pages of one query ended: how many matches came, what was said of them, and why it was over."""
 
     matches: int
@@ -33,23 +33,23 @@ class Ended:
 
 
 @dataclass
-class Turning:
+class ResultPages:
     """The pages of one query as they come.
 
-    >>> turning = Turning()
+    >>> turning = ResultPages()
     >>> turning.page(["a", "b"], follows=True), turning.page(["a", "b"], follows=True)
     ('', 'same page')
     """
 
     cap: int | None = None  # where it was learned before
     keys: set[str] = field(default_factory=set)
-    told: list[Told] = field(default_factory=list)
+    told: list[StatedTotals] = field(default_factory=list)
     matches: int = 0
     pages: int = 0
     end: End = ""
     _before: tuple[str, ...] = ()
 
-    def page(self, keys: Collection[str], told: Told | None = None, *, follows: bool) -> End:
+    def page(self, keys: Collection[str], told: StatedTotals | None = None, *, follows: bool) -> End:
         """Takes in a page by the keys of its records (or a digest of it); says why to stop, or "" to go on.
 
         `follows`: the page offers a next one. What a page brings counts even where it is said to stop, except for a lie.
@@ -82,11 +82,11 @@ class Turning:
         """Whether the last page should not have been offered."""
         return self.end in ("same page", "nothing new", "past the end", "too many")
 
-    def ended(self) -> Ended:
+    def ended(self) -> FinishedQuery:
         """What is to be kept of it."""
         over = self.end in ("last page", "same page", "nothing new", "past the end")
         totals = [told.total for told in self.told if told.total is not None]
-        return Ended(
+        return FinishedQuery(
             matches=self.matches,
             pages=self.pages,
             end=self.end,
@@ -96,7 +96,7 @@ class Turning:
         )
 
 
-def learn_cap(ended: Sequence[Ended]) -> int | None:
+def learn_cap(ended: Sequence[FinishedQuery]) -> int | None:
     """How many matches the source gives for a query at most: what a page names, else the number that large queries stop at.
 
     Queries that stop at the greatest number though more were promised agree sooner (two) than queries of a silent source (three,

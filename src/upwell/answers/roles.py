@@ -16,13 +16,13 @@ from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from upwell.answers import names
+from upwell.answers import argument_names as names
 from upwell.answers.buttons import next_button
 from upwell.answers.pager import next_link
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import Address, canonical, split
 
-__all__ = ["Argument", "Params", "Role", "Roles", "counted", "learn"]
+__all__ = ["Argument", "Role", "RoleParams", "Roles", "counted", "learn_roles"]
 
 Role = Literal["query", "page", "sort", "filter", "tracking", "session", "display", "unknown"]
 IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
@@ -34,7 +34,7 @@ COUNT_INSIDE = re.compile(r"\S\s*[(\[](\d[\d.,]*)[)\]]\s*$")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class RoleParams:
     """When an argument is irrelevant."""
 
     prevalence: float = 0.1  # Entity §6.3.3: 0.1; here only for what never stands beside the query
@@ -114,11 +114,11 @@ class _Seen:
     counted: int = 0  # links that set it and have a number behind them
 
 
-def learn(
-    answers: Sequence[TagTree], queries: Sequence[str] = (), *, query_field: str = "", params: Params | None = None
+def learn_roles(
+    answers: Sequence[TagTree], queries: Sequence[str] = (), *, query_field: str = "", params: RoleParams | None = None
 ) -> Roles:
     """Learns the roles from answers of one source, with the queries that brought them where they are known."""
-    params = params or Params()
+    params = params or RoleParams()
     step = max(1, len(answers) // params.pages)
     pages = [(tree, (queries[i] if i < len(queries) else "").strip()) for i, tree in enumerate(answers)][::step]
     name = query_field or _query_argument(pages)
@@ -269,7 +269,7 @@ def _forms(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, 
 
 
 def _role(
-    name: str, facts: _Seen, prevalence: float, pages: int, with_query: int, seen: dict[str, _Seen], params: Params
+    name: str, facts: _Seen, prevalence: float, pages: int, with_query: int, seen: dict[str, _Seen], params: RoleParams
 ) -> tuple[Role, str]:
     """The role of an argument that is not the query: what its values do first, then its name, then where it stands."""
     word, values = names.plain(name), [value for value in facts.values if value]
@@ -367,7 +367,7 @@ def _turns(word: str, facts: _Seen, numeric: bool) -> bool:
     return facts.turned > 1 and ((len(facts.values) > 1 and numeric) or len(facts.steps) > 1)
 
 
-def _token(facts: _Seen, pages: int, params: Params) -> bool:
+def _token(facts: _Seen, pages: int, params: RoleParams) -> bool:
     """Whether each answer gives an argument one value of its own, the same in all its links."""
     there = [counts for counts in facts.by_page.values() if sum(counts.values()) > 1]
     if len(there) < max(3, pages // 3):

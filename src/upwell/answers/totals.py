@@ -14,7 +14,7 @@ from typing import Literal
 
 from upwell.page.tree import TagTree
 
-__all__ = ["Told", "Trust", "read_totals", "trust"]
+__all__ = ["StatedTotals", "Trust", "read_totals", "trust"]
 
 Marked = Literal["", "about", "least"]
 Trust = Literal["unknown", "constant", "estimate", "growing", "false"]
@@ -88,7 +88,7 @@ LONGEST = 240  # characters of a line that may say how many there are; running t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StatedTotals:
     """What a page says of its length; None where it does not say."""
 
     total: int | None = None
@@ -103,7 +103,7 @@ class Told:
         return None if self.first is None or self.last is None else self.last - self.first + 1
 
 
-def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> Told:
+def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> StatedTotals:
     """Reads the total, the range shown and the cap from a page's text; a range with its total is believed before a lone number.
 
     `texts` are those of the matches read from the page: a number that is smaller than how many there are is no total, a range of
@@ -121,24 +121,28 @@ def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> Told:
             for found in pattern.finditer(line):
                 first, last, total = (_value(found[name]) for name in ("first", "last", "total"))
                 if last <= total and _shown(first, last, records):
-                    return Told(
+                    return StatedTotals(
                         total=total, marked=_mark(found), first=first, last=last, cap=_cap(around, total, records)
                     )
     shown = [(_value(f["first"]), _value(f["last"])) for line in lines if _speaks(line) for f in SHOWN.finditer(line)]
     ranges = [(first, last) for first, last in shown if first and _shown(first, last, records)]
-    fallback = Told()
+    fallback = StatedTotals()
     for found in _counts(around):
         total = _value(found["total"])
         if total < records:
             continue
         fitting = next(((first, last) for first, last in ranges if last <= total), None)
-        told = Told(total=total, marked=_mark(found), cap=_cap(around, total, records))
+        told = StatedTotals(total=total, marked=_mark(found), cap=_cap(around, total, records))
         if fitting or not ranges:
             return replace(told, first=fitting[0], last=fitting[1]) if fitting else told
         if fallback.total is None:
             fallback = told
     return (
-        fallback if fallback.total is not None else Told(first=ranges[0][0], last=ranges[0][1]) if ranges else fallback
+        fallback
+        if fallback.total is not None
+        else StatedTotals(first=ranges[0][0], last=ranges[0][1])
+        if ranges
+        else fallback
     )
 
 
@@ -192,7 +196,7 @@ def _cap(lines: Sequence[str], total: int, records: int) -> int | None:
     return next((cap for cap in caps if max(10, records) <= cap < total), None)
 
 
-def trust(told: Sequence[Told], seen: int = 0, ended: bool = False) -> Trust:
+def trust(told: Sequence[StatedTotals], seen: int = 0, ended: bool = False) -> Trust:
     """Judges the totals that the pages of one query said: `seen` matches came, and `ended` says that the pager was followed to its end.
 
     `constant` is said again and again and is not hedged; `growing` changes with every page (a count of what was found so far);

@@ -18,7 +18,17 @@ from upwell.extract.entropy import Entropies
 from upwell.extract.lines import FEATURES, SHORT, Floats, Lines, evidence, of
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["Block", "Params", "Reading", "Site", "Structure", "learn", "links_of", "read_blocks", "structure_of"]
+__all__ = [
+    "Block",
+    "BlockParams",
+    "Reading",
+    "Site",
+    "Structure",
+    "learn_blocks",
+    "links_of",
+    "read_blocks",
+    "structure_of",
+]
 
 BlockType = Literal["article", "title", "date", "author", "toc"]
 
@@ -36,7 +46,7 @@ STYLE_LIMIT = 100_000  # styles that are remembered of a site
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class BlockParams:
     """How evidence is weighed."""
 
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the evidence
@@ -63,9 +73,9 @@ class Site:
         """How many pages were seen."""
         return self.lines.pages
 
-    def add(self, tree: TagTree, params: Params | None = None) -> None:
+    def add(self, tree: TagTree, params: BlockParams | None = None) -> None:
         """Learns from one page more."""
-        params = params or Params()
+        params = params or BlockParams()
         lines = of(tree)
         self.lines.add(Counter(lines.texts))
         said = np.clip(_own(evidence(tree, lines), params), -params.certain, params.certain)
@@ -89,7 +99,7 @@ class Site:
         return np.array([(known[style][1] / known[style][0]) if style in known else 0.0 for style in lines.styles])
 
 
-def learn(trees: Iterable[TagTree], params: Params | None = None) -> Site:
+def learn_blocks(trees: Iterable[TagTree], params: BlockParams | None = None) -> Site:
     """A site from its pages."""
     site = Site()
     for tree in trees:
@@ -129,16 +139,16 @@ class Reading:
     pages: int
 
 
-def _own(x: Floats, params: Params) -> Floats:
+def _own(x: Floats, params: BlockParams) -> Floats:
     """What the evidence of a page says of its lines: above 0 a line is text, as the log of its odds."""
     return np.asarray(x @ np.array([params.weights.get(name, 0.0) for name in FEATURES]))
 
 
 def read_blocks(
-    tree: TagTree, site: Site | None = None, params: Params | None = None, *, tables: bool = True
+    tree: TagTree, site: Site | None = None, params: BlockParams | None = None, *, tables: bool = True
 ) -> Reading:
     """The informative blocks of a page, from it alone or with what its site has told; without `tables` only the article's."""
-    params = params or Params()
+    params = params or BlockParams()
     site = site if site is not None and site.pages > 1 else None
     lines = of(tree)
     x = evidence(tree, lines)
@@ -166,7 +176,7 @@ def read_blocks(
     return Reading(tuple(found), site.pages if site else 1)
 
 
-def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: Params) -> bool:
+def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:
     """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or in none."""
     size = lines.chars[prose]
     if size.sum() < params.least:
@@ -184,7 +194,7 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.To
 
 
 def _article(
-    tree: TagTree, lines: Lines, x: Floats, said: Floats, kept: Ints, prose: Ints, params: Params
+    tree: TagTree, lines: Lines, x: Floats, said: Floats, kept: Ints, prose: Ints, params: BlockParams
 ) -> list[Block]:
     """The article and its metadata; the headline is part of its text."""
     title = _headline(x, said, int(prose[0]), params)
@@ -227,7 +237,7 @@ def _line(lines: Lines, kind: BlockType, i: int, score: float) -> Block:
     return Block(kind, row, lines.texts[i], score, (row,))
 
 
-def _headline(x: Floats, said: Floats, body: int, params: Params) -> int | None:
+def _headline(x: Floats, said: Floats, body: int, params: BlockParams) -> int | None:
     """The line above the text, or in its first lines, that agrees best with <title>; kept lines and the later of equals first."""
     upto = body + 3
     agrees = x[:upto, FEATURES.index("titled")] + 0.25 * x[:upto, FEATURES.index("heading")]

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from upwell.extract.fields import Known, Match, Page, Piece, by_tags, clean, headings_of, told
 from upwell.extract.values import Type, type_of
 
-__all__ = ["OTHER", "Column", "Columns", "learn"]
+__all__ = ["OTHER", "Column", "Columns", "learn_columns"]
 
 OTHER = "other"  # what stands at a place that no match had when the source was learned
 # A column is named by what JSON-LD calls its texts when this share of them stands there.
@@ -118,7 +118,7 @@ def _labelled(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tupl
         said = ""
 
 
-def learn(pages: Sequence[Page]) -> Columns:
+def learn_columns(pages: Sequence[Page]) -> Columns:
     """The columns of a source from the matches of some of its answers."""
     marks = _marks(pages)
     pages = [Page(page.leaves, page.made, marks) for page in pages]

@@ -23,13 +23,13 @@ from upwell.page import terms
 from upwell.page.tree import Ints, TagTree
 from upwell.page.vectors import Matrix, mean_similarity, weigh
 
-__all__ = ["PAPER", "Pagelet", "Params", "candidates", "common", "distances", "locate", "set_similarities"]
+__all__ = ["PAPER", "Pagelet", "ThorParams", "candidates", "common", "distances", "locate", "set_similarities"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class ThorParams:
     """What measures best here (docs/decisions/0012-thor-as-published.md); `PAPER` is as published."""
 
     weights: tuple[float, float, float, float] = (0.25, 0.25, 0.25, 0.25)  # Thor §VI-B: path, fanout, depth, nodes
@@ -43,7 +43,7 @@ class Params:
     promising: int = 0  # only so many candidates a page, by fanout, text, tags and links (Thor-objects §3.2); 0: all
 
 
-PAPER = Params(assignment="nearest", prototypes=1, delta=2)
+PAPER = ThorParams(assignment="nearest", prototypes=1, delta=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def distances(a: _Page, b: _Page, weights: Sequence[float]) -> Floats:
     return total
 
 
-def common(prototype: _Page, page: _Page, params: Params) -> Ints:
+def common(prototype: _Page, page: _Page, params: ThorParams) -> Ints:
     """For each candidate of the prototype the place of its like among the candidates of a page, -1 where it has none."""
     apart = distances(prototype, page, params.weights)
     if not apart.size:
@@ -125,7 +125,9 @@ def common(prototype: _Page, page: _Page, params: Params) -> Ints:
     return found
 
 
-def similarities(pages: Sequence[_Page], like: NDArray[np.int32], params: Params, words: int) -> tuple[Floats, Floats]:
+def similarities(
+    pages: Sequence[_Page], like: NDArray[np.int32], params: ThorParams, words: int
+) -> tuple[Floats, Floats]:
     """The similarity inside each common subtree set, and of each of its subtrees to its centroid (pages × sets).
 
     Thor §VI-B step 2: the mean over pairs; Thor-objects §2.4: the mean over subtrees of the cosine to the centroid.
@@ -154,7 +156,7 @@ def similarities(pages: Sequence[_Page], like: NDArray[np.int32], params: Params
     return inside, near
 
 
-def set_similarities(trees: Sequence[TagTree], params: Params, *, rng: np.random.Generator) -> Floats:
+def set_similarities(trees: Sequence[TagTree], params: ThorParams, *, rng: np.random.Generator) -> Floats:
     """How similar the subtrees of each common subtree set are, for one prototype page (Thor Figure 14)."""
     codes: dict[str, str] = {}
     words: dict[str, int] = {}
@@ -164,9 +166,11 @@ def set_similarities(trees: Sequence[TagTree], params: Params, *, rng: np.random
     return similarities(pages, like, params, len(words))[0]
 
 
-def locate(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.random.Generator) -> list[list[Pagelet]]:
+def locate(
+    trees: Sequence[TagTree], params: ThorParams | None = None, *, rng: np.random.Generator
+) -> list[list[Pagelet]]:
     """The pagelets of each of the answers of one kind, the best first (Thor §VI)."""
-    params = params or Params()
+    params = params or ThorParams()
     codes: dict[str, str] = {}
     words: dict[str, int] = {}
     pages = [_Page(tree, codes, words, params.promising) for tree in trees]
@@ -192,7 +196,7 @@ def locate(trees: Sequence[TagTree], params: Params | None = None, *, rng: np.ra
     return found
 
 
-def _select(tree: TagTree, dynamic: Ints, params: Params) -> list[Pagelet]:
+def _select(tree: TagTree, dynamic: Ints, params: ThorParams) -> list[Pagelet]:
     """Down from the subtree with the most dynamic ones inside, while few are lost on the way (Thor Fig. 6, as it was meant).
 
     Next come, by their number of dynamic ones, what lies beside it and what lies inside it (several regions have a common
@@ -217,7 +221,7 @@ def _select(tree: TagTree, dynamic: Ints, params: Params) -> list[Pagelet]:
     return [_pagelet(tree, row, dynamic, inside[row]) for row in chosen]
 
 
-def _dissimilar(tree: TagTree, dynamic: Ints, similar: Floats, params: Params) -> list[Pagelet]:
+def _dissimilar(tree: TagTree, dynamic: Ints, similar: Floats, params: ThorParams) -> list[Pagelet]:
     """The subtrees that are furthest from their centroid, none inside another (Thor-objects §2.4 and §4.3)."""
     found: list[Pagelet] = []
     for i in np.argsort(similar, kind="stable").tolist():

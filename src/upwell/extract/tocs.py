@@ -19,14 +19,14 @@ import numpy as np
 from upwell.extract.lines import Floats, Lines
 from upwell.page.tree import TagTree
 
-__all__ = ["Params", "Toc", "find"]
+__all__ = ["Toc", "TocParams", "find"]
 
 SIBLINGS = 4  # pages of one kind that a list of short names must lead to
 NOT_CONTENT = ("nav", "footer", "aside", "select", "button", "thead")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class TocParams:
     """What a list of links must be to inform."""
 
     entries: int = 2  # a list has at least two
@@ -47,9 +47,9 @@ class Toc:
     score: float
 
 
-def find(tree: TagTree, lines: Lines, repeated: Floats | None = None, params: Params | None = None) -> list[Toc]:
+def find(tree: TagTree, lines: Lines, repeated: Floats | None = None, params: TocParams | None = None) -> list[Toc]:
     """The tables of contents of a page; `repeated` says of each line in what share of the site's other pages it stands."""
-    params = params or Params()
+    params = params or TocParams()
     found_heads = _heads(tree, lines, params) if len(lines) else []
     if len(found_heads) < params.entries:
         return []
@@ -82,7 +82,7 @@ def _sums(values: Floats) -> list[float]:
     return [0.0, *np.cumsum(values).tolist()]
 
 
-def _entry(said: list[float], starts: list[int], end: int, params: Params) -> float:
+def _entry(said: list[float], starts: list[int], end: int, params: TocParams) -> float:
     """What a median entry says, up to where the next one begins; links in one line share it."""
     shared = Counter(starts)
     bounds = [*shared, end]
@@ -94,7 +94,7 @@ def _entry(said: list[float], starts: list[int], end: int, params: Params) -> fl
     return sorted(each)[len(each) // 2]
 
 
-def _heads(tree: TagTree, lines: Lines, params: Params) -> list[tuple[int, int]]:
+def _heads(tree: TagTree, lines: Lines, params: TocParams) -> list[tuple[int, int]]:
     """The links that take up most of their line and stand where content may stand, with their lines."""
     out = np.zeros(len(tree), dtype=bool)
     for i in tree.rows(*NOT_CONTENT).tolist():

@@ -25,7 +25,7 @@ from upwell.page.tree import Ints, TagTree
 
 __all__ = [
     "Coverage",
-    "Params",
+    "WisdomParams",
     "anchors",
     "api",
     "blocks",
@@ -48,7 +48,7 @@ DUMMY = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Params:
+class WisdomParams:
     """The paper's settings."""
 
     k: int = 1  # Wisdom §4.4
@@ -85,14 +85,18 @@ def anchors(tree: TagTree) -> Ints:
 
 
 def api(
-    tree: TagTree, terms: Terms, entropies: Entropies, linked: Mapping[int, Set[str]], params: Params | None = None
+    tree: TagTree,
+    terms: Terms,
+    entropies: Entropies,
+    linked: Mapping[int, Set[str]],
+    params: WisdomParams | None = None,
 ) -> Floats:
     """API of every row: Σ 1/EN over the terms that an anchor, or the text close to it, shares with the page it links to.
 
     Wisdom §3.1.2. `linked` has the terms of the target for the anchors whose target is among the pages. Numbers are
     terms here (§4.4, reason 2): the entropy itself tells identifiers from counters.
     """
-    params = params or Params()
+    params = params or WisdomParams()
     values = np.zeros(len(tree))
     for row, target in linked.items():
         first, last = int(terms.at[tree.text_at[row]]), int(terms.at[tree.text_end[row]])
@@ -141,7 +145,7 @@ def sii(tree: TagTree, feature: Floats) -> Floats:
     return np.where(count > 1, spread / np.log(np.maximum(count, 2)), 0.0)
 
 
-def k_mib(tree: TagTree, feature: Floats, allowed: Callable[[int], bool], params: Params) -> list[int]:
+def k_mib(tree: TagTree, feature: Floats, allowed: Callable[[int], bool], params: WisdomParams) -> list[int]:
     """The skeleton: at most k rows that hold most of a feature and share it evenly, and that their type allows (Wisdom §3.2.2)."""
     even = sii(tree, feature)
     found: list[int] = []
@@ -161,7 +165,7 @@ def k_mib(tree: TagTree, feature: Floats, allowed: Callable[[int], bool], params
 
 
 def expand(
-    tree: TagTree, feature: Floats, skeleton: Iterable[int], allowed: Callable[[int], bool], params: Params
+    tree: TagTree, feature: Floats, skeleton: Iterable[int], allowed: Callable[[int], bool], params: WisdomParams
 ) -> list[int]:
     """The skeleton with the siblings that DSTM and k-CSTM merge into it, in document order (Wisdom §3.3)."""
     grown = set(skeleton)
@@ -210,15 +214,17 @@ def _wholly(tree: TagTree, row: int, feature: Floats, allowed: Callable[[int], b
     return all(allowed(int(i)) for i in rows[feature[rows] > 0] if int(tree.tag[i]) not in inline)
 
 
-def blocks(tree: TagTree, coverage: Coverage, kind: Type, params: Params | None = None) -> list[int]:
+def blocks(tree: TagTree, coverage: Coverage, kind: Type, params: WisdomParams | None = None) -> list[int]:
     """The informative blocks of one type as rows, the whole of Wisdom: k-MIB, DSTM, CSTM, condensing (Wisdom §3.2–3.3)."""
-    params = params or Params()
+    params = params or WisdomParams()
     feature, allowed = constraint(tree, coverage, kind, params)
     grown = expand(tree, feature, k_mib(tree, feature, allowed, params), allowed, params)
     return condense(tree, grown, feature, allowed)
 
 
-def constraint(tree: TagTree, coverage: Coverage, kind: Type, params: Params) -> tuple[Floats, Callable[[int], bool]]:
+def constraint(
+    tree: TagTree, coverage: Coverage, kind: Type, params: WisdomParams
+) -> tuple[Floats, Callable[[int], bool]]:
     """The feature that a type is searched by, and its constraint (Wisdom §3.2.2; §4.4 and Figure 21 for the fallback)."""
 
     def informs(row: int) -> bool:
@@ -233,9 +239,11 @@ def constraint(tree: TagTree, coverage: Coverage, kind: Type, params: Params) ->
     return coverage.api, lambda row: bool(coverage.api[row] >= params.tc_toc * max(1, int(coverage.anchors[row])))
 
 
-def leaves(tree: TagTree, coverage: Coverage, kind: Type, params: Params | None = None, shortest: int = 0) -> list[int]:
+def leaves(
+    tree: TagTree, coverage: Coverage, kind: Type, params: WisdomParams | None = None, shortest: int = 0
+) -> list[int]:
     """The baselines: every leaf that its type allows (M1), or of those the ones with a TLEN above 5 (M2) (Wisdom §4.4)."""
-    feature, allowed = constraint(tree, coverage, kind, params or Params())
+    feature, allowed = constraint(tree, coverage, kind, params or WisdomParams())
     rows = np.flatnonzero((tree.fanout == 0) & (feature > 0) & (coverage.tlen > shortest))
     return [int(row) for row in rows if allowed(int(row))]
 

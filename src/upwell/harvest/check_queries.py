@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from upwell.harvest.ledger import Harvest
+from upwell.harvest.ledger import SourceLedger
 from upwell.queries.size import Checks
 
-__all__ = ["Checking"]
+__all__ = ["CheckQueries"]
 
 FEW = 3  # pages that a check query may take; not swept
 
 
-class Checking:
+class CheckQueries:
     """Check queries among the others: a new draw whenever the records held have doubled, and the size that follows."""
 
     def __init__(self, every: int, language: str) -> None:
@@ -20,7 +20,7 @@ class Checking:
         self.drawn_at = 0
         self.texts: dict[str, str] = {}  # of the records that other queries brought
 
-    def next(self, harvest: Harvest, turn: int) -> str | None:
+    def next(self, harvest: SourceLedger, turn: int) -> str | None:
         """The check query whose turn it is, if it is the turn of one."""
         if not self.every or turn % self.every or len(self.texts) < 50:
             return None
@@ -45,7 +45,7 @@ class Checking:
                 if self.checks is not None:
                     self.checks.hold(key, text)
 
-    def note(self, harvest: Harvest, query: str, found: dict[str, str], whole: bool, said: int | None) -> None:
+    def note(self, harvest: SourceLedger, query: str, found: dict[str, str], whole: bool, said: int | None) -> None:
         """Takes in what a check query brought: all of its matches (`whole`), or some of those that the source counts."""
         if self.checks is not None:
             self.checks.add(query, found, not whole, said)

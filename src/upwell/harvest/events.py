@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from upwell.model import Estimate, Skipped, Template
+from upwell.model import Estimate, SearchInterface, Skipped
 
 __all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", "Trouble"]
 
@@ -12,7 +12,7 @@ __all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", 
 class Found:
     """A way to ask the site was found."""
 
-    template: Template
+    template: SearchInterface
 
 
 @dataclass(frozen=True, kw_only=True)

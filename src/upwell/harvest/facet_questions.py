@@ -7,26 +7,26 @@ facet is called.
 import heapq
 from dataclasses import dataclass, field
 
-from upwell.answers.facets import Offer, offers
+from upwell.answers.facets import FacetLink, offers
 from upwell.answers.roles import Roles
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import split
-from upwell.queries.policy import Frontier
-from upwell.site.links import acts
+from upwell.queries.policy import WordIndex
+from upwell.site.page_links import acts
 
-__all__ = ["Offers", "Taken", "again"]
+__all__ = ["FacetQuestion", "FacetQuestions", "again"]
 
 LEAST = 0.02  # share of the matches that is taken to be new at least: how many are held is a guess; not swept
 SAME = 0.9  # a facet that has nearly all matches of its query narrows nothing; as `queries.pairs` has it
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class FacetQuestion:
     """An offer to take: the query that it asks again, and how many new records a request of it should bring."""
 
     query: str
-    offer: Offer
+    offer: FacetLink
     words: tuple[str, ...]  # what its matches show, where that is known
     inside: float  # its matches that are held
     expected: float
@@ -37,20 +37,22 @@ class Taken:
         return int(self.offer.narrows)
 
 
-def again(url: str, field: str) -> Taken:
+def again(url: str, field: str) -> FacetQuestion:
     """An offer that was taken in a run before, by its address."""
     query = dict(split(url).arguments).get(field, "")
-    return Taken(query, Offer(url=url, key=url, setting=(), text="", count=None, narrows=True), (), 0.0, 0.0)
+    return FacetQuestion(
+        query, FacetLink(url=url, key=url, setting=(), text="", count=None, narrows=True), (), 0.0, 0.0
+    )
 
 
 @dataclass
-class Offers:
+class FacetQuestions:
     """The offers of the answers that were cut off, each taken once."""
 
-    frontier: Frontier
+    frontier: WordIndex
     roles: Roles = field(default_factory=Roles)
     _heap: list[tuple[float, int]] = field(default_factory=list)
-    _all: list[tuple[str, Offer, float, float]] = field(
+    _all: list[tuple[str, FacetLink, float, float]] = field(
         default_factory=list
     )  # query, offer, its matches, those of the query
     _keys: set[str] = field(default_factory=set)
@@ -69,7 +71,7 @@ class Offers:
             self._all.append((query, offer, mine, matches))
             heapq.heappush(self._heap, (-self._taken(len(self._all) - 1).expected, len(self._all) - 1))
 
-    def next(self) -> Taken | None:
+    def next(self) -> FacetQuestion | None:
         """The offer that should bring most new records for a request; the best that was known is looked at again."""
         while self._heap:
             _, number = heapq.heappop(self._heap)
@@ -83,7 +85,7 @@ class Offers:
         """What `next` gave last is taken."""
         heapq.heappop(self._heap)
 
-    def _taken(self, number: int) -> Taken:
+    def _taken(self, number: int) -> FacetQuestion:
         query, offer, mine, matches = self._all[number]
         limit, page = self.frontier.limit, self.frontier.page_size
         words = tuple(tokens(query))
@@ -99,4 +101,4 @@ class Offers:
         if limit and mine > limit:
             new *= (self.frontier.top if offer.narrows else 1.0) * limit / mine  # another order shows others first
             mine = limit
-        return Taken(query, offer, shown, inside, new / max(1.0, -(-mine // page) if page else 1.0))
+        return FacetQuestion(query, offer, shown, inside, new / max(1.0, -(-mine // page) if page else 1.0))

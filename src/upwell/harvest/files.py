@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from upwell.harvest import report
-from upwell.harvest.summary import Site
+from upwell.harvest.summary import SiteHarvest
 from upwell.store.records import Format, write
 from upwell.store.typed import types_of, with_types
 
@@ -23,7 +23,7 @@ class Result:
     summary: Mapping[str, object]
 
 
-def written(site: Site, folder: Path, format: Format) -> Result:
+def written(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Writes what a harvest brought, each file whole or not at all."""
     types = types_of(site.state.rows())
     summary = site.summary(types)

@@ -4,25 +4,25 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from upwell.answers.result_pages import Ended, learn_cap
+from upwell.answers.result_pages import FinishedQuery, learn_cap
 from upwell.answers.totals import Trust
 from upwell.harvest.plan import Reason
-from upwell.model import Estimate, Record, Skipped, Template
+from upwell.model import Estimate, Record, SearchInterface, Skipped
 from upwell.queries.size import chao, next_new
 from upwell.source.model import SourceModel
 from upwell.store.state import State
 
-__all__ = ["WHOLE", "Harvest"]
+__all__ = ["WHOLE", "SourceLedger"]
 
 WHOLE = 0.9  # share of what is held that one question brings, if it brings nearly everything; not swept
 TESTED = 3  # queries whose totals were right before the others' are believed
 
 
 @dataclass
-class Harvest:
+class SourceLedger:
     """One source of a site: what was learned, what came, and what it took. The records themselves are in the state."""
 
-    template: Template
+    template: SearchInterface
     model: SourceModel
     state: State
     known: set[str] = field(default_factory=set)  # keys that any source of the site has brought
@@ -40,7 +40,7 @@ class Harvest:
     page_size: int = 0  # the most matches that an answer held
     limit: int = 0  # the most matches that the source gives for a query; 0: none is known
     matches: int = 0  # that came, a record as often as it came
-    ended: list[Ended] = field(default_factory=list)  # how the pages of queries ended
+    ended: list[FinishedQuery] = field(default_factory=list)  # how the pages of queries ended
     trusts: Counter[Trust] = field(default_factory=Counter)  # what they say of the source's totals
     often: Counter[int] = field(default_factory=Counter)  # how many records came so many times
     filtered: Counter[str] = field(default_factory=Counter)  # what was not asked or not taken, and why
@@ -109,7 +109,7 @@ class Harvest:
             found = Estimate(estimate=both.estimate, low=min(both.low, found.low), high=max(both.high, found.high))
         return Estimate(estimate=max(held, found.estimate), low=max(held, found.low), high=max(held, found.high))
 
-    def over(self, ended: Ended) -> None:
+    def over(self, ended: FinishedQuery) -> None:
         """The pages of a query came to an end."""
         self.ended.append(ended)
         self.trusts[ended.trust] += 1

@@ -18,22 +18,22 @@ from upwell.errors import Forbidden, MissingExtra, NoSearchForm, NothingLearned,
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
-from upwell.harvest.session import Asking, Steps
-from upwell.harvest.summary import Site
-from upwell.model import Look, Request, Response, Seen, Template
+from upwell.harvest.session import SourceSession, Steps
+from upwell.harvest.summary import SiteHarvest
+from upwell.model import Look, Request, Response, SearchInterface, Seen
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
-from upwell.site import forms, templates
+from upwell.site import forms, interfaces
 from upwell.site.declared import MARK, of_address
-from upwell.site.discover import Ways, look
+from upwell.site.discover import Discovery, look
 from upwell.site.interface_trial import tree as as_tree
 from upwell.source.apply import apply
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 from upwell.store.state import State
 
-__all__ = ["Plan", "Probed", "Site", "drive", "probe", "run"]
+__all__ = ["Plan", "Probed", "SiteHarvest", "drive", "probe", "run"]
 
 T = TypeVar("T")
 
@@ -64,9 +64,9 @@ async def drive(
         return result
 
 
-def by_turns(sources: Sequence[Asking]) -> Generator[Request | Look, Response | Seen, None]:
+def by_turns(sources: Sequence[SourceSession]) -> Generator[Request | Look, Response | Seen, None]:
     """Several sources of one site, a request of each in turn, so that a budget is shared; one that cannot be read is passed over."""
-    waiting: deque[tuple[Asking, Steps, Response | Seen | Exception | None]] = deque(
+    waiting: deque[tuple[SourceSession, Steps, Response | Seen | Exception | None]] = deque(
         (one, one.steps(), None) for one in sources
     )
     last: NothingLearned | None = None
@@ -78,7 +78,7 @@ def by_turns(sources: Sequence[Asking]) -> Generator[Request | Look, Response | 
             one.harvest.stopped = end.value
             continue
         except NothingLearned as error:
-            one.skip("learn", one.template.url, str(error))
+            one.skip("learn_source", one.template.url, str(error))
             last = error
             continue
         try:
@@ -97,10 +97,10 @@ async def run(
     *,
     state: State | None = None,
     recorder: Recorder | None = None,
-) -> Site:
+) -> SiteHarvest:
     """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
-    site = Site(url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots)
+    site = SiteHarvest(url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots)
     async with Fetcher(manners, typed=(url,), recorder=recorder, memory=site.state) as net, Chromium(net) as chromium:
 
         def spent() -> Spent:
@@ -115,7 +115,7 @@ async def run(
         ways = await _ways_in(url, plan, net, chromium)
         ways.again = tuple(_covering(before))
         setting = Setting(ways=ways, plan=plan, state=site.state, observe=observe, spent=spent)
-        asking = [Asking(template, setting) for template in ways.found]
+        asking = [SourceSession(template, setting) for template in ways.found]
         for found in ways.found:
             observe(Found(template=found))
         site.sources = [one.harvest for one in asking]
@@ -163,7 +163,7 @@ def _covering(before: dict[str, set[str]]) -> Iterator[str]:
             heapq.heappush(heap, (-new, query))
 
 
-async def _compare(site: Site, before: dict[str, set[str]], net: Fetcher) -> dict[str, int]:
+async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher) -> dict[str, int]:
     """What a refreshed harvest shows of the records: new, changed, unchanged, gone; `unseen` were not asked for, or not reached.
 
     Gone is what a query that was asked again no longer brings, if its own page says so too, where it has one.
@@ -186,7 +186,7 @@ async def _compare(site: Site, before: dict[str, set[str]], net: Fetcher) -> dic
     return {**counts, "gone": len(gone), "unseen": len(found["unseen"]) - len(gone)}
 
 
-def _stop(site: Site, why: Reason) -> None:
+def _stop(site: SiteHarvest, why: Reason) -> None:
     for one in site.sources:
         one.stopped = why
 
@@ -195,7 +195,7 @@ def _stop(site: Site, why: Reason) -> None:
 class Probed:
     """What the probe queries brought."""
 
-    template: Template
+    template: SearchInterface
     answers: list[tuple[str, Response]]
     kinds: dict[str, int]
     stable: bool
@@ -215,7 +215,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
             trees = []
             for query in queries:
                 try:
-                    response = await net.fetch(templates.fill(template, query), reuse=True)
+                    response = await net.fetch(interfaces.fill(template, query), reuse=True)
                 except (Unreachable, Forbidden):
                     continue
                 asked.append((query, response))
@@ -231,7 +231,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         for start in range(0, len(words), BATCH):
             batch = await some(words[start : start + BATCH])
             trees += batch
-            model = learn(trees, background)
+            model = learn_source(trees, background)
             before = Counter(kinds)
             kinds = [apply(model, page, asked_at=asked_at).kind for page in trees]
             stable = _settled(before, Counter(kinds), len(batch))
@@ -254,7 +254,7 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
     return all(abs(before[kind] / seen - after[kind] / now) <= 0.1 for kind in after)
 
 
-async def _ways_in(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Ways:
+async def _ways_in(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """The home page, and the template or the form asked for, else all ways in that were found, best first."""
     if plan.form is None and not plan.template:
         ways = await drive(look(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
@@ -275,11 +275,11 @@ async def _ways_in(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Wa
         template = of_address(plan.template.replace("{query}", MARK), "form")
         if template is None:
             raise WrongUsage(f"--template {plan.template}: it should be an address with {{query}} where the query goes")
-        return Ways(tree, found=[template])
+        return Discovery(tree, found=[template])
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
-    if not 0 <= index < len(known) or (template := templates.of_form(known[index], tree)) is None:
+    if not 0 <= index < len(known) or (template := interfaces.of_form(known[index], tree)) is None:
         raise NoSearchForm(
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
-    return Ways(tree, found=[template])
+    return Discovery(tree, found=[template])

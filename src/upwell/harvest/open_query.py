@@ -3,24 +3,24 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from upwell.answers.result_pages import Turning
-from upwell.harvest.facet_questions import Taken
+from upwell.answers.result_pages import ResultPages
+from upwell.harvest.facet_questions import FacetQuestion
 from upwell.model import Request
 from upwell.queries.pairs import Pair
 
-__all__ = ["Stream"]
+__all__ = ["OpenQuery"]
 
 
 @dataclass
-class Stream:
+class OpenQuery:
     """A query, and what to send for its next page (None: there is none)."""
 
     query: str
     request: Request | None
-    turning: Turning = field(default_factory=Turning)
+    turning: ResultPages = field(default_factory=ResultPages)
     check: bool = False
     pair: Pair | None = None
-    offer: Taken | None = None
+    offer: FacetQuestion | None = None
     found: dict[str, str] = field(default_factory=dict)  # text by key, of check queries
     fresh: float = 1.0  # share of the last page that was new
     came: int = 0  # new records so far

@@ -13,29 +13,29 @@ from urllib.parse import urlsplit
 import numpy as np
 import wordfreq
 
-from upwell.answers.links import next_step
-from upwell.answers.pager import Step
+from upwell.answers.next_page import next_step
+from upwell.answers.pager import NextPage
 from upwell.answers.refusal import refusal
-from upwell.answers.roles import learn as learn_roles
+from upwell.answers.roles import learn_roles
 from upwell.errors import Forbidden, NothingLearned, Unreachable
 from upwell.harvest.events import Asked, Learned, Observer, Trouble
-from upwell.harvest.ledger import Harvest
+from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Plan, Reason
-from upwell.model import Kind, Look, Record, Request, Response, Seen, Skipped, Template
+from upwell.model import Kind, Look, Record, Request, Response, SearchInterface, Seen, Skipped
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
-from upwell.site import templates
-from upwell.site.discover import Ways, fresh
+from upwell.site import interfaces
+from upwell.site.discover import Discovery, fresh
 from upwell.site.interface_trial import tree as as_tree
 from upwell.site.page_size import grown, larger, with_setting
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import drifted
-from upwell.source.learn import apart, learn
+from upwell.source.learn import apart, learn_source
 from upwell.source.model import SourceModel
 from upwell.store.state import State
 
-__all__ = ["EVERYTHING", "Setting", "Source", "Spent", "counted_on", "following"]
+__all__ = ["EVERYTHING", "Setting", "SourceReader", "Spent", "counted_on", "following"]
 
 EVERYTHING = ("", "*", "%")  # what asks for everything, where it is understood
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
@@ -59,17 +59,17 @@ class Spent:
 class Setting:
     """What all sources of a site share while they are harvested."""
 
-    ways: Ways
+    ways: Discovery
     plan: Plan
     state: State
     observe: Observer
     spent: Callable[[], Spent]
 
 
-class Source(ABC):
+class SourceReader(ABC):
     """What is known of one source while it is harvested."""
 
-    def __init__(self, template: Template, setting: Setting) -> None:
+    def __init__(self, template: SearchInterface, setting: Setting) -> None:
         ways, plan, state = setting.ways, setting.plan, setting.state
         self.template, self.ways, self.plan, self.observe = template, ways, plan, setting.observe
         self.spent = setting.spent
@@ -77,7 +77,7 @@ class Source(ABC):
         self.language = ways.home.language
         known = [model for model in plan.models if model.asked_at == urlsplit(template.url).path] or plan.models
         model = known[0] if len(known) == 1 else SourceModel()
-        self.harvest = Harvest(template=template, model=model, state=state)
+        self.harvest = SourceLedger(template=template, model=model, state=state)
         self.recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT)
         self.last: TagTree | None = None  # the last answer: tokens are taken from its form
         self.control = ""  # the last query that had matches
@@ -116,7 +116,9 @@ class Source(ABC):
                 further = dictionary(self.rng, DIFFERENT - len(different), self.language or "en")
                 answers += yield from self._answers(further)
                 different = apart(answers, background)
-            self.harvest.model = learn(different, background, queries=[self.asked_for[id(tree)] for tree in different])
+            self.harvest.model = learn_source(
+                different, background, queries=[self.asked_for[id(tree)] for tree in different]
+            )
             if self.harvest.model.leader or self.spent().over:
                 break
         if not self.harvest.model.leader:
@@ -147,13 +149,13 @@ class Source(ABC):
             if self.spent().over:
                 return
             wider = with_setting(narrow, name, value)
-            answer = yield from self._get(templates.fill(wider, query))
+            answer = yield from self._get(interfaces.fill(wider, query))
             if answer is None:
                 continue
             wide = apply(self.harvest.model, answer[1], status=answer[0].status)
             if grown(keys, [record.key for record in wide.records], value, following(answer[1], wide, query)):
                 self.template = self.harvest.template = wider
-                self.answered = {query: templates.fill(narrow, query) for query in whole}
+                self.answered = {query: interfaces.fill(narrow, query) for query in whole}
                 return
 
     def _answers(self, queries: Sequence[str]) -> Generator[Request | Look, Response | Seen, list[TagTree]]:
@@ -174,7 +176,7 @@ class Source(ABC):
         if query in self.answered:
             return self.answered[query]
         self.template = yield from fresh(self.template, self.last)
-        return templates.fill(self.template, query)
+        return interfaces.fill(self.template, query)
 
     def _get(self, wanted: Request) -> Generator[Request | Look, Response | Seen, tuple[Response, TagTree] | None]:
         """One answer, or None where it could not be had (which is counted)."""
@@ -220,13 +222,13 @@ class Source(ABC):
         recent = [(response, as_tree(response), query, kind) for response, query, kind in self.recent]
         self.recent.clear()
         control = replace(
-            templates.fill(self.template, self.control), query=""
+            interfaces.fill(self.template, self.control), query=""
         )  # without a query nothing is taken from memory
         answer = yield from self._get(control)
         if answer is None or apply(self.harvest.model, answer[1], asked_at=self._asked_at(answer[0])).kind == "multi":
             return None
         queries = [self.control, *(query for _, _, query, _ in recent)]
-        model = learn([answer[1], *(tree for _, tree, _, _ in recent)], queries=queries)
+        model = learn_source([answer[1], *(tree for _, tree, _, _ in recent)], queries=queries)
         again = [apply(model, tree, status=r.status, asked_at=self._asked_at(r)) for r, tree, _, _ in recent]
         if apply(model, answer[1], asked_at=self._asked_at(answer[0])).kind != "multi":
             return None
@@ -270,7 +272,7 @@ class Source(ABC):
         )
 
 
-def following(tree: TagTree, reading: Reading, query: str) -> Step | None:
+def following(tree: TagTree, reading: Reading, query: str) -> NextPage | None:
     """What to send for the next page: by the links around the matches first, because a match may be called “next” too."""
     if reading.kind != "multi":
         return None
@@ -286,7 +288,7 @@ def following(tree: TagTree, reading: Reading, query: str) -> Step | None:
     return step
 
 
-def counted_on(before: str, here: str) -> Step | None:
+def counted_on(before: str, here: str) -> NextPage | None:
     """The address after two that differ in one number only: many pagers stop at a tenth link, and the source goes on.
 
     >>> counted_on("http://h/s?q=a1&page=9", "http://h/s?q=a1&page=10").url
@@ -299,7 +301,7 @@ def counted_on(before: str, here: str) -> Step | None:
     step = int(other[differ[0]]) - int(one[differ[0]])
     if step <= 0:
         return None
-    return Step(url="".join([*other[: differ[0]], str(int(other[differ[0]]) + step), *other[differ[0] + 1 :]]))
+    return NextPage(url="".join([*other[: differ[0]], str(int(other[differ[0]]) + step), *other[differ[0] + 1 :]]))
 
 
 def outline(tree: TagTree, reading: Reading) -> list[tuple[str, str]]:

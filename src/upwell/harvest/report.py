@@ -5,8 +5,8 @@ from typing import Any
 
 import jinja2
 
-from upwell.harvest.ledger import Harvest
-from upwell.harvest.summary import Site
+from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.summary import SiteHarvest
 from upwell.model import Estimate
 
 __all__ = ["certificate", "html"]
@@ -32,7 +32,7 @@ def certificate(records: int, size: Estimate, *, lower_bound: bool = False) -> s
     )
 
 
-def html(site: Site) -> str:
+def html(site: SiteHarvest) -> str:
     """The report as HTML."""
     summary: dict[str, Any] = site.summary()
     checks: dict[str, Any] = summary["checks"]
@@ -52,7 +52,7 @@ def html(site: Site) -> str:
 EXAMPLES = 4  # values of a field that are shown
 
 
-def _curves(one: Harvest) -> dict[str, str]:
+def _curves(one: SourceLedger) -> dict[str, str]:
     """The points of a source's curves: records held, and the overlap rate, by requests sent."""
     most_requests = max((sent for sent, _, _ in one.curve), default=1)
     most_records = max(len(one.seen), 1)

@@ -12,27 +12,27 @@ import hashlib
 from collections import deque
 from collections.abc import Generator, Sequence
 
-from upwell.answers.links import request
-from upwell.answers.pager import Step
-from upwell.answers.totals import Told, read_totals
-from upwell.harvest.check_queries import Checking
+from upwell.answers.next_page import request
+from upwell.answers.pager import NextPage
+from upwell.answers.totals import StatedTotals, read_totals
+from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.events import Held
-from upwell.harvest.facet_questions import Offers, Taken, again
+from upwell.harvest.facet_questions import FacetQuestion, FacetQuestions, again
 from upwell.harvest.ledger import WHOLE
-from upwell.harvest.open_query import Stream
+from upwell.harvest.open_query import OpenQuery
 from upwell.harvest.plan import Reason
-from upwell.harvest.reader import EVERYTHING, Setting, Source, counted_on, following
-from upwell.model import Look, Record, Request, Response, Seen, Template
+from upwell.harvest.reader import EVERYTHING, Setting, SourceReader, counted_on, following
+from upwell.model import Look, Record, Request, Response, SearchInterface, Seen
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
-from upwell.queries.calibration import Luck
+from upwell.queries.calibration import Calibration
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pair, Pairs
 from upwell.queries.policy import NEARLY, Promising
 from upwell.queries.size import recaptured
 from upwell.source.apply import Reading
 
-__all__ = ["Asking", "Steps"]
+__all__ = ["SourceSession", "Steps"]
 
 Steps = Generator[Request | Look, Response | Seen, Reason]
 HALF = 0.5  # share of new records on the next page below which a query is left for another; not swept
@@ -48,27 +48,30 @@ CHECK_PAGES = 5  # of a check query at most, where the source does not say how m
 AHEAD = 5  # pages that a query of unknown length is taken to have left
 
 
-class Asking(Source):
+class SourceSession(SourceReader):
     """The state of one source's harvest while it runs."""
 
-    def __init__(self, template: Template, setting: Setting) -> None:
+    def __init__(self, template: SearchInterface, setting: Setting) -> None:
         super().__init__(template, setting)
         plan = setting.plan
         self.policy = Promising(language=self.language)
         self.pairs = Pairs(self.policy)
-        self.offers = Offers(self.policy)
-        self.checking = Checking(plan.checks, self.language)
+        self.offers = FacetQuestions(self.policy)
+        self.checking = CheckQueries(plan.checks, self.language)
         self.queue: deque[str] = deque()
         self.broad: deque[str] = deque()
         self.everything: tuple[str, ...] = ()  # the broad questions, the broadest first
-        self.streams: list[Stream] = []
+        self.streams: list[OpenQuery] = []
         self.later: list[str] = []  # queries that brought no answer, to be asked once more
         self.failed: set[str] = set()
-        self.current: Stream | None = None
+        self.current: OpenQuery | None = None
         self.scouted = 0  # records held when frequent words were asked last
         self.spread = False  # whether a broad question brought most of what is held
         self.unsure = False  # whether only check queries are missing to say that it is enough
-        self.luck, self.further = Luck(2), Luck(1)  # of what was expected of facets and of orders; of further pages
+        self.luck, self.further = (
+            Calibration(2),
+            Calibration(1),
+        )  # of what was expected of facets and of orders; of further pages
         self.dry = self.turn = self.most = self.trials = 0
 
     def steps(self) -> Steps:
@@ -116,7 +119,7 @@ class Asking(Source):
         self.unsure = self.harvest.size_by == "recaptured" and not self.harvest.nearly_all and self.checking.possible
         return None if self.unsure else "coverage"
 
-    def _next(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
+    def _next(self) -> Generator[Request | Look, Response | Seen, OpenQuery | None]:
         """What to send next: what waits, a check query whose turn it is, else the page or the question that should bring most."""
         self.turn += 1
         self.most = max((stream.said or 0 for stream in self.streams), default=0)
@@ -181,7 +184,7 @@ class Asking(Source):
         useful = harvest.totals_tell and not (counted or harvest.limit or self.about or broad)
         return useful and (not self.scouted or held >= GROWN * self.scouted)
 
-    def _trial(self) -> Generator[Request | Look, Response | Seen, Stream | None]:
+    def _trial(self) -> Generator[Request | Look, Response | Seen, OpenQuery | None]:
         """A short query to its end, while it is open whether totals tell anything: the choice of a broad question hangs on them."""
         counted = [stream for stream in self.streams if stream.said and stream.shown]
         if not counted or self.harvest.totals_tested or self.trials >= TRIALS:
@@ -193,9 +196,9 @@ class Asking(Source):
         word = self.policy.rare()
         return (yield from self._open(word)) if word else None
 
-    def _taken(self, offer: Taken) -> Stream:
-        further = request(Step(url=offer.offer.url), offer.query)
-        stream = Stream(offer.query, further, offer=offer, expected=offer.expected, held=len(self.harvest.seen))
+    def _taken(self, offer: FacetQuestion) -> OpenQuery:
+        further = request(NextPage(url=offer.offer.url), offer.query)
+        stream = OpenQuery(offer.query, further, offer=offer, expected=offer.expected, held=len(self.harvest.seen))
         stream.turning.cap = self.harvest.limit or None
         stream.inside = offer.inside if offer.words or not offer.offer.narrows else None
         self.streams.append(stream)
@@ -203,10 +206,10 @@ class Asking(Source):
 
     def _open(
         self, query: str, *, check: bool = False, pair: Pair | None = None
-    ) -> Generator[Request | Look, Response | Seen, Stream]:
+    ) -> Generator[Request | Look, Response | Seen, OpenQuery]:
         if query in self.ways.again and "://" in query:
             return self._taken(again(query, self.template.query_field))
-        stream = Stream(query, (yield from self._filled(query)), check=check, pair=pair, held=len(self.harvest.seen))
+        stream = OpenQuery(query, (yield from self._filled(query)), check=check, pair=pair, held=len(self.harvest.seen))
         stream.turning.cap = self.harvest.limit or None
         self.streams.append(stream)
         if pair:
@@ -217,7 +220,7 @@ class Asking(Source):
 
     # -- turning pages ---------------------------------------------------------------------------------------------------
 
-    def _turn(self, stream: Stream) -> Generator[Request | Look, Response | Seen, None]:
+    def _turn(self, stream: OpenQuery) -> Generator[Request | Look, Response | Seen, None]:
         """One page of a query: its records are taken in, and what to send for the next page is made out."""
         if stream.request is None:
             raise RuntimeError("a stream without a next page is closed")
@@ -236,7 +239,11 @@ class Asking(Source):
             reading = (yield from self._learn_again()) or reading
         records = self._wanted(reading.records, stream.query)
         texts = {record.key: record.text for record in records}
-        told = read_totals(tree, [record.text for record in reading.records]) if reading.kind == "multi" else Told()
+        told = (
+            read_totals(tree, [record.text for record in reading.records])
+            if reading.kind == "multi"
+            else StatedTotals()
+        )
         step = following(tree, reading, stream.query) if self.plan.goal == "complete" else None
         more = max(told.total or 0, stream.said or 0) > stream.turning.matches + len(records)
         if step is None and more and records:
@@ -275,13 +282,13 @@ class Asking(Source):
                 stream.request, stream.check = further, False
                 self.streams.append(stream)
 
-    def _checked(self, stream: Stream) -> bool:
+    def _checked(self, stream: OpenQuery) -> bool:
         """Whether a check query has told what it can: all its matches are too many, or the source that cuts them off has counted them."""
         if self.harvest.limit and self.harvest.totals_hold and stream.said:
             return True
         return stream.turning.pages >= CHECK_PAGES or (stream.said or 0) > CHECK_PAGES * stream.shown
 
-    def _take(self, records: Sequence[Record], texts: dict[str, str], stream: Stream, response: Response) -> int:
+    def _take(self, records: Sequence[Record], texts: dict[str, str], stream: OpenQuery, response: Response) -> int:
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
         asked = stream.offer.offer.url if stream.offer else stream.query
         new = self.harvest.add(records, asked, page)
@@ -303,7 +310,7 @@ class Asking(Source):
             self.checking.saw(texts)
         return len(new)
 
-    def _narrow(self, stream: Stream, tree: TagTree, texts: list[str], new: int) -> None:
+    def _narrow(self, stream: OpenQuery, tree: TagTree, texts: list[str], new: int) -> None:
         """The first page of a query: whether a pair was understood, and whether it has more matches than can come."""
         harvest = self.harvest
         over = bool(harvest.limit) and (stream.said or 0) > harvest.limit
@@ -319,7 +326,7 @@ class Asking(Source):
             if not stream.offer and not (stream.pair and "and" not in self.pairs.understood):
                 self.pairs.overflowed(stream.query, float(stream.said or 0), stream.pair.words if stream.pair else ())
 
-    def _share(self, stream: Stream) -> float:
+    def _share(self, stream: OpenQuery) -> float:
         """What share of the next pages of a query should be new.
 
         As on the last page; where the source counts, at least what it says beside what is held: of matches in an order, the first
@@ -346,10 +353,10 @@ class Asking(Source):
         # what was new on a page long ago is so no more
         return max(stream.fresh, share) if stream is self.current else share
 
-    def _broad_one(self, stream: Stream) -> bool:
+    def _broad_one(self, stream: OpenQuery) -> bool:
         return stream.plain and stream.query in self.everything
 
-    def _benefit(self, stream: Stream) -> float:
+    def _benefit(self, stream: OpenQuery) -> float:
         """Of the doubt, where nobody counts: a broad question may show what is held first, and everything else behind it.
 
         So it is followed past twice what was held when it was asked before its pages are believed; the broader, the sooner. After
@@ -358,7 +365,7 @@ class Asking(Source):
         past = self.spread or stream.turning.matches >= 2 * stream.held + 2 * stream.shown
         return 0.0 if past or not self._broad_one(stream) else 0.9 - self.everything.index(stream.query) / 100
 
-    def _left(self, stream: Stream) -> float:
+    def _left(self, stream: OpenQuery) -> float:
         """How many new records the rest of a query should bring: one that brings everything makes the others needless."""
         total = (
             stream.said if stream.said and self.harvest.totals_tell else stream.turning.matches + AHEAD * stream.shown
@@ -366,7 +373,7 @@ class Asking(Source):
         most = min(total, self.harvest.limit) if self.harvest.limit else total
         return self._share(stream) * max(0, most - stream.turning.matches)
 
-    def _close(self, stream: Stream, *, whole: bool) -> None:
+    def _close(self, stream: OpenQuery, *, whole: bool) -> None:
         """A query is over: what it tells about the source."""
         harvest, ended = self.harvest, stream.turning.ended()
         self.streams.remove(stream)
@@ -394,4 +401,4 @@ class Asking(Source):
 
     def take_late(self, reading: Reading, query: str, response: Response) -> None:
         """Takes in what an answer held that could not be read when it came."""
-        self._take(reading.records, {r.key: r.text for r in reading.records}, Stream(query, None), response)
+        self._take(reading.records, {r.key: r.text for r in reading.records}, OpenQuery(query, None), response)

@@ -6,21 +6,21 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from upwell.harvest.ledger import Harvest
+from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Reason
 from upwell.model import Estimate
 from upwell.store.state import State
 
-__all__ = ["Site"]
+__all__ = ["SiteHarvest"]
 
 
 @dataclass
-class Site:
+class SiteHarvest:
     """What was brought up from a site: its sources, and the state that holds the records of all."""
 
     url: str
     state: State
-    sources: list[Harvest] = field(default_factory=list)
+    sources: list[SourceLedger] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0

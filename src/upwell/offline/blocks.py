@@ -29,14 +29,14 @@ def blocks(
         raise WrongUsage(f"follow {follow!r} is neither all nor toc")
     if len(places) == 1 and str(places[0]).startswith(("http://", "https://")):
         crawled = asyncio.run(crawl(str(places[0]), depth, follow, budget, manners or Manners()))
-        site = informative.learn(tree for _, tree in crawled)
+        site = informative.learn_blocks(tree for _, tree in crawled)
         for name, tree in crawled:
             yield _blocks_of(name, tree, site)
         return
     pages = [page for place in places for page in saved.pages(place)]
     step = max(1, len(pages) / LEARN_BLOCKS)
     sample = [pages[int(i * step)] for i in range(min(len(pages), LEARN_BLOCKS))]
-    site = informative.learn(read(body(), url=url) for _, body, url in sample)
+    site = informative.learn_blocks(read(body(), url=url) for _, body, url in sample)
     for name, body, url in pages:  # read again, so that memory does not grow with the site
         yield _blocks_of(name, read(body(), url=url), site)
 

@@ -9,7 +9,7 @@ from upwell.answers import clusters
 from upwell.errors import WrongUsage
 from upwell.offline import saved_pages as saved
 from upwell.source.apply import apply
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 
 __all__ = ["cluster"]
 
@@ -17,7 +17,7 @@ __all__ = ["cluster"]
 def cluster(
     folder: str | Path,
     *,
-    params: clusters.Params | None = None,
+    params: clusters.ClusterParams | None = None,
     top: int | None = None,
     known: str | Path | None = None,
 ) -> Iterator[dict[str, object]]:
@@ -34,7 +34,7 @@ def cluster(
         raise WrongUsage(f"signature {grouped.signature!r} has no centres, so that later pages cannot join (--known)")
     labels = (clusters.grow(grouped, old, trees, params, rng=rng) if old else grouped).labels
     passed = clusters.rank([*old, *trees], labels, top=top)
-    model = learn([*old, *trees], queries=[*asked, *queries])
+    model = learn_source([*old, *trees], queries=[*asked, *queries])
     for name, tree, label in zip(names, trees, labels[len(old) :], strict=True):
         if label in passed:
             yield {"page": name, "cluster": label, "kind": apply(model, tree, asked_at=model.asked_at).kind}

@@ -12,7 +12,7 @@ from upwell.model import Request
 from upwell.net.fetch import Fetcher, Manners
 from upwell.page.tree import TagTree, read
 
-__all__ = ["Frontier", "crawl"]
+__all__ = ["CrawlQueue", "crawl"]
 
 # Links that act, and addresses that are no pages (DESIGN §7).
 ACTS = re.compile(
@@ -26,7 +26,7 @@ NO_PAGE = re.compile(
 )
 
 
-class Frontier:
+class CrawlQueue:
     """The addresses still to fetch, each once, on the entrance's host and no deeper than was asked for."""
 
     def __init__(self, entrance: str, depth: int) -> None:
@@ -60,12 +60,12 @@ async def crawl(
     entrance: str, depth: int, follow: Literal["all", "toc"], budget: int, manners: Manners
 ) -> list[tuple[str, TagTree]]:
     """The pages of a site from an entrance page; with `toc` only along links that inform (Wisdom §3.1)."""
-    frontier = Frontier(entrance, depth)
+    queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []
     site = informative.Site()
     async with Fetcher(manners) as net:
-        while frontier and len(pages) < budget:
-            address, level = frontier.pop()
+        while queue and len(pages) < budget:
+            address, level = queue.pop()
             try:
                 response = await net.fetch(Request(url=address))
             except (Forbidden, Unreachable):
@@ -84,7 +84,7 @@ async def crawl(
             if follow == "toc":
                 site.add(tree)
                 known = informative.read_blocks(tree, site).blocks
-                frontier.add((a for b in known if b.type == "toc" for a in informative.links_of(tree, b)), level)
+                queue.add((a for b in known if b.type == "toc" for a in informative.links_of(tree, b)), level)
             else:
-                frontier.add((found for _, found in tree.links()), level)
+                queue.add((found for _, found in tree.links()), level)
     return pages

@@ -10,7 +10,7 @@ from upwell.extract.values import parsed
 from upwell.offline import saved_pages as saved
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import Watch
-from upwell.source.learn import learn
+from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
 __all__ = ["extract"]
@@ -27,7 +27,7 @@ def extract(
     if strangers := mixed.warning(trees):
         warn(strangers)
     if model is None:
-        model = learn(trees, queries=[page.query for page in some])
+        model = learn_source(trees, queries=[page.query for page in some])
         if not model.ways:
             warn(
                 f"no list of matches in {len(trees)} pages of {root}; are these answers, and not home pages or errors?"

@@ -6,12 +6,12 @@ from typing import Any
 from urllib.parse import urljoin
 
 from upwell.answers.facets import second_level
-from upwell.answers.links import next_page, next_step
-from upwell.answers.roles import learn
+from upwell.answers.next_page import next_page, next_step
+from upwell.answers.roles import learn_roles
 from upwell.errors import WrongUsage
 from upwell.offline.saved_pages import saved_at
 from upwell.page.tree import TagTree, read
-from upwell.site.links import acts
+from upwell.site.page_links import acts
 
 __all__ = ["links_of", "told"]
 
@@ -32,7 +32,7 @@ def links_of(path: Path, base_url: str = "") -> dict[str, Any]:
             queries.append(saved.query)
     else:
         raise WrongUsage(f"{path} is neither a saved page nor a folder of them")
-    roles = learn(trees, queries)
+    roles = learn_roles(trees, queries)
     kept = second_level(trees, roles, queries, acts=acts)
     asked = zip(names, trees, queries, strict=True)
     following = {name: further for name, tree, query in asked if (further := next_page(tree, query))}

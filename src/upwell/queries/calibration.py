@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Luck"]
+__all__ = ["Calibration"]
 
 PRIOR = 20.0  # expected records that the other kinds count for, beside a kind's own; not swept
 FADES = 0.97  # how much of what is known stays with each page: sources run dry; not swept
 
 
-class Luck:
+class Calibration:
     """Shares by the number of the kind (more than `kinds` share a number)."""
 
     def __init__(self, kinds: int) -> None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.queries.calibration import Luck
+from upwell.queries.calibration import Calibration
 from upwell.queries.grammar import FORMS, Operator, judge, write
-from upwell.queries.policy import CLASSES, Frontier
+from upwell.queries.policy import CLASSES, WordIndex
 
 __all__ = ["Pair", "Pairs"]
 
@@ -44,7 +44,7 @@ class Pair:
 class Pairs:
     """The questions that overflowed, and the best narrower one for each; what a source understands is found out on the way."""
 
-    frontier: Frontier
+    frontier: WordIndex
     _matches: dict[str, float] = field(default_factory=dict)
     _words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _heap: list[tuple[float, str]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Pairs:
         default_factory=lambda: {"and": list(FORMS["and"]), "not": list(FORMS["not"])}
     )
     # By the class of the second word, and in how many records it stands beside the first.
-    _luck: Luck = field(default_factory=lambda: Luck(CLASSES * SIZES))
+    _luck: Calibration = field(default_factory=lambda: Calibration(CLASSES * SIZES))
     _sure: set[Operator] = field(default_factory=set)
     _failed: dict[Operator, int] = field(default_factory=dict)
 

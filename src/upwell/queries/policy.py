@@ -4,7 +4,7 @@
     asked(query, matches, overflow)    what a query brought, and whether the source held some of it back
     next() → query or None             what to ask now; `expected` says how many new records a request should bring
 
-`Frontier` keeps the counts that policies need; a policy of one's own is a subclass with `worth`, ten lines long.
+`WordIndex` keeps the counts that policies need; a policy of one's own is a subclass with `worth`, ten lines long.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.terms import stop_words_of, tokens
-from upwell.queries.calibration import Luck
+from upwell.queries.calibration import Calibration
 
 __all__ = [
     "CLASSES",
     "NEARLY",
     "SHAPES",
     "Frequency",
-    "Frontier",
     "Greedy",
     "Policy",
     "Promising",
     "Random",
+    "WordIndex",
     "shape_of",
 ]
 
@@ -56,7 +56,7 @@ class Policy(Protocol):
 
 
 @dataclass
-class Frontier:
+class WordIndex:
     """The candidate words of all records held: in how many records each stands, and in how many that were seen just once."""
 
     limit: int = 0  # results a query at most; 0: none is known
@@ -88,7 +88,7 @@ class Frontier:
     )  # what each candidate brings with all its pages, where it is known
     _tried: list[int] = field(default_factory=list)  # for each class
     _matched: list[int] = field(default_factory=list)
-    _luck: Luck = field(default_factory=lambda: Luck(CLASSES))
+    _luck: Calibration = field(default_factory=lambda: Calibration(CLASSES))
 
     def saw(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
         times = self._seen[key] = self._seen.get(key, 0) + 1
@@ -266,21 +266,21 @@ class Frontier:
         return number
 
 
-class Random(Frontier):
+class Random(WordIndex):
     """Any word of the records held: the least that a policy must beat."""
 
     def worth(self) -> Floats:
         return self.rng.random(len(self._words))
 
 
-class Frequency(Frontier):
+class Frequency(WordIndex):
     """The word that most records held have."""
 
     def worth(self) -> Floats:
         return self.inside
 
 
-class Greedy(Frontier):
+class Greedy(WordIndex):
     """The word that should match most records not held, every word of the source alike: d of n held, so d·N/n in all."""
 
     def worth(self) -> Floats:
@@ -290,7 +290,7 @@ class Greedy(Frontier):
         return np.asarray(bound * (matches - self.inside))
 
 
-class Promising(Frontier):
+class Promising(WordIndex):
     """Ours: the word that should bring most new records for a request.
 
     A word whose records were seen often has few unseen ones, one whose records were mostly seen once has many: the share
@@ -315,7 +315,7 @@ class Promising(Frontier):
         return np.asarray(self.chance * new / pages)
 
 
-def _unseen(frontier: Frontier) -> float:
+def _unseen(frontier: WordIndex) -> float:
     """Chao's lower bound of the records not seen; at least one, and never more than fifty times those held."""
     once, twice = frontier.seen_once, frontier.seen_twice
     return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(frontier.held, 1))

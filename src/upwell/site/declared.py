@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from upwell.model import Template, Via
+from upwell.model import SearchInterface, Via
 from upwell.page.tree import TagTree, read
 
 __all__ = ["actions", "descriptions", "of_address", "opensearch"]
@@ -25,7 +25,7 @@ GIVEN = {
 MAX_DATA = 1_000_000  # characters of JSON-LD that are looked at
 
 
-def actions(tree: TagTree) -> tuple[Template, ...]:
+def actions(tree: TagTree) -> tuple[SearchInterface, ...]:
     """Every SearchAction that a page declares, in document order (schema.org, "Potential Actions")."""
     found = [_target(tree, target, name) for target, name in (*_linked_data(tree), *_microdata(tree))]
     return tuple(dict.fromkeys(template for template in found if template is not None))
@@ -42,7 +42,7 @@ def descriptions(tree: TagTree) -> tuple[str, ...]:
     return tuple(dict.fromkeys(address for address in found if address))
 
 
-def opensearch(document: bytes, url: str) -> tuple[Template, ...]:
+def opensearch(document: bytes, url: str) -> tuple[SearchInterface, ...]:
     """The templates of an OpenSearch description that bring back pages; those for feeds and suggestions are left out.
 
     Read with the HTML parser: it knows no entities that grow and no document types.
@@ -66,7 +66,7 @@ def opensearch(document: bytes, url: str) -> tuple[Template, ...]:
 
 def of_address(
     address: str, via: Via, method: Literal["GET", "POST"] = "GET", more: tuple[tuple[str, str], ...] = ()
-) -> Template | None:
+) -> SearchInterface | None:
     """A template from an address, or fields to post, with MARK where the query goes; None where it has none.
 
     >>> of_address(f"http://x/find?lang=en&q={MARK}", "opensearch").fields
@@ -81,14 +81,16 @@ def of_address(
     if field:
         bare = parts._replace(fragment="") if method == "POST" else parts._replace(query="", fragment="")
         fields = tuple((name, "" if value == MARK else value) for name, value in own)
-        return Template(method=method, url=urlunsplit(bare), query_field=field, fields=fields, score=0.97, via=via)
+        return SearchInterface(
+            method=method, url=urlunsplit(bare), query_field=field, fields=fields, score=0.97, via=via
+        )
     if MARK not in address or parts.scheme not in ("http", "https") or MARK in parts.netloc:
         return None
     bare_address = urlunsplit(parts._replace(fragment="")).replace(MARK, "{query}")
-    return Template(method=method, url=bare_address, query_field="", fields=more, score=0.97, via=via)
+    return SearchInterface(method=method, url=bare_address, query_field="", fields=more, score=0.97, via=via)
 
 
-def _target(tree: TagTree, target: str, name: str) -> Template | None:
+def _target(tree: TagTree, target: str, name: str) -> SearchInterface | None:
     places = PLACE.findall(target)
     if not places:
         return None

@@ -14,15 +14,15 @@ import numpy as np
 
 from upwell.answers.refusal import refusal
 from upwell.errors import Forbidden, MissingExtra, Unreachable
-from upwell.model import Form, Look, Request, Response, Seen, Template
+from upwell.model import Form, Look, Request, Response, SearchInterface, Seen
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
-from upwell.site import declared, forms, links, templates
+from upwell.site import declared, forms, interfaces, page_links
 from upwell.site.interface_trial import answered, is_json, shown, without, words
 from upwell.site.interface_trial import tree as as_tree
 from upwell.site.script_requests import of_call
 
-__all__ = ["Browser", "Limits", "Ways", "fresh", "look"]
+__all__ = ["Browser", "Discovery", "Limits", "fresh", "look"]
 
 Browser = Literal["auto", "never", "always"]
 ANY = ("", "all", "any", "*", "everything", "alle", "tout", "tous", "todos", "0", "-1")
@@ -60,12 +60,12 @@ class Limits:
 
 
 @dataclass
-class Ways:
+class Discovery:
     """What was found: the home page, the interfaces that brought matches (best first), and what else was seen."""
 
     home: TagTree
-    found: list[Template] = field(default_factory=list)
-    decoys: list[Template] = field(default_factory=list)  # tried, and brought nothing that was not there before
+    found: list[SearchInterface] = field(default_factory=list)
+    decoys: list[SearchInterface] = field(default_factory=list)  # tried, and brought nothing that was not there before
     opened: list[str] = field(default_factory=list)  # pages besides the home page
     refused: str = ""  # why an interface could not be tried, where something forbade it
     words: list[str] = field(default_factory=list)  # that brought matches
@@ -79,7 +79,7 @@ class Ways:
 
 def look(
     url: str, rng: np.random.Generator, browser: Browser = "auto", limits: Limits | None = None
-) -> Generator[Request | Look, Response | Seen, Ways]:
+) -> Generator[Request | Look, Response | Seen, Discovery]:
     """All interfaces that reach records, best first; without one, the untried or failed ones of the home page, at half their score."""
     limits = limits or Limits()
     home = yield Request(url=url)
@@ -89,7 +89,7 @@ def look(
         raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
     if home.status >= 300 and home.headers.get("Location"):
         raise Unreachable(f"{url} has moved to {home.headers['Location']}, which is another site; name that one")
-    ways = Ways(as_tree(home))
+    ways = Discovery(as_tree(home))
     if browser != "always":
         yield from _page(ways, ways.home, limits, rng)
         if not ways.found:
@@ -104,24 +104,26 @@ def look(
     return ways
 
 
-def fresh(template: Template, tree: TagTree | None) -> Generator[Request | Look, Response | Seen, Template]:
+def fresh(
+    template: SearchInterface, tree: TagTree | None
+) -> Generator[Request | Look, Response | Seen, SearchInterface]:
     """The template with tokens that the site takes: those of the last answer, else of the page of the form, fetched again."""
     if not template.tokens:
         return template
-    renewed = templates.refresh(template, tree) if tree is not None else None
+    renewed = interfaces.refresh(template, tree) if tree is not None else None
     if renewed is None and template.page:
         page = yield from _get(Request(url=template.page))
-        renewed = templates.refresh(template, as_tree(page)) if page is not None else None
+        renewed = interfaces.refresh(template, as_tree(page)) if page is not None else None
     return renewed or template
 
 
 def _page(
-    ways: Ways, tree: TagTree, limits: Limits, rng: np.random.Generator, via: str = ""
+    ways: Discovery, tree: TagTree, limits: Limits, rng: np.random.Generator, via: str = ""
 ) -> Generator[Request | Look, Response | Seen, None]:
     """Tries what one page offers."""
-    offered = list(templates.find(tree))
+    offered = list(interfaces.find(tree))
     for address in declared.descriptions(tree)[:2]:
-        if links.inside(address, ways.home.url):
+        if page_links.inside(address, ways.home.url):
             document = yield from _get(Request(url=address))
             if document is not None and document.status == 200:
                 offered += declared.opensearch(document.body, document.url)
@@ -138,14 +140,14 @@ def _page(
             (
                 f
                 for f in judged
-                if template.via == "form" and f.kind == "search" and _alike(template, templates.of_form(f, tree))
+                if template.via == "form" and f.kind == "search" and _alike(template, interfaces.of_form(f, tree))
             ),
             None,
         )
         found = yield from _try(ways, template, tree, limits, rng)
         if not found and form is not None:
-            for other in templates.texts(form)[1:3]:
-                second = templates.of_form(form, tree, other)
+            for other in interfaces.texts(form)[1:3]:
+                second = interfaces.of_form(form, tree, other)
                 if second is not None and not found:
                     found = yield from _try(ways, second, tree, limits, rng)
         if found and form is not None and not template.values:
@@ -156,15 +158,19 @@ def _page(
                     ways.found[i] = replace(one, via="link")
 
 
-def _harmless(template: Template, home: str) -> bool:
+def _harmless(template: SearchInterface, home: str) -> bool:
     """On the site itself, and not by its address something that acts."""
     spoken = forms.SEARCH.search(urlsplit(template.url).path)
-    return links.inside(template.url, home) and (bool(spoken) or not links.acts(template.url))
+    return page_links.inside(template.url, home) and (bool(spoken) or not page_links.acts(template.url))
 
 
-def _around(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[Request | Look, Response | Seen, None]:
+def _around(
+    ways: Discovery, limits: Limits, rng: np.random.Generator
+) -> Generator[Request | Look, Response | Seen, None]:
     """Opens pages one and two clicks away: search-like links first, then sections; none deeper once a way is found."""
-    waiting = [(not spoken, 1, address) for spoken, address in links.onward(ways.home) if address not in ways.opened]
+    waiting = [
+        (not spoken, 1, address) for spoken, address in page_links.onward(ways.home) if address not in ways.opened
+    ]
     known = {*ways.opened, *(address for _, _, address in waiting)}
     while waiting and len(ways.opened) < limits.pages:
         waiting.sort(key=lambda link: link[:2])
@@ -176,7 +182,7 @@ def _around(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[R
         tree = as_tree(response)
         yield from _page(ways, tree, limits, rng, via="link")
         if clicks == 1 and not ways.found:
-            more = [(s, a) for s, a in links.onward(tree) if a not in known]
+            more = [(s, a) for s, a in page_links.onward(tree) if a not in known]
             known.update(address for _, address in more)
             waiting += [(not spoken, 2, address) for spoken, address in more[: limits.pages]]
 
@@ -185,7 +191,7 @@ def _around(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[R
 
 
 def _try(
-    ways: Ways, template: Template, tree: TagTree, limits: Limits, rng: np.random.Generator, typed: str = ""
+    ways: Discovery, template: SearchInterface, tree: TagTree, limits: Limits, rng: np.random.Generator, typed: str = ""
 ) -> Generator[Request | Look, Response | Seen, bool]:
     """Whether an interface brings records: what words bring must be new, beside what the page shows and what nonsense brings.
 
@@ -202,7 +208,7 @@ def _try(
     ways.background = ways.background or list(nonsense(rng, 2))
     for query in ways.background:
         template = yield from fresh(template, last)
-        answer = yield from _get(templates.fill(template, query), ways)
+        answer = yield from _get(interfaces.fill(template, query), ways)
         if answer is None or answer.blocked:
             ways.decoys.append(template)
             return False
@@ -215,7 +221,7 @@ def _try(
         if word == typed:
             continue
         template = yield from fresh(template, last)
-        answer = yield from _get(templates.fill(template, word), ways)
+        answer = yield from _get(interfaces.fill(template, word), ways)
         if answer is None or answer.status >= 400 or answer.blocked:
             continue
         last = None if is_json(answer) else as_tree(answer)
@@ -233,11 +239,11 @@ def _try(
     return False
 
 
-def _known(ways: Ways, word: str, new: frozenset[str]) -> Generator[Request | Look, Response | Seen, bool]:
+def _known(ways: Discovery, word: str, new: frozenset[str]) -> Generator[Request | Look, Response | Seen, bool]:
     """Whether what a word brought is mostly what it brings through an interface that is known: another door to the same room."""
     for other, (known, reached) in list(zip(ways.found, ways.reach, strict=True)):
         if known != word and not other.values:
-            answer = yield from _get(templates.fill((yield from fresh(other, None)), word), ways)
+            answer = yield from _get(interfaces.fill((yield from fresh(other, None)), word), ways)
             reached = without(answered(answer), word) if answer is not None else frozenset()
         if len(new & reached) * 2 > min(len(new), len(reached)):
             return True
@@ -245,20 +251,20 @@ def _known(ways: Ways, word: str, new: frozenset[str]) -> Generator[Request | Lo
 
 
 def _try_values(
-    ways: Ways, template: Template, base: frozenset[str], limits: Limits
+    ways: Discovery, template: SearchInterface, base: frozenset[str], limits: Limits
 ) -> Generator[Request | Look, Response | Seen, bool]:
     """A form without text: its values must bring distinct answers with something new in them."""
     step = max(1, len(template.values) // limits.values)
     tried = template.values[::step][: limits.values]
     seen: list[frozenset[str]] = []
     for value in tried:
-        answer = yield from _get(templates.fill(template, value), ways)
+        answer = yield from _get(interfaces.fill(template, value), ways)
         if answer is not None and answer.status < 400 and not answer.blocked:
             new = answered(answer) - base
             for echoed in tried:  # out of every answer, or a value would tell it from the others
                 new = without(new, echoed)
             seen.append(new)
-    good = templates.informative(seen) and max(map(len, seen)) > 1
+    good = interfaces.informative(seen) and max(map(len, seen)) > 1
     (ways.found if good else ways.decoys).append(template)
     if good:
         ways.reach.append(("", frozenset().union(*seen)))
@@ -266,22 +272,22 @@ def _try_values(
 
 
 def _settings(
-    ways: Ways, form: Form, tree: TagTree, limits: Limits
+    ways: Discovery, form: Form, tree: TagTree, limits: Limits
 ) -> Generator[Request | Look, Response | Seen, None]:
     """Whether a default hides records (Entity §3: 6 % of sites): then "any" is set, or each value is a source of its own."""
     template, (word, held) = ways.found[-1], ways.reach[-1]
     base, left = without(shown(tree) | ways.nothing, word), limits.settings
-    for name, values in templates.settings(form):
+    for name, values in interfaces.settings(form):
         default = dict(template.fields).get(name)
         if default is None or default.lower() in ANY or any(shown in name.lower() for shown in SHOWN):
             continue
         wide = [value for value in values if value.lower() in ANY]
         others = wide or [value for value in values if value != default][: limits.values]
-        apart: list[tuple[Template, frozenset[str]]] = []
+        apart: list[tuple[SearchInterface, frozenset[str]]] = []
         for value in others[:left]:
             left -= 1
             set_so = replace(template, fields=tuple((n, value if n == name else v) for n, v in template.fields))
-            answer = yield from _get(templates.fill((yield from fresh(set_so, None)), word), ways)
+            answer = yield from _get(interfaces.fill((yield from fresh(set_so, None)), word), ways)
             if answer is None or answer.status >= 400 or answer.blocked:
                 continue
             new = without(answered(answer), word) - base
@@ -292,19 +298,19 @@ def _settings(
                 apart.append((set_so, new))
         if apart and (yield from _one_room(ways, template, apart[0][0], base)):
             continue
-        if apart and templates.informative([held, *(new for _, new in apart)]):
+        if apart and interfaces.informative([held, *(new for _, new in apart)]):
             ways.found += [one for one, _ in apart]
             ways.reach += [(word, new) for _, new in apart]
             return  # one setting at a time, never the cross product (Madhavan et al. 2008 §5)
 
 
 def _one_room(
-    ways: Ways, one: Template, other: Template, base: frozenset[str]
+    ways: Discovery, one: SearchInterface, other: SearchInterface, base: frozenset[str]
 ) -> Generator[Request | Look, Response | Seen, bool]:
     """Whether two settings show the same where nothing is asked: then they choose what is searched in a record, not which records."""
     seen = []
     for template in (one, other):
-        answer = yield from _get(templates.fill((yield from fresh(template, None)), ""), ways)
+        answer = yield from _get(interfaces.fill((yield from fresh(template, None)), ""), ways)
         seen.append(without(answered(answer)) - base if answer is not None and answer.status < 400 else frozenset())
     return len(seen[0] & seen[1]) * 2 > max(map(len, seen)) > 2
 
@@ -312,7 +318,9 @@ def _one_room(
 # -- the browser -------------------------------------------------------------------------------------------------------------
 
 
-def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator[Request | Look, Response | Seen, None]:
+def _rendered(
+    ways: Discovery, limits: Limits, rng: np.random.Generator
+) -> Generator[Request | Look, Response | Seen, None]:
     """What exists only after JavaScript: a form that can be sent plainly, the request that typing a query makes, else links to other pages."""
     seen = yield from _show(Look(url=ways.home.url))
     if seen is None:
@@ -328,7 +336,7 @@ def _rendered(ways: Ways, limits: Limits, rng: np.random.Generator) -> Generator
 
 
 def _typed(
-    ways: Ways, url: str, limits: Limits, rng: np.random.Generator
+    ways: Discovery, url: str, limits: Limits, rng: np.random.Generator
 ) -> Generator[Request | Look, Response | Seen, None]:
     """What typing into the rendered home page asks for: a request of its own, or an address that must be rendered."""
     tree = ways.home
@@ -354,7 +362,7 @@ def _typed(
                 return
         if typed.url != url and (template := of_call(Request(url=typed.url), word)) is not None:
             (other,) = nonsense(rng, 1)
-            nothing = yield from _show(Look(url=templates.fill(template, other).url))
+            nothing = yield from _show(Look(url=interfaces.fill(template, other).url))
             if nothing is None or not _harmless(template, ways.home.url):
                 return
             none = without(shown(read(nothing.html, url=nothing.url)), other)
@@ -367,7 +375,9 @@ def _typed(
 # -- small things ------------------------------------------------------------------------------------------------------------
 
 
-def _get(request: Request, ways: Ways | None = None) -> Generator[Request | Look, Response | Seen, Response | None]:
+def _get(
+    request: Request, ways: Discovery | None = None
+) -> Generator[Request | Look, Response | Seen, Response | None]:
     """One answer; None where it cannot be had."""
     try:
         answer = yield request
@@ -389,11 +399,11 @@ def _show(wanted: Look) -> Generator[Request | Look, Response | Seen, Seen | Non
     return shown if isinstance(shown, Seen) else None
 
 
-def _alike(one: Template, other: Template | None) -> bool:
+def _alike(one: SearchInterface, other: SearchInterface | None) -> bool:
     """Whether two templates ask the same, whatever their tokens."""
     return other is not None and _bare(one) == _bare(other)
 
 
-def _bare(template: Template) -> tuple[object, ...]:
+def _bare(template: SearchInterface) -> tuple[object, ...]:
     kept: Iterable[tuple[str, str]] = (pair for pair in template.fields if pair[0] not in template.tokens)
     return (template.method, template.url.rstrip("/"), template.query_field, frozenset(kept), template.body)

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from upwell.answers import names
+from upwell.answers import argument_names as names
 from upwell.answers.facets import carrying
-from upwell.answers.pager import Step
-from upwell.model import Template
+from upwell.answers.pager import NextPage
+from upwell.model import SearchInterface
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import pairs, split
-from upwell.site import forms, templates
+from upwell.site import forms, interfaces
 
 __all__ = ["grown", "larger", "with_setting"]
 
@@ -31,7 +31,7 @@ KEEPS = 0.8  # share of the matches of a page that must be on the larger one; no
 
 
 def larger(
-    template: Template, pages: Sequence[TagTree], query: str, shown: int, step: Step | None = None
+    template: SearchInterface, pages: Sequence[TagTree], query: str, shown: int, step: NextPage | None = None
 ) -> list[Pair]:
     """The settings that may show more than the `shown` matches of a full page, offered ones first, each with the largest value.
 
@@ -44,7 +44,7 @@ def larger(
             if template.query_field and form.query_field != template.query_field:
                 continue
             preset = {field.name: field.value for field in form.fields if field.value is not None}
-            for name, values in templates.settings(form):
+            for name, values in interfaces.settings(form):
                 sizes = [int(value) for value in values if value.isdecimal()]
                 if len(sizes) == len([value for value in values if value]) and _is_size(name, preset.get(name), shown):
                     offered[name].update(sizes)
@@ -63,10 +63,10 @@ def larger(
     return [(name, str(size)) for name, size in found.items() if size > max(shown, _whole(own.get(name)))]
 
 
-def with_setting(template: Template, name: str, value: str) -> Template:
+def with_setting(template: SearchInterface, name: str, value: str) -> SearchInterface:
     """The template with one setting changed, wherever it stands: in its fields, its address or its body; else added.
 
-    >>> with_setting(Template(method="GET", url="http://x/s/{query}?size=20", query_field=""), "size", "100").url
+    >>> with_setting(SearchInterface(method="GET", url="http://x/s/{query}?size=20", query_field=""), "size", "100").url
     'http://x/s/{query}?size=100'
     """
     if template.body:
@@ -82,7 +82,7 @@ def with_setting(template: Template, name: str, value: str) -> Template:
     return replace(template, fields=(*template.fields, (name, value)))
 
 
-def grown(before: Collection[str], after: Collection[str], value: str, step: Step | None) -> bool:
+def grown(before: Collection[str], after: Collection[str], value: str, step: NextPage | None) -> bool:
     """Whether an answer with the setting is the same with more matches (keys of records), and its next page keeps to it."""
     kept = len(set(before) & set(after))
     if len(after) < GROWS * len(before) or kept < KEEPS * len(before):
@@ -90,7 +90,7 @@ def grown(before: Collection[str], after: Collection[str], value: str, step: Ste
     return step is None or value in [v for _, v in (*split(step.url).arguments, *step.fields)]
 
 
-def _own(template: Template) -> Iterable[Pair]:
+def _own(template: SearchInterface) -> Iterable[Pair]:
     """What is sent with every query."""
     if template.body:
         try:

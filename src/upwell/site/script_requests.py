@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from upwell.model import Request, Template
+from upwell.model import Request, SearchInterface
 from upwell.site.declared import MARK, of_address
 
 __all__ = ["of_call"]
 
 
-def of_call(call: Request, query: str) -> Template | None:
+def of_call(call: Request, query: str) -> SearchInterface | None:
     """The template of which this request is one filling; None where the query is not in it, or not as a value of its own.
 
     >>> of_call(Request(url="http://x/api?q=heat+wave&n=5"), "heat wave").fields
@@ -37,7 +37,7 @@ def of_call(call: Request, query: str) -> Template | None:
     return replace(template, score=0.9) if template is not None else None
 
 
-def _posted(call: Request, query: str) -> Template | None:
+def _posted(call: Request, query: str) -> SearchInterface | None:
     if "json" in call.content_type:
         try:
             value = json.loads(call.body)
@@ -46,7 +46,7 @@ def _posted(call: Request, query: str) -> Template | None:
         body = json.dumps(_marked(value, query), ensure_ascii=False)
         if body.count("{query}") == 0:
             return None
-        return Template(method="POST", url=call.url, query_field="", body=body, via="browser")
+        return SearchInterface(method="POST", url=call.url, query_field="", body=body, via="browser")
     if "urlencoded" not in call.content_type:
         return None
     pairs = tuple((name, MARK if value == query else value) for name, value in _pairs(call.body))

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from upwell.answers.links import next_step
+from upwell.answers.next_page import next_step
 from upwell.extract import columns, fields, leaves, pagelets
 from upwell.extract import cut_candidates as objects
 from upwell.extract.cut_candidates import Cut, Rule
@@ -15,7 +15,7 @@ from upwell.page.tree import TagTree
 from upwell.source.apply import BETTER, Reading, apply, check, matches_of
 from upwell.source.model import SourceModel, Way
 
-__all__ = ["apart", "learn"]
+__all__ = ["apart", "learn_source"]
 
 # A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
 COMMON = 0.4  # swept: 0.25, 0.4, 0.6, no difference; matches that answer several probes must stay below
@@ -32,7 +32,7 @@ WAYS = 4  # rules that a source has at most
 ALIKE = 0.6  # share of the texts of two answers that are in both, where they are one answer; not swept
 
 
-def learn(
+def learn_source(
     answers: Sequence[TagTree], background: Sequence[TagTree] = (), *, queries: Sequence[str] = ()
 ) -> SourceModel:
     """Learns from answers to real words, and from answers to nonsense (`background`), which show what a page without matches has.
@@ -75,7 +75,7 @@ def learn(
         return model
     model = replace(model, ways=ways)
     cuts = [(page, fit) for page, _ in found if (fit := matches_of(model, page)) is not None]
-    model = replace(model, columns=columns.learn([fields.Page(page, fit) for page, fit in cuts]))
+    model = replace(model, columns=columns.learn_columns([fields.Page(page, fit) for page, fit in cuts]))
     sample = [(answers[i], apply(model, answers[i])) for i in chosen]
     readings = [(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)]
     paging = _paging([(tree, reading, asked.get(i, "")) for i, (tree, reading) in zip(chosen, sample, strict=True)])

@@ -3,7 +3,7 @@
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from upwell.answers.buttons import load_more, next_button
-from upwell.answers.pager import Step, next_link, weak_link
+from upwell.answers.pager import NextPage, next_link, weak_link
 from upwell.model import Request
 from upwell.page.tree import TagTree
 
@@ -11,10 +11,10 @@ FORM = "application/x-www-form-urlencoded"
 __all__ = ["next_page", "next_step", "request"]
 
 
-def request(step: Step, query: str = "", charset: str = "utf-8") -> Request:
+def request(step: NextPage, query: str = "", charset: str = "utf-8") -> Request:
     """The request that a step stands for, as a browser would send it.
 
-    >>> request(Step(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
+    >>> request(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
     'http://x/s?q=a+b&%3E=Next'
     """
     sent = urlencode(step.fields, encoding=charset, errors="xmlcharrefreplace")
@@ -30,7 +30,7 @@ def next_page(tree: TagTree, query: str = "") -> str | None:
     return step.url if step else None
 
 
-def next_step(tree: TagTree, query: str = "") -> Step | None:
+def next_step(tree: TagTree, query: str = "") -> NextPage | None:
     """What to send for the next page of an answer, by whatever the page has: link, button, the request behind "load more"; else what is only likely.
 
     Leads on where `next_page` follows what people call next: a blog's "newer posts →" leads back.

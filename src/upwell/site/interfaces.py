@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import quote, quote_plus, urldefrag, urlsplit, urlunsplit
 
-from upwell.model import Field, Form, Request, Template
+from upwell.model import Field, Form, Request, SearchInterface
 from upwell.page.tree import TagTree
 from upwell.site import declared, forms
 
@@ -24,10 +24,10 @@ INFORMATIVE = (
 FREE = ("text", "search")
 
 
-def find(tree: TagTree) -> tuple[Template, ...]:
+def find(tree: TagTree) -> tuple[SearchInterface, ...]:
     """Every way to ask that the page itself offers, best first: what it declares, then its search forms by their score."""
     judged = sorted((form for form in forms.find(tree) if form.kind == "search"), key=lambda form: -form.score)
-    found: list[Template] = list(declared.actions(tree))
+    found: list[SearchInterface] = list(declared.actions(tree))
     for form in judged:
         template = of_form(form, tree)
         if template is not None and not any(same_request(template, known) for known in found):
@@ -35,12 +35,12 @@ def find(tree: TagTree) -> tuple[Template, ...]:
     return tuple(found)
 
 
-def same_request(one: Template, other: Template) -> bool:
+def same_request(one: SearchInterface, other: SearchInterface) -> bool:
     """Whether two templates send the same thing."""
     return fill(one, "query") == fill(other, "query")
 
 
-def of_form(form: Form, tree: TagTree, field: str = "") -> Template | None:
+def of_form(form: Form, tree: TagTree, field: str = "") -> SearchInterface | None:
     """A search form as a template: defaults kept, the query field empty, the first submit button pressed.
 
     `field` names another text field to ask with. A form without text field is asked through its select (or radio) with the
@@ -55,7 +55,7 @@ def of_form(form: Form, tree: TagTree, field: str = "") -> Template | None:
     row = int(tree.rows("form")[form.index])
     said = (tree.attr(row, "accept-charset") or "").split(",")[0].split()
     charset = said[0].lower() if said and _known(said[0]) else _page_charset(tree)
-    return Template(
+    return SearchInterface(
         method=form.method,
         url=form.action,
         query_field=name,
@@ -123,7 +123,7 @@ def informative(signatures: Iterable[object]) -> bool:
     return len(set(seen)) > 1 and len(set(seen)) / len(seen) >= INFORMATIVE
 
 
-def refresh(template: Template, tree: TagTree) -> Template | None:
+def refresh(template: SearchInterface, tree: TagTree) -> SearchInterface | None:
     """The template with the tokens of another page of the site, or None where that page does not have the form."""
     for form in forms.find(tree):
         fresh = of_form(form, tree, template.query_field) if form.method == template.method else None
@@ -136,13 +136,13 @@ def refresh(template: Template, tree: TagTree) -> Template | None:
     return None
 
 
-def fill(template: Template, query: str) -> Request:
+def fill(template: SearchInterface, query: str) -> Request:
     """The request for a query; what the form's charset cannot write becomes a character reference, as in a browser.
 
-    >>> ask = Template(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
+    >>> ask = SearchInterface(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
     >>> fill(ask, "two words").url
     'http://x/find?q=two+words&n=20'
-    >>> fill(Template(method="GET", url="http://x/find/{query}", query_field=""), "two words").url
+    >>> fill(SearchInterface(method="GET", url="http://x/find/{query}", query_field=""), "two words").url
     'http://x/find/two%20words'
     """
     if template.body:
@@ -164,7 +164,7 @@ def fill(template: Template, query: str) -> Request:
     return Request(url=target, query=query)
 
 
-def _body(pairs: list[tuple[str, str]], template: Template) -> tuple[bytes, str]:
+def _body(pairs: list[tuple[str, str]], template: SearchInterface) -> tuple[bytes, str]:
     """What a POST carries and its content type (HTML standard §4.10.22.7 and §4.10.22.8)."""
     if template.enctype == "multipart/form-data":
         pieces = [
