@@ -111,7 +111,7 @@ def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> StatedTotals:
 
     >>> from upwell.page.tree import read
     >>> read_totals(read("<p>Results <b>11</b> - <b>20</b> of about <b>1.234</b> for cats"))
-    Told(total=1234, marked='about', first=11, last=20, cap=None)
+    StatedTotals(total=1234, marked='about', first=11, last=20, cap=None)
     """
     records, own = len(texts), "\n".join(texts)
     lines = [line for line in tree.text().split("\n") if len(line) <= LONGEST and re.search(r"\d", line)]
