@@ -154,9 +154,9 @@ def probe(
         "answers": asked.kinds,
         "stable": asked.stable,
         "template": {
-            "method": asked.template.method,
-            "url": asked.template.url,
-            "query_field": asked.template.query_field,
+            "method": asked.interface.method,
+            "url": asked.interface.url,
+            "query_field": asked.interface.query_field,
         },
         "pages": len(lines),
     }

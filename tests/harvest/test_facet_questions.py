@@ -51,12 +51,12 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
         known.saw(str(i), f"cat number{i}")
     known.top = 0.5
     some = FacetQuestions(known, learned())
-    some.cut_off(answer("cat", number=9), "cat", 900)
-    some.cut_off(answer("cat", number=8), "cat", 900)  # the same with another session
+    some.add_answer(answer("cat", number=9), "cat", 900)
+    some.add_answer(answer("cat", number=8), "cat", 900)  # the same with another session
     taken = []
     while (offer := some.next()) is not None:
-        some.asked()
-        taken.append(offer.offer.text)
+        some.mark_asked()
+        taken.append(offer.link.text)
     assert taken.index("Maps") < taken.index("Books")
     assert sorted(taken) == ["Books", "Maps", "date", "title"]
 
@@ -66,10 +66,10 @@ def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
     for i in range(118):
         known.saw(str(i), f"cat maps number{i}")
     some = FacetQuestions(known, learned())
-    some.cut_off(answer("cat", number=9), "cat", 900)
+    some.add_answer(answer("cat", number=9), "cat", 900)
     found = {}
     while (offer := some.next()) is not None:
-        some.asked()
-        found[offer.offer.text] = offer
-    assert found["Maps"].inside == 118
+        some.mark_asked()
+        found[offer.link.text] = offer
+    assert found["Maps"].held_matches == 118
     assert found["Maps"].expected < 0.1 < found["Books"].expected

@@ -50,7 +50,7 @@ def test_sources_that_bring_the_same_count_once() -> None:
 
     def source(keys: range) -> SourceLedger:
         one = SourceLedger(
-            template=SearchInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel(), state=state
+            interface=SearchInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel(), state=state
         )
         one.add([Record(key=str(i), url=None, text=str(i), path="") for i in keys], "q", "p")
         return one

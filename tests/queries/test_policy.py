@@ -167,12 +167,12 @@ def test_what_two_ways_of_asking_have_in_common_says_how_much_there_is() -> None
     """A question that lists 900 of 1,000, and others that drew 300 of them at random: about 1,000; nothing from a handful."""
     listed = {str(i) for i in range(900)}
     drawn = {str(i) for i in range(0, 1000, 3)}
-    said = size.recaptured(listed, drawn)
+    said = size.recaptured(len(listed), len(drawn), len(listed & drawn))
     assert said is not None
     assert said.estimate == pytest.approx(1000, rel=0.03)
     assert said.low < 1000 < said.high
-    assert size.recaptured(listed, {str(i) for i in range(20)}) is None
-    whole = size.recaptured(listed, listed)
+    assert size.recaptured(900, 20, 20) is None
+    whole = size.recaptured(900, 900, 900)
     assert whole is not None
     assert whole.estimate == pytest.approx(900, abs=1)
 

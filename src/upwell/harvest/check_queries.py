@@ -1,4 +1,4 @@
-"""Check queries among the others: words drawn apart from the harvest, whose answers tell how large the source is."""
+"""Check queries: words drawn apart from the harvest, asked among the other queries, whose answers tell how large the source is."""
 
 import numpy as np
 
@@ -7,46 +7,50 @@ from upwell.queries.size import Checks
 
 __all__ = ["CheckQueries"]
 
-FEW = 3  # pages that a check query may take; not swept
+MAX_PAGES = 3  # result pages that a check query should have; not swept
+MIN_RECORDS = 50  # records held before words are drawn
+DRAWN_WORDS = 500
 
 
 class CheckQueries:
-    """Check queries among the others: a new draw whenever the records held have doubled, and the size that follows."""
+    """Draws new check words whenever the records held have doubled, and estimates the size from their answers."""
 
     def __init__(self, every: int, language: str) -> None:
-        self.every, self.language = every, language
-        self.checks: Checks | None = None
-        self.waiting: list[str] = []
-        self.drawn_at = 0
-        self.texts: dict[str, str] = {}  # of the records that other queries brought
+        self.every, self.language = every, language  # every so many questions, one is a check query; 0: none
+        self._checks: Checks | None = None
+        self._waiting: list[str] = []
+        self._drawn_at = 0  # records known when the words were drawn
+        self._texts: dict[str, str] = {}  # of the records that other queries brought, by key
 
-    def next(self, harvest: SourceLedger, turn: int) -> str | None:
-        """The check query whose turn it is, if it is the turn of one."""
-        if not self.every or turn % self.every or len(self.texts) < 50:
+    def next(self, ledger: SourceLedger, turn: int) -> str | None:
+        """The next check query, if it is the turn of one."""
+        if not self.every or turn % self.every or len(self._texts) < MIN_RECORDS:
             return None
-        if len(self.texts) >= 2 * self.drawn_at:
-            # a word must come whole and in few requests, unless the source cuts off and says how much
-            counted = harvest.totals_hold and harvest.limit
-            most = 0 if counted else harvest.limit or FEW * max(1, harvest.page_size)
-            self.checks, self.drawn_at = Checks(limit=most, language=self.language), len(self.texts)
-            self.waiting = self.checks.draw(self.texts, np.random.default_rng(self.drawn_at), 500)
-        return self.waiting.pop() if self.waiting else None
+        if len(self._texts) >= 2 * self._drawn_at:
+            # all matches of a word must come in few requests, unless the source cuts off and says how many there are
+            is_counted = ledger.totals_hold and ledger.limit
+            max_matches = 0 if is_counted else ledger.limit or MAX_PAGES * max(1, ledger.page_size)
+            self._checks, self._drawn_at = Checks(limit=max_matches, language=self.language), len(self._texts)
+            self._waiting = self._checks.draw(self._texts, np.random.default_rng(self._drawn_at), DRAWN_WORDS)
+        return self._waiting.pop() if self._waiting else None
 
     @property
-    def possible(self) -> bool:
-        """Whether there is, or will be, something to ask."""
-        return bool(self.every) and (bool(self.waiting) or not self.drawn_at)
+    def can_ask(self) -> bool:
+        """Whether a check query is waiting, or will be drawn."""
+        return bool(self.every) and (bool(self._waiting) or not self._drawn_at)
 
-    def saw(self, texts: dict[str, str]) -> None:
-        """Takes in what another query brought."""
+    def hold(self, texts: dict[str, str]) -> None:
+        """Takes in the records (text by key) that another query brought."""
         for key, text in texts.items():
-            if key not in self.texts:
-                self.texts[key] = text
-                if self.checks is not None:
-                    self.checks.hold(key, text)
+            if key not in self._texts:
+                self._texts[key] = text
+                if self._checks is not None:
+                    self._checks.hold(key, text)
 
-    def note(self, harvest: SourceLedger, query: str, found: dict[str, str], whole: bool, said: int | None) -> None:
-        """Takes in what a check query brought: all of its matches (`whole`), or some of those that the source counts."""
-        if self.checks is not None:
-            self.checks.add(query, found, not whole, said)
-            harvest.checked = self.checks.size(self.texts) or harvest.checked
+    def record(
+        self, ledger: SourceLedger, query: str, texts: dict[str, str], *, is_whole: bool, stated_total: int | None
+    ) -> None:
+        """Takes in the answer to a check query: all of its matches (`is_whole`), or some of those that the source counts."""
+        if self._checks is not None:
+            self._checks.add(query, texts, not is_whole, stated_total)
+            ledger.size_by_checks = self._checks.size(self._texts) or ledger.size_by_checks

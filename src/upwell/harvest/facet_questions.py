@@ -1,7 +1,7 @@
-"""Which offers of cut-off answers to take: the facets and orders that an answer links to, for what the source holds back (Entity §6).
+"""Facets and orders of answers that are cut off: which of them to ask, for the records that the source holds back (Entity §6).
 
-A facet says how many matches it has, or is taken for an even share; how many of them are held is known where records show what the
-facet is called.
+The number of matches of a facet is what its link says, else an even share of the matches of the query. How many of them are held is
+known where the records held show the facet's name.
 """
 
 import heapq
@@ -15,90 +15,102 @@ from upwell.page.url_arguments import split
 from upwell.queries.policy import WordIndex
 from upwell.site.page_links import acts
 
-__all__ = ["FacetQuestion", "FacetQuestions", "again"]
+__all__ = ["FacetQuestion", "FacetQuestions", "from_earlier_run"]
 
-LEAST = 0.02  # share of the matches that is taken to be new at least: how many are held is a guess; not swept
-SAME = 0.9  # a facet that has nearly all matches of its query narrows nothing; as `queries.pairs` has it
+MIN_NEW_SHARE = 0.02  # of the matches that count as new at least, because the number held is a guess; not swept
+MAX_SHARE = 0.9  # a facet with a larger share of the matches of its query narrows nothing; as `queries.pairs` has it
 
 
 @dataclass(frozen=True, slots=True)
 class FacetQuestion:
-    """An offer to take: the query that it asks again, and how many new records a request of it should bring."""
+    """A facet or order that could be asked, and how many new records a request for it should bring."""
 
-    query: str
-    offer: FacetLink
-    words: tuple[str, ...]  # what its matches show, where that is known
-    inside: float  # its matches that are held
+    query: str  # the query that it narrows or reorders
+    link: FacetLink
+    words: tuple[str, ...]  # that its matches show, where that is known
+    held_matches: float
     expected: float
 
     @property
     def kind(self) -> int:
-        """Facets and orders bring differently much."""
-        return int(self.offer.narrows)
+        """The kind by which predictions are calibrated: 1 for facets, 0 for orders."""
+        return int(self.link.narrows)
 
 
-def again(url: str, field: str) -> FacetQuestion:
-    """An offer that was taken in a run before, by its address."""
-    query = dict(split(url).arguments).get(field, "")
-    return FacetQuestion(
-        query, FacetLink(url=url, key=url, setting=(), text="", count=None, narrows=True), (), 0.0, 0.0
-    )
+def from_earlier_run(url: str, query_field: str) -> FacetQuestion:
+    """A facet or order that an earlier run asked, by its address."""
+    query = dict(split(url).arguments).get(query_field, "")
+    link = FacetLink(url=url, key=url, setting=(), text="", count=None, narrows=True)
+    return FacetQuestion(query, link, words=(), held_matches=0.0, expected=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    query: str
+    link: FacetLink
+    matches: float
+    query_matches: float
 
 
 @dataclass
 class FacetQuestions:
-    """The offers of the answers that were cut off, each taken once."""
+    """The facets and orders of the answers that were cut off, each asked once, the most promising first."""
 
-    frontier: WordIndex
+    word_index: WordIndex
     roles: Roles = field(default_factory=Roles)
-    _heap: list[tuple[float, int]] = field(default_factory=list)
-    _all: list[tuple[str, FacetLink, float, float]] = field(
-        default_factory=list
-    )  # query, offer, its matches, those of the query
-    _keys: set[str] = field(default_factory=set)
+    _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the candidate
+    _candidates: list[_Candidate] = field(default_factory=list)
+    _known: set[str] = field(default_factory=set)  # keys of the links seen
 
-    def cut_off(self, tree: TagTree, query: str, matches: float) -> None:
-        """The first page of an answer that has more matches than come."""
-        found = offers(tree, self.roles, query, acts=acts)
-        shares = [sum(other.setting == offer.setting for other in found) for offer in found]
-        for offer, share in zip(found, shares, strict=True):
-            if offer.key in self._keys or offer.count == 0:
+    def add_answer(self, tree: TagTree, query: str, matches: float) -> None:
+        """Takes the facets and orders from the first page of an answer whose matches will not all come."""
+        links = offers(tree, self.roles, query, acts=acts)
+        for link in links:
+            if link.key in self._known or link.count == 0:
                 continue
-            self._keys.add(offer.key)
-            mine = matches if not offer.narrows else min(matches, offer.count or matches / share)
-            if offer.narrows and mine > SAME * matches:
+            self._known.add(link.key)
+            siblings = sum(other.setting == link.setting for other in links)
+            facet_matches = min(matches, link.count or matches / siblings) if link.narrows else matches
+            if link.narrows and facet_matches > MAX_SHARE * matches:
                 continue
-            self._all.append((query, offer, mine, matches))
-            heapq.heappush(self._heap, (-self._taken(len(self._all) - 1).expected, len(self._all) - 1))
+            self._candidates.append(_Candidate(query, link, facet_matches, matches))
+            number = len(self._candidates) - 1
+            heapq.heappush(self._heap, (-self._question(number).expected, number))
 
     def next(self) -> FacetQuestion | None:
-        """The offer that should bring most new records for a request; the best that was known is looked at again."""
+        """The question that should bring the most new records for a request.
+
+        What is expected only falls as records come in, so that it is enough to look again at the best of the heap.
+        """
         while self._heap:
             _, number = heapq.heappop(self._heap)
-            now = self._taken(number)
-            heapq.heappush(self._heap, (-now.expected, number))
+            question = self._question(number)
+            heapq.heappush(self._heap, (-question.expected, number))
             if self._heap[0][1] == number:
-                return now
+                return question
         return None
 
-    def asked(self) -> None:
-        """What `next` gave last is taken."""
+    def mark_asked(self) -> None:
+        """The question that `next` gave last is asked now."""
         heapq.heappop(self._heap)
 
-    def _taken(self, number: int) -> FacetQuestion:
-        query, offer, mine, matches = self._all[number]
-        limit, page = self.frontier.limit, self.frontier.page_size
-        words = tuple(tokens(query))
-        held, beside = self.frontier.together(*words)
-        inside: float = held * mine / matches
+    def _question(self, number: int) -> FacetQuestion:
+        candidate = self._candidates[number]
+        link, matches = candidate.link, candidate.matches
+        limit, page_size = self.word_index.limit, self.word_index.page_size
+        words = tuple(tokens(candidate.query))
+        held_of_query, beside = self.word_index.together(*words)
+        held: float = held_of_query * matches / candidate.query_matches
         shown: tuple[str, ...] = ()
-        if offer.narrows:
-            called = tuple(word for word in tokens(offer.text) if not word.isdigit())
-            both = [int(beside[n]) for word in called if (n := self.frontier.number(word)) >= 0 and beside[n]]
-            if both and len(both) == len(called):
-                inside, shown = min(both), (*words, *called)
-        new = max(LEAST * mine, mine - inside)
-        if limit and mine > limit:
-            new *= (self.frontier.top if offer.narrows else 1.0) * limit / mine  # another order shows others first
-            mine = limit
-        return FacetQuestion(query, offer, shown, inside, new / max(1.0, -(-mine // page) if page else 1.0))
+        if link.narrows:
+            name = tuple(word for word in tokens(link.text) if not word.isdigit())
+            held_with_name = [int(beside[n]) for word in name if (n := self.word_index.number(word)) >= 0 and beside[n]]
+            if held_with_name and len(held_with_name) == len(name):
+                held, shown = min(held_with_name), (*words, *name)
+        new = max(MIN_NEW_SHARE * matches, matches - held)
+        if limit and matches > limit:
+            # another order shows other records first; a facet shows the same ones first, which may be held
+            new *= (self.word_index.top if link.narrows else 1.0) * limit / matches
+            matches = limit
+        requests = max(1.0, -(-matches // page_size) if page_size else 1.0)
+        return FacetQuestion(candidate.query, link, shown, held, new / requests)

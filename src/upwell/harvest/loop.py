@@ -1,6 +1,6 @@
-"""The loop: find the ways in, then ask every source of the site until there is a reason to stop (DESIGN §4).
+"""The loop: find the search interfaces of a site, then ask every source until there is a reason to stop.
 
-What is asked and why is said elsewhere, by generators (`ways`, `asking`); here they meet the network.
+What is asked and why is decided by generators that send nothing (`site.discover`, `session`); here they meet the network.
 """
 
 import asyncio
@@ -36,57 +36,58 @@ from upwell.store.state import State
 __all__ = ["Plan", "Probed", "SiteHarvest", "drive", "probe", "run"]
 
 T = TypeVar("T")
+SURE_SHARE = 2 / 3  # of the score of the best interface, that another must have to be asked too
 
 
 async def drive(
     steps: Generator[Request | Look, Response | Seen, T], net: Fetcher, chromium: Chromium, rendered: str = ""
 ) -> T:
-    """Runs what yields requests (`ways`, `asking`): sends each, hands back what came, until there is a result.
+    """Runs a generator that yields requests: sends each, hands back the response, until there is a result.
 
-    A query that was answered before is not sent again; below the address `rendered` answers are made by the browser.
+    A query that was answered before is not sent again. Answers below the address `rendered` are fetched with the browser.
     """
     try:
         wanted = next(steps)
         while True:
             try:
                 if isinstance(wanted, Look):
-                    came: Response | Seen = await chromium.look(wanted)
+                    answer: Response | Seen = await chromium.look(wanted)
                 elif rendered and wanted.url.startswith(rendered):
-                    came = await chromium.fetch(wanted)
+                    answer = await chromium.fetch(wanted)
                 else:
-                    came = await net.fetch(wanted, reuse=bool(wanted.query))
+                    answer = await net.fetch(wanted, reuse=bool(wanted.query))
             except (Unreachable, Forbidden, MissingExtra) as error:
                 wanted = steps.throw(error)
             else:
-                wanted = steps.send(came)
+                wanted = steps.send(answer)
     except StopIteration as end:
         result: T = end.value
         return result
 
 
-def by_turns(sources: Sequence[SourceSession]) -> Generator[Request | Look, Response | Seen, None]:
-    """Several sources of one site, a request of each in turn, so that a budget is shared; one that cannot be read is passed over."""
+def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | Look, Response | Seen, None]:
+    """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over."""
     waiting: deque[tuple[SourceSession, Steps, Response | Seen | Exception | None]] = deque(
-        (one, one.steps(), None) for one in sources
+        (session, session.steps(), None) for session in sessions
     )
-    last: NothingLearned | None = None
+    unreadable: NothingLearned | None = None
     while waiting:
-        one, steps, came = waiting.popleft()
+        session, steps, answer = waiting.popleft()
         try:
-            wanted = steps.throw(came) if isinstance(came, Exception) else steps.send(came)  # type: ignore[arg-type] # None starts it
+            wanted = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)  # type: ignore[arg-type] # None starts it
         except StopIteration as end:
-            one.harvest.stopped = end.value
+            session.ledger.stopped = end.value
             continue
         except NothingLearned as error:
-            one.skip("learn_source", one.template.url, str(error))
-            last = error
+            session.reader.skip("learn", session.reader.interface.url, str(error))
+            unreadable = error
             continue
         try:
-            waiting.append((one, steps, (yield wanted)))
+            waiting.append((session, steps, (yield wanted)))
         except (Unreachable, Forbidden) as error:
-            waiting.append((one, steps, error))
-    if last is not None and not any(one.harvest.model.leader for one in sources):
-        raise last
+            waiting.append((session, steps, error))
+    if unreadable is not None and not any(session.ledger.model.leader for session in sessions):
+        raise unreadable
 
 
 async def run(
@@ -104,35 +105,35 @@ async def run(
     async with Fetcher(manners, typed=(url,), recorder=recorder, memory=site.state) as net, Chromium(net) as chromium:
 
         def spent() -> Spent:
-            over = (
+            is_over = (
                 net.sent >= plan.budget
                 or (plan.bytes and net.bytes >= plan.bytes)
                 or (plan.seconds and time.monotonic() - started >= plan.seconds)
             )
-            return Spent(requests=net.sent, over="budget" if over else None)
+            return Spent(requests=net.sent, limit_reached="budget" if is_over else None)
 
         before = _begin_again(site.state) if plan.refresh else {}
-        ways = await _ways_in(url, plan, net, chromium)
-        ways.again = tuple(_covering(before))
-        setting = Setting(ways=ways, plan=plan, state=site.state, observe=observe, spent=spent)
-        asking = [SourceSession(template, setting) for template in ways.found]
-        for found in ways.found:
-            observe(Found(template=found))
-        site.sources = [one.harvest for one in asking]
-        for one in site.sources[1:]:
-            one.known = site.sources[0].known
-        rendered = next((t.url.partition("{")[0].partition("?")[0] for t in ways.found if t.rendered), "")
+        discovery = await _discover(url, plan, net, chromium)
+        discovery.again = tuple(_covering(before))
+        setting = Setting(discovery=discovery, plan=plan, state=site.state, observe=observe, spent=spent)
+        sessions = [SourceSession(interface, setting) for interface in discovery.found]
+        for interface in discovery.found:
+            observe(Found(template=interface))
+        site.sources = [session.ledger for session in sessions]
+        for source in site.sources:
+            source.siblings = [other for other in site.sources if other is not source]
+        rendered = next((t.url.partition("{")[0].partition("?")[0] for t in discovery.found if t.rendered), "")
         try:
-            await drive(by_turns(asking), net, chromium, rendered)
+            await drive(by_turns(sessions), net, chromium, rendered)
         except asyncio.CancelledError:
-            if not any(one.model.leader for one in site.sources):
+            if not any(source.model.leader for source in site.sources):
                 raise
             _stop(site, "interrupted")
         except Forbidden:
             if not len(site.state):
                 raise
             _stop(site, "forbidden")
-        site.sources = [one for one in site.sources if one.model.leader] or site.sources
+        site.sources = [source for source in site.sources if source.model.leader] or site.sources
         if plan.refresh:
             site.refreshed = await _compare(site, before, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
@@ -187,15 +188,15 @@ async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher)
 
 
 def _stop(site: SiteHarvest, why: Reason) -> None:
-    for one in site.sources:
-        one.stopped = why
+    for source in site.sources:
+        source.stopped = why
 
 
 @dataclass(frozen=True, kw_only=True)
 class Probed:
     """What the probe queries brought."""
 
-    template: SearchInterface
+    interface: SearchInterface
     answers: list[tuple[str, Response]]
     kinds: dict[str, int]
     stable: bool
@@ -206,16 +207,16 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
     """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
     async with Fetcher(manners, typed=(url,), memory=State()) as net, Chromium(net) as chromium:
-        ways = await _ways_in(url, plan, net, chromium)
-        template = ways.found[0]
-        observe(Found(template=template))
+        discovery = await _discover(url, plan, net, chromium)
+        interface = discovery.found[0]
+        observe(Found(template=interface))
         asked: list[tuple[str, Response]] = []
 
         async def some(queries: tuple[str, ...]) -> list[TagTree]:
             trees = []
             for query in queries:
                 try:
-                    response = await net.fetch(interfaces.fill(template, query), reuse=True)
+                    response = await net.fetch(interfaces.fill(interface, query), reuse=True)
                 except (Unreachable, Forbidden):
                     continue
                 asked.append((query, response))
@@ -226,8 +227,8 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         trees: list[TagTree] = []
         kinds: list[str] = []
         stable = False
-        words = template.values or tuple(dict.fromkeys((*plan.words, *probes(rng, ways.home, plan.probes))))
-        asked_at = urlsplit(template.url).path if template.query_field else ""
+        words = interface.values or tuple(dict.fromkeys((*plan.words, *probes(rng, discovery.home, plan.probes))))
+        asked_at = urlsplit(interface.url).path if interface.query_field else ""
         for start in range(0, len(words), BATCH):
             batch = await some(words[start : start + BATCH])
             trees += batch
@@ -239,7 +240,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
                 break
         counted = Counter(kinds)
         counted["none"] += len(background)
-        return Probed(template=template, answers=asked, kinds=dict(counted), stable=stable, requests=net.sent)
+        return Probed(interface=interface, answers=asked, kinds=dict(counted), stable=stable, requests=net.sent)
 
 
 # Answers that are looked at together while probing; the kinds are stable when such a batch changes neither which there are nor
@@ -254,32 +255,32 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
     return all(abs(before[kind] / seen - after[kind] / now) <= 0.1 for kind in after)
 
 
-async def _ways_in(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
-    """The home page, and the template or the form asked for, else all ways in that were found, best first."""
+async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
+    """The home page with the interface that the user named, else with all interfaces that were found, best first."""
     if plan.form is None and not plan.template:
-        ways = await drive(look(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
-        if not ways.found:
-            kinds = [found.kind for found in forms.find(ways.home)]
+        discovery = await drive(look(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
+        if not discovery.found:
+            kinds = [form.kind for form in forms.find(discovery.home)]
             there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
-            seen = f"and {len(ways.opened)} pages around it have no search either"
+            around = f"and {len(discovery.opened)} pages around it have no search either"
             raise NoSearchForm(
-                f"{url} has {there}, none that searches, {seen}; name the search page itself, or a form with --form"
+                f"{url} has {there}, none that searches, {around}; name the search page itself, or a form with --form"
             )
-        sure = [template for template in ways.found if template.score >= 2 / 3 * ways.found[0].score]
-        return replace(ways, found=sure)
+        least = SURE_SHARE * discovery.found[0].score
+        return replace(discovery, found=[interface for interface in discovery.found if interface.score >= least])
     home = await net.fetch(Request(url=url))
     if home.status >= 400:
         raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
     tree = as_tree(home)
     if plan.template:
-        template = of_address(plan.template.replace("{query}", MARK), "form")
-        if template is None:
+        interface = of_address(plan.template.replace("{query}", MARK), "form")
+        if interface is None:
             raise WrongUsage(f"--template {plan.template}: it should be an address with {{query}} where the query goes")
-        return Discovery(tree, found=[template])
+        return Discovery(tree, found=[interface])
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
-    if not 0 <= index < len(known) or (template := interfaces.of_form(known[index], tree)) is None:
+    if not 0 <= index < len(known) or (interface := interfaces.of_form(known[index], tree)) is None:
         raise NoSearchForm(
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
-    return Discovery(tree, found=[template])
+    return Discovery(tree, found=[interface])

@@ -19,22 +19,20 @@ class Plan:
     budget: int = 1000  # requests
     seconds: float = 0.0  # 0: no limit
     bytes: int = 0  # 0: no limit
-    coverage: float = 0.98  # share of the estimated size at which it is enough: the estimate itself is a few points off
+    coverage: float = 0.98  # stop at this share of the estimated size; the estimate itself is a few points off
     goal: Goal = "complete"  # representative: many different queries, first pages only (Entity)
-    about: str = ""  # only what matches this, beyond the source's limit of results (Yuan §2)
-    refresh: bool = False  # ask again what a finished harvest holds
-    form: int | None = None  # which form of the page, where the judgement is not wanted
-    template: str = ""  # how to ask, where the user knows: an address with {query} in it
-    models: tuple[SourceModel, ...] = ()  # what answers look like, of each source, where that was learned before
-    browser: Browser = "auto"  # whether to look with JavaScript: auto means only where the plain page has no way in
+    about: str = ""  # only records that match this query, beyond the source's result cap (Yuan §2)
+    refresh: bool = False  # ask again for what a finished harvest holds
+    form: int | None = None  # the number of the form to use, whatever it was judged to be
+    template: str = ""  # how to ask: an address with {query} in it
+    models: tuple[SourceModel, ...] = ()  # source models learned before, one for each source
+    browser: Browser = "auto"  # whether to use the browser; auto: only where the plain page has no search interface
     words: tuple[str, ...] = ()  # queries of the user, asked first
     seed: int = 0
     background: int = (
-        3  # nonsense queries; Entity §5 uses 10, its failures come from the signature, not from the number
+        3  # nonsense queries; Entity §5 uses 10, its failures come from the signature, not from their number
     )
-    probes: int = (
-        10  # queries that are learned from at a time; Thor §IV uses 100, but a harvest goes on learning as it asks
-    )
-    patience: int = 30  # requests in a row without a new record, after which the source counts as saturated
-    checks: int = 8  # every so many requests one is a check query, for the size; not swept yet
-    failures: int = 10  # answers in a row that are errors, after which the source counts as blocked
+    probes: int = 10  # queries to learn from at a time; Thor §IV uses 100, but a harvest goes on learning as it asks
+    patience: int = 30  # requests in a row without a new record before the source counts as saturated
+    checks: int = 8  # every so many questions one is a check query, for the size; not swept yet
+    failures: int = 10  # error answers in a row before the source counts as blocked

@@ -55,7 +55,7 @@ EXAMPLES = 4  # values of a field that are shown
 def _curves(one: SourceLedger) -> dict[str, str]:
     """The points of a source's curves: records held, and the overlap rate, by requests sent."""
     most_requests = max((sent for sent, _, _ in one.curve), default=1)
-    most_records = max(len(one.seen), 1)
+    most_records = max(len(one.held), 1)
     rates = [matches / max(held, 1) for _, held, matches in one.curve]
     highest = max(rates, default=1.0) or 1.0
     step = max(1, len(one.curve) // POINTS)

@@ -13,10 +13,15 @@ from upwell.store.state import State
 
 __all__ = ["SiteHarvest"]
 
+# Why a site's harvest ended is why any of its sources ended, the most telling reason first.
+REASONS: tuple[Reason, ...] = (
+    "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
+)  # fmt: skip
+
 
 @dataclass
 class SiteHarvest:
-    """What was brought up from a site: its sources, and the state that holds the records of all."""
+    """A site's sources, and the state that holds the records of all of them."""
 
     url: str
     state: State
@@ -29,54 +34,49 @@ class SiteHarvest:
 
     @property
     def stopped(self) -> Reason:
-        """Why the harvest ended: what stopped any of its sources, the most telling first."""
-        order: tuple[Reason, ...] = (
-            "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
-        )  # fmt: skip
-        return next((why for why in order if any(one.stopped == why for one in self.sources)), "exhausted")
+        """Why the harvest ended."""
+        return next((why for why in REASONS if any(source.stopped == why for source in self.sources)), "exhausted")
 
     @property
     def size(self) -> Estimate:
         """The sizes of all sources together, never less than what is held.
 
-        A source adds as much of its size as there is new in what it brought beside the sources before it.
+        A source adds the share of its size that is new in what it brought, beside the sources before it.
         """
-        held = len(self.state)
         known: set[str] = set()
-        sums = {"estimate": 0.0, "low": 0.0, "high": 0.0}
-        for one in self.sources:
-            own = sum(key not in known for key in one.seen) / max(1, len(one.seen)) if known else 1.0
-            known.update(one.seen)
-            for end in sums:
-                sums[end] += own * getattr(one.size, end)
-        return Estimate(**{end: max(float(held), value) for end, value in sums.items()})
+        ends = {"estimate": 0.0, "low": 0.0, "high": 0.0}
+        for source in self.sources:
+            new_share = sum(key not in known for key in source.held) / max(1, len(source)) if known else 1.0
+            known.update(source.held)
+            for end in ends:
+                ends[end] += new_share * getattr(source.size, end)
+        return Estimate(**{end: max(float(len(self.state)), value) for end, value in ends.items()})
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the size is one: some source cuts off, and does not say what it holds back."""
-        return any(one.lower_bound for one in self.sources)
+        """Whether the size is a lower bound: some source cuts off and does not say what it holds back."""
+        return any(source.lower_bound for source in self.sources)
 
     def summary(self, types: Mapping[str, str] | None = None) -> dict[str, object]:
-        """As `summary.json` has it (DESIGN §5), with the types of the columns."""
+        """As `summary.json` has it, with the types of the columns."""
         held, size = len(self.state), self.size
         filled: Counter[str] = Counter()
         for row in self.state.rows():
             filled.update(name for name, value in row.items() if value is not None and not name.startswith("_"))
-        matches = sum(one.matches for one in self.sources)
+        matches = sum(source.matches for source in self.sources)
         first: dict[str, Any] = self.sources[0].checks() if self.sources else {}
+        kinds = ("multi", "single", "none", "error")
         return {
             "site": urlsplit(self.url).netloc,
             "requests": self.requests,
-            "answers": {
-                kind: sum(one.answers[kind] for one in self.sources) for kind in ("multi", "single", "none", "error")
-            },
+            "answers": {kind: sum(source.answers[kind] for source in self.sources) for kind in kinds},
             "records": held,
             "overlap_rate": round(matches / held, 3) if held else 0.0,
             "size": {name: round(value) for name, value in asdict(size).items()},
             "coverage": round(held / size.estimate, 4) if size.estimate else 0.0,
             "checks": {
                 **first,
-                "skipped": sum(len(one.skipped) for one in self.sources),
+                "skipped": sum(len(source.skipped) for source in self.sources),
                 "lower_bound": self.lower_bound,
                 **({"robots": "ignored"} if self.ignored_robots else {}),
                 "fill": {name: round(n / held, 3) for name, n in filled.most_common()},
@@ -86,5 +86,5 @@ class SiteHarvest:
             "seconds": round(self.seconds, 1),
             "bytes": self.bytes,
             **({"refreshed": self.refreshed} if self.refreshed else {}),
-            "sources": [one.figures() for one in self.sources],
+            "sources": [source.figures() for source in self.sources],
         }

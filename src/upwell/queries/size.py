@@ -41,21 +41,20 @@ def chao(held: int, once: int, twice: int) -> Estimate:
     return Estimate(estimate=held + unseen, low=held + unseen / spread, high=held + unseen * spread)
 
 
-def recaptured(listed: set[str], drawn: set[str]) -> Estimate | None:
-    """From what one way of asking listed, and how much of what another drew is among it (Lincoln & Petersen, Chapman's correction).
+def recaptured(listed: int, drawn: int, both: int) -> Estimate | None:
+    """The size from how many records one way of asking listed, another drew, and both brought (Lincoln & Petersen, Chapman's correction).
 
     Right where a question lists nearly everything, each record once, which `chao` takes for many unseen. None where too little
     is in common.
     """
-    both = len(listed & drawn)
     if both < COMMON:
         return None
-    share, n = both / len(drawn), len(drawn)
-    error = NORMAL * math.sqrt(max(share * (1 - share), 1 / n) / n)
+    share = both / drawn
+    error = NORMAL * math.sqrt(max(share * (1 - share), 1 / drawn) / drawn)
     return Estimate(
-        estimate=(len(listed) + 1) * (len(drawn) + 1) / (both + 1) - 1,
-        low=len(listed) / min(1.0, share + error),
-        high=len(listed) / max(share - error, 1e-6),
+        estimate=(listed + 1) * (drawn + 1) / (both + 1) - 1,
+        low=listed / min(1.0, share + error),
+        high=listed / max(share - error, 1e-6),
     )
 
 

@@ -1,0 +1,47 @@
+"""The request for the next page of an answer: by the links around its records, else by counting on."""
+
+import re
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from upwell.answers.next_page import next_step
+from upwell.answers.pager import NextPage
+from upwell.page.tree import TagTree
+from upwell.source.apply import Reading
+
+__all__ = ["count_on", "next_page_of"]
+
+
+def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None:
+    """What to send for the next page of an answer. The records' own links are left out at first: a record may be called "next"."""
+    if reading.kind != "multi":
+        return None
+    record_links = {target for record in reading.records for target in record.links}
+    around = {
+        row: attributes
+        for row, attributes in tree.attributes.items()
+        if attributes.get("href") not in record_links or not attributes.get("href")
+    }
+    next_page = next_step(replace(tree, attributes=around), query)
+    if next_page is None:  # the pager may have been read as a part of the last record
+        next_page = next_step(tree, query)
+        if next_page is not None and urlsplit(next_page.url).path != urlsplit(tree.url).path:
+            return None
+    return next_page
+
+
+def count_on(previous_url: str, url: str) -> NextPage | None:
+    """The address after two that differ in one number only: many pagers stop at a tenth link although the source goes on.
+
+    >>> count_on("http://h/s?q=a1&page=9", "http://h/s?q=a1&page=10").url
+    'http://h/s?q=a1&page=11'
+    """
+    before, now = re.split(r"(\d+)", previous_url), re.split(r"(\d+)", url)
+    different = [i for i, (a, b) in enumerate(zip(before, now, strict=False)) if a != b]
+    if len(before) != len(now) or len(different) != 1:
+        return None
+    at = different[0]
+    if not now[at].isdigit() or not before[at].isdigit() or int(now[at]) <= int(before[at]):
+        return None
+    following = 2 * int(now[at]) - int(before[at])
+    return NextPage(url="".join([*now[:at], str(following), *now[at + 1 :]]))
