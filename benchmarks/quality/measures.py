@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tests.page.naive import differences
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
 from benchmarks.papers import queries as bench
 from benchmarks.quality import blocks, links
+from benchmarks.quality.naive_tree import differences
 from upwell.answers import clusters
 from upwell.page.charset import decode
 from upwell.page.tree import read

@@ -50,9 +50,11 @@ def test_sources_that_bring_the_same_count_once() -> None:
 
     def source(keys: range) -> SourceLedger:
         one = SourceLedger(
-            interface=SearchInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel(), state=state
+            interface=SearchInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel()
         )
-        one.add([Record(key=str(i), url=None, text=str(i), path="") for i in keys], "q", "p")
+        records = [Record(key=str(i), url=None, text=str(i), path="") for i in keys]
+        one.add(records)
+        state.add(records, {"_source": "http://h/", "_query": "q", "_page": "p"})
         return one
 
     state = State()

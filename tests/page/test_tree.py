@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 import pytest
+from benchmarks.quality.naive_tree import differences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.page.naive import differences
 from upwell.page.nesting import MAX_DEPTH
 from upwell.page.tree import read
 

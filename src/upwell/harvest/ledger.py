@@ -10,7 +10,6 @@ from upwell.harvest.plan import Reason
 from upwell.model import Estimate, Record, SearchInterface, Skipped
 from upwell.queries.size import chao, next_new, recaptured
 from upwell.source.model import SourceModel
-from upwell.store.state import State
 
 __all__ = ["NEARLY_ALL_SHARE", "HeldRecord", "SourceLedger"]
 
@@ -30,11 +29,10 @@ class HeldRecord:
 
 @dataclass
 class SourceLedger:
-    """One source of a site. The records themselves are in the state; here is what was counted about them."""
+    """One source of a site. The records themselves are in the state on disk; here is what was counted about them."""
 
     interface: SearchInterface
     model: SourceModel
-    state: State
     siblings: "list[SourceLedger]" = field(default_factory=list)  # the other sources of the site
     held: dict[str, HeldRecord] = field(default_factory=dict)  # by key
     records_by_times: Counter[int] = field(default_factory=Counter)  # how many records came once, twice, …
@@ -66,10 +64,10 @@ class SourceLedger:
 
     # -- taking in -------------------------------------------------------------------------------------------------------
 
-    def add(self, records: Sequence[Record], query: str, page: str) -> list[Record]:
-        """Takes in the records of an answer; gives those that no source of the site had brought before."""
+    def add(self, records: Sequence[Record]) -> list[Record]:
+        """Counts the records of an answer; gives those that no source of the site had brought before."""
         sources = (self, *self.siblings)
-        # not by the state: where a harvest goes on, it holds them already
+        # not by the state on disk: where a harvest goes on, it holds them already
         new = {record.key: record for record in records if not any(record.key in source.held for source in sources)}
         for record in records:
             held = self.held.setdefault(record.key, HeldRecord())
@@ -77,7 +75,6 @@ class SourceLedger:
             self.records_by_times[held.times] += 1
             self.records_by_times[held.times - 1] -= 1
         self.matches += len(records)
-        self.state.add(list(records), {"_source": self.interface.url, "_query": query, "_page": page})
         return list(new.values())
 
     def finish(self, query: FinishedQuery) -> None:

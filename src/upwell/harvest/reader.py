@@ -79,7 +79,7 @@ class SourceReader:
         given = self.plan.models
         given = tuple(model for model in given if model.asked_at == urlsplit(interface.url).path) or given
         model = given[0] if len(given) == 1 else SourceModel()
-        self.ledger = SourceLedger(interface=interface, model=model, state=setting.state)
+        self.ledger = SourceLedger(interface=interface, model=model)
         self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)

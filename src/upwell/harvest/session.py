@@ -36,6 +36,7 @@ class SourceSession:
     def __init__(self, interface: SearchInterface, setting: Setting) -> None:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
+        self.state = setting.state
         self.earlier_questions = setting.discovery.again  # of the run that is refreshed
         self.chooser = Chooser(
             self.ledger,
@@ -146,7 +147,8 @@ class SourceSession:
         """Takes the records of a page in; gives how many are new."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
         asked = query.facet.link.url if query.facet else query.query
-        new = self.ledger.add(records, asked, page)
+        new = self.ledger.add(records)
+        self.state.add(list(records), {"_source": self.ledger.interface.url, "_query": asked, "_page": page})
         for record in new:
             row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
             self.observe(Held(row={**row, **record.fields}))
