@@ -87,15 +87,9 @@ def forms(
             for f in site_forms.find(tree)
         ],
         "templates": [
-            {
-                "method": t.method,
-                "url": t.url,
-                "query_field": t.query_field,
-                "fields": dict(t.fields),
-                "score": t.score,
-                "via": t.via,
-            }
-            for t in found
+            {name: said[name] for name in ("method", "url", "query_field")}
+            | {"fields": dict(said["fields"]), "score": said["score"], "via": said["via"]}
+            for said in (one.as_dict() for one in found)
         ],
     }
 

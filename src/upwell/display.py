@@ -61,6 +61,8 @@ class Display:
     def follow(self, event: Event) -> None:
         if self.log and not isinstance(event, Held):
             line = {"event": type(event).__name__.lower(), **asdict(event)}
+            if isinstance(event, Found):
+                line["template"] = event.template.as_dict()
             self.log.write(json.dumps(line, ensure_ascii=False) + "\n")
             self.log.flush()
         if isinstance(event, Found):

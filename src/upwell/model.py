@@ -4,21 +4,24 @@ Request → Response   what is sent and what came back
 Outcome              what came of a request: a response, or why there is none
 Look → Seen          a page to show in the browser, and what it showed
 Form, Field          a form of a page, as it was judged
-Template             how a source is asked
+SearchInterface      how a source is asked: FormInterface, AddressInterface or JsonInterface
 Record               one match with its fields
 Estimate             a number with its 95 % interval
 Skipped              a page that could not be used, and why
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 __all__ = [
+    "AddressInterface",
     "Estimate",
     "Field",
     "Form",
+    "FormInterface",
     "FormKind",
+    "JsonInterface",
     "Kind",
     "Look",
     "Outcome",
@@ -112,25 +115,98 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchInterface:
-    """How a source is asked: the request to send, and which field takes the query.
+class _Interface:
+    """What every search interface has."""
 
-    Where no field takes it, `query_field` is empty and `{query}` stands in `url` or `body` in its place.
-    """
+    url: str
+    score: float = 1.0  # how sure: 0 … 1
+    via: Via = "form"  # how it was found
+    page: str = ""  # the page that offers it: cookies and tokens come from there
+    rendered: bool = False  # its answers exist only after JavaScript
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON files keep it: the same keys for every type, empty where a type has no such thing.
+
+        >>> said = JsonInterface(url="http://x/api", body='{"q": "{query}"}').as_dict()
+        >>> said["method"], said["query_field"], said["body"]
+        ('POST', '', '{"q": "{query}"}')
+        """
+        own = asdict(self)
+        own["values"] = own.get("choices", ())
+        return {name: own.get(name, empty) for name, empty in _EMPTY.items()}
+
+
+_EMPTY: dict[str, Any] = {
+    "method": "POST",  # of JsonInterface
+    "url": "",
+    "query_field": "",
+    "fields": (),
+    "charset": "utf-8",
+    "score": 1.0,
+    "via": "form",
+    "page": "",
+    "tokens": (),
+    "values": (),
+    "enctype": "",
+    "body": "",
+    "rendered": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormInterface(_Interface):
+    """A form, or an address that is made like one, with a field that takes the query."""
 
     method: Literal["GET", "POST"]
-    url: str
     query_field: str
-    fields: tuple[tuple[str, str], ...] = ()  # fixed values, in document order; the query field is among them, empty
+    fields: tuple[tuple[str, str], ...] = ()  # in document order; the query field is among them, empty
     charset: str = "utf-8"
-    score: float = 1.0
-    via: Via = "form"
-    page: str = ""  # where the form stands: cookies and tokens come from there
-    tokens: tuple[str, ...] = ()  # fields whose value must be fetched anew
-    values: tuple[str, ...] = ()  # all that the query field can take; empty: any text
+    tokens: tuple[str, ...] = ()  # the names of fields whose value must be fetched anew before each request
+    choices: tuple[str, ...] = ()  # where the query field is a select: the only queries that it takes
     enctype: str = ""  # as Form.enctype
-    body: str = ""  # of a request that is no form: JSON with {query} in it
-    rendered: bool = False  # its answers exist only after JavaScript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressInterface(_Interface):
+    """An address with `{query}` in it."""
+
+    method: Literal["GET", "POST"] = "GET"
+    fields: tuple[tuple[str, str], ...] = ()  # sent besides, in the body of a POST
+
+    @property
+    def query_field(self) -> str:
+        """No field takes the query."""
+        return ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Any text may be asked for."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonInterface(_Interface):
+    """A POST whose JSON body has `{query}` in it."""
+
+    body: str
+
+    @property
+    def method(self) -> Literal["POST"]:
+        """JSON is always posted."""
+        return "POST"
+
+    @property
+    def query_field(self) -> str:
+        """No field takes the query."""
+        return ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Any text may be asked for."""
+        return ()
+
+
+SearchInterface = FormInterface | AddressInterface | JsonInterface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

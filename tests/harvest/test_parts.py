@@ -6,7 +6,7 @@ from upwell.answers.next_page import next_step
 from upwell.extract import fields
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import Record, SearchInterface
+from upwell.model import FormInterface, Record
 from upwell.page.tree import read
 from upwell.source.model import SourceModel
 from upwell.store.state import State
@@ -49,9 +49,7 @@ def test_sources_that_bring_the_same_count_once() -> None:
     """Two forms that reach the same records do not make a site twice as large; two that reach others do."""
 
     def source(keys: range) -> SourceLedger:
-        one = SourceLedger(
-            interface=SearchInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel()
-        )
+        one = SourceLedger(interface=FormInterface(method="GET", url="http://h/", query_field="q"), model=SourceModel())
         records = [Record(key=str(i), url=None, text=str(i), path="") for i in keys]
         one.add(records)
         state.add(records, {"_source": "http://h/", "_query": "q", "_page": "p"})

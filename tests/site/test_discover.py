@@ -165,7 +165,7 @@ def test_a_default_that_hides_records_is_opened() -> None:
     for more, expected in (("<option value=''>any", [""]), ("", ["book", "film"])):
         home = "river" + BOX.format("/find", select.format(more))
         ways, _ = explore(lambda path, sent, home=home: found(sent["q"], sent["kind"]) if "q" in sent else home)  # type: ignore[misc] # home is bound
-        assert [dict(way.fields)["kind"] for way in ways.found] == expected
+        assert [dict(way.as_dict()["fields"])["kind"] for way in ways.found] == expected
 
 
 def test_a_setting_that_says_where_to_look_is_no_other_room() -> None:
@@ -184,14 +184,14 @@ def test_a_setting_that_says_where_to_look_is_no_other_room() -> None:
         return "river" + box if path == "/" else None
 
     ways, _ = explore(site)
-    assert [way.fields for way in ways.found] == [(("q", ""), ("in", "title"))]
+    assert [way.as_dict()["fields"] for way in ways.found] == [(("q", ""), ("in", "title"))]
 
 
 def test_a_form_without_text_is_asked_by_its_values() -> None:
     """Selects only (Entity §3): kept where the values bring distinct answers, not where they only sort the same ones."""
     form = "<form action=/find class=search><select name=w><option>river<option>music<option>stone</select><button>Search</button></form>"
     ways, _ = explore(lambda path, sent: found(sent["w"]) if "w" in sent else form)
-    assert [(way.query_field, way.values) for way in ways.found] == [("w", ("river", "music", "stone"))]
+    assert [(way.query_field, way.choices) for way in ways.found] == [("w", ("river", "music", "stone"))]
     ways, _ = explore(lambda path, sent: found("river") if "w" in sent else form)
     assert [way.score < 0.6 for way in ways.found] == [True]
 
@@ -215,7 +215,7 @@ def test_tokens_are_fetched_anew() -> None:
         return form + (found(sent["q"]) if good else "river")
 
     ways, _ = explore(site)
-    assert ways.found[0].tokens == ("token",)
+    assert ways.found[0].as_dict()["tokens"] == ("token",)
 
 
 def test_a_forbidden_search_page_ends_with_its_rule() -> None:

@@ -8,12 +8,12 @@ from upwell import api
 from upwell.answers.pager import NextPage
 from upwell.demo import Switches, serve
 from upwell.harvest.plan import Plan
-from upwell.model import SearchInterface
+from upwell.model import AddressInterface, FormInterface, JsonInterface
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
 from upwell.site.page_size import grown, larger, with_setting
 
-ASK = SearchInterface(method="GET", url="http://h/s", query_field="q", fields=(("q", ""), ("lang", "en")))
+ASK = FormInterface(method="GET", url="http://h/s", query_field="q", fields=(("q", ""), ("lang", "en")))
 FORM = "<form action=/s><input type=search name=q>{}<input type=submit value=Search></form>"
 
 
@@ -44,24 +44,22 @@ def test_links_to_sizes_and_not_to_pages() -> None:
 
 def test_a_size_that_is_sent_anyway() -> None:
     """In the address, in a body, or with the next page; another number is none."""
-    in_url = SearchInterface(method="GET", url="http://h/s/{query}?size=20&v=3", query_field="")
+    in_url = AddressInterface(url="http://h/s/{query}?size=20&v=3")
     (found,) = larger(in_url, [], "cat", 20)
     assert with_setting(in_url, *found).url == "http://h/s/{query}?size=100&v=3"
-    in_body = SearchInterface(
-        method="POST", url="http://h/s", query_field="", body='{"q": "{query}", "take": 20, "v": 3}'
-    )
+    in_body = JsonInterface(url="http://h/s", body='{"q": "{query}", "take": 20, "v": 3}')
     (found,) = larger(in_body, [], "cat", 20)
-    assert with_setting(in_body, *found).body == '{"q": "{query}", "take": 100, "v": 3}'
+    assert with_setting(in_body, *found).as_dict()["body"] == '{"q": "{query}", "take": 100, "v": 3}'
     step = NextPage(url="http://h/s?q=cat&start=20&rows=20")
     (found,) = larger(ASK, [], "cat", 20, step)
-    assert with_setting(ASK, *found).fields == (*ASK.fields, ("rows", "100"))
+    assert with_setting(ASK, *found).as_dict()["fields"] == (*ASK.fields, ("rows", "100"))
 
 
 def test_what_a_form_says_has_no_place_in_a_body_and_an_address_keeps_its_own() -> None:
-    in_body = SearchInterface(method="POST", url="http://h/s", query_field="", body="no json {query}")
+    in_body = JsonInterface(url="http://h/s", body="no json {query}")
     select = FORM.format("<select name=max><option>20<option>100</select>")
     assert larger(in_body, [page(select)], "cat", 20, NextPage(url="http://h/s?rows=20")) == []  # type: ignore[list-item] # a tree
-    by_path = SearchInterface(method="GET", url="http://h/s/{query}?v=3", query_field="")
+    by_path = AddressInterface(url="http://h/s/{query}?v=3")
     assert with_setting(by_path, "rows", "100").url == "http://h/s/{query}?v=3&rows=100"
 
 

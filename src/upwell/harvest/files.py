@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from upwell.harvest import report
@@ -28,7 +28,7 @@ def written(site: SiteHarvest, folder: Path, format: Format) -> Result:
     types = types_of(site.state.rows())
     summary = site.summary(types)
     records = write(with_types(site.state.rows(), types), folder, format)
-    models = [json.loads(one.model.to_json()) | {"template": asdict(one.interface)} for one in site.sources]
+    models = [json.loads(one.model.to_json()) | {"template": one.interface.as_dict()} for one in site.sources]
     texts = {
         "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
         "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",

@@ -172,7 +172,7 @@ class SourceLedger:
         """What `summary.json` says of the source."""
         size, held = self.size, len(self)
         return {
-            "template": asdict(self.interface),
+            "template": self.interface.as_dict(),
             "answers": {kind: self.answers[kind] for kind in ("multi", "single", "none", "error")},
             "records": held,
             "overlap_rate": round(self.overlap_rate, 3),

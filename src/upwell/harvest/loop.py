@@ -227,7 +227,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         trees: list[TagTree] = []
         kinds: list[str] = []
         stable = False
-        words = interface.values or tuple(dict.fromkeys((*plan.words, *probes(rng, discovery.home, plan.probes))))
+        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probes(rng, discovery.home, plan.probes))))
         asked_at = urlsplit(interface.url).path if interface.query_field else ""
         for start in range(0, len(words), BATCH):
             batch = await some(words[start : start + BATCH])

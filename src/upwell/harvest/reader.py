@@ -100,7 +100,7 @@ class SourceReader:
 
     def probe(self) -> Generator[Request | Look, Response | Seen, tuple[str, ...]]:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""
-        values = self.interface.values  # a form without text can be asked for these, and for nothing else
+        values = self.interface.choices  # a form without text can be asked for these, and for nothing else
         if self.ledger.model.leader:
             return ()
         probes = self.plan.probes

@@ -42,14 +42,14 @@ class SourceSession:
             self.ledger,
             setting.plan,
             language=self.reader.language,
-            takes_text=not interface.values,
+            takes_text=not interface.choices,
             is_about=bool(self.reader.about),
         )
 
     def steps(self) -> Steps:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
-        chooser, values = self.chooser, self.reader.interface.values
+        chooser, values = self.chooser, self.reader.interface.choices
         chooser.facets.roles = self.ledger.model.roles
         broad = () if values or self.reader.about else self.reader.broad_questions()
         chooser.start(broad, values or self.earlier_questions or (*self.plan.words, *probes), probes)

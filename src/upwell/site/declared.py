@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Literal
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from upwell.model import SearchInterface, Via
+from upwell.model import AddressInterface, FormInterface, SearchInterface, Via
 from upwell.page.tree import TagTree, read
 
 __all__ = ["actions", "descriptions", "of_address", "opensearch"]
@@ -81,13 +81,13 @@ def of_address(
     if field:
         bare = parts._replace(fragment="") if method == "POST" else parts._replace(query="", fragment="")
         fields = tuple((name, "" if value == MARK else value) for name, value in own)
-        return SearchInterface(
-            method=method, url=urlunsplit(bare), query_field=field, fields=fields, score=0.97, via=via
-        )
+        return FormInterface(method=method, url=urlunsplit(bare), query_field=field, fields=fields, score=0.97, via=via)
     if MARK not in address or parts.scheme not in ("http", "https") or MARK in parts.netloc:
         return None
-    bare_address = urlunsplit(parts._replace(fragment="")).replace(MARK, "{query}")
-    return SearchInterface(method=method, url=bare_address, query_field="", fields=more, score=0.97, via=via)
+    arguments = "&".join(filter(None, (parts.query, urlencode(more) if method == "GET" else "")))
+    bare_address = urlunsplit(parts._replace(query=arguments, fragment="")).replace(MARK, "{query}")
+    fields = more if method == "POST" else ()
+    return AddressInterface(method=method, url=bare_address, fields=fields, score=0.97, via=via)
 
 
 def _target(tree: TagTree, target: str, name: str) -> SearchInterface | None:

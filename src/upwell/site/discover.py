@@ -5,7 +5,7 @@ and are sent what came. Whoever drives them owns the network (`loop.drive`), and
 """
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,7 +14,16 @@ import numpy as np
 
 from upwell.answers.refusal import refusal
 from upwell.errors import Forbidden, MissingExtra, Unreachable
-from upwell.model import Form, Look, Request, Response, SearchInterface, Seen
+from upwell.model import (
+    Form,
+    FormInterface,
+    JsonInterface,
+    Look,
+    Request,
+    Response,
+    SearchInterface,
+    Seen,
+)
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
 from upwell.site import declared, forms, interfaces, page_links
@@ -108,7 +117,7 @@ def fresh(
     template: SearchInterface, tree: TagTree | None
 ) -> Generator[Request | Look, Response | Seen, SearchInterface]:
     """The template with tokens that the site takes: those of the last answer, else of the page of the form, fetched again."""
-    if not template.tokens:
+    if not isinstance(template, FormInterface) or not template.tokens:
         return template
     renewed = interfaces.refresh(template, tree) if tree is not None else None
     if renewed is None and template.page:
@@ -131,7 +140,7 @@ def _page(
     tried = 0
     for template in offered:
         known = (*ways.found, *ways.decoys)
-        if any(_alike(template, other) for other in known) or not _harmless(template, ways.home.url):
+        if any(interfaces.same_interface(template, other) for other in known) or not _harmless(template, ways.home.url):
             continue
         if tried >= limits.ways:
             break
@@ -140,7 +149,9 @@ def _page(
             (
                 f
                 for f in judged
-                if template.via == "form" and f.kind == "search" and _alike(template, interfaces.of_form(f, tree))
+                if template.via == "form"
+                and f.kind == "search"
+                and interfaces.same_interface(template, interfaces.of_form(f, tree))
             ),
             None,
         )
@@ -150,7 +161,7 @@ def _page(
                 second = interfaces.of_form(form, tree, other)
                 if second is not None and not found:
                     found = yield from _try(ways, second, tree, limits, rng)
-        if found and form is not None and not template.values:
+        if found and form is not None and not template.choices:
             yield from _settings(ways, form, tree, limits)
         if found and via:
             for i, one in enumerate(ways.found):
@@ -200,7 +211,7 @@ def _try(
     another word must bring something: the word may be in it by chance.
     """
     base = shown(tree)
-    if template.values:
+    if isinstance(template, FormInterface) and template.choices:
         return (yield from _try_values(ways, template, base, limits))
     none: list[frozenset[str]] = []
     where = ""
@@ -242,7 +253,7 @@ def _try(
 def _known(ways: Discovery, word: str, new: frozenset[str]) -> Generator[Request | Look, Response | Seen, bool]:
     """Whether what a word brought is mostly what it brings through an interface that is known: another door to the same room."""
     for other, (known, reached) in list(zip(ways.found, ways.reach, strict=True)):
-        if known != word and not other.values:
+        if known != word and not other.choices:
             answer = yield from _get(interfaces.fill((yield from fresh(other, None)), word), ways)
             reached = without(answered(answer), word) if answer is not None else frozenset()
         if len(new & reached) * 2 > min(len(new), len(reached)):
@@ -251,11 +262,11 @@ def _known(ways: Discovery, word: str, new: frozenset[str]) -> Generator[Request
 
 
 def _try_values(
-    ways: Discovery, template: SearchInterface, base: frozenset[str], limits: Limits
+    ways: Discovery, template: FormInterface, base: frozenset[str], limits: Limits
 ) -> Generator[Request | Look, Response | Seen, bool]:
     """A form without text: its values must bring distinct answers with something new in them."""
-    step = max(1, len(template.values) // limits.values)
-    tried = template.values[::step][: limits.values]
+    step = max(1, len(template.choices) // limits.values)
+    tried = template.choices[::step][: limits.values]
     seen: list[frozenset[str]] = []
     for value in tried:
         answer = yield from _get(interfaces.fill(template, value), ways)
@@ -276,6 +287,8 @@ def _settings(
 ) -> Generator[Request | Look, Response | Seen, None]:
     """Whether a default hides records (Entity §3: 6 % of sites): then "any" is set, or each value is a source of its own."""
     template, (word, held) = ways.found[-1], ways.reach[-1]
+    if not isinstance(template, FormInterface):
+        return
     base, left = without(shown(tree) | ways.nothing, word), limits.settings
     for name, values in interfaces.settings(form):
         default = dict(template.fields).get(name)
@@ -350,11 +363,12 @@ def _typed(
             if (
                 template is None
                 or not _harmless(template, ways.home.url)
-                or any(_alike(template, t) for t in ways.decoys)
+                or any(interfaces.same_interface(template, t) for t in ways.decoys)
             ):
                 continue
             # a script may fetch every match, with the word in its address
-            shape = re.sub(r"\d+", "#", template.url), template.query_field, template.body
+            body = template.body if isinstance(template, JsonInterface) else ""
+            shape = re.sub(r"\d+", "#", template.url), template.query_field, body
             if shape in tried or len(tried) >= limits.ways:
                 continue
             tried.add(shape)
@@ -397,13 +411,3 @@ def _show(wanted: Look) -> Generator[Request | Look, Response | Seen, Seen | Non
     except (Unreachable, Forbidden, MissingExtra):
         return None
     return shown if isinstance(shown, Seen) else None
-
-
-def _alike(one: SearchInterface, other: SearchInterface | None) -> bool:
-    """Whether two templates ask the same, whatever their tokens."""
-    return other is not None and _bare(one) == _bare(other)
-
-
-def _bare(template: SearchInterface) -> tuple[object, ...]:
-    kept: Iterable[tuple[str, str]] = (pair for pair in template.fields if pair[0] not in template.tokens)
-    return (template.method, template.url.rstrip("/"), template.query_field, frozenset(kept), template.body)

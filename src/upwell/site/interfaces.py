@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import quote, quote_plus, urldefrag, urlsplit, urlunsplit
 
-from upwell.model import Field, Form, Request, SearchInterface
+from upwell.model import AddressInterface, Field, Form, FormInterface, JsonInterface, Request, SearchInterface
 from upwell.page.tree import TagTree
 from upwell.site import declared, forms
 
-__all__ = ["fill", "find", "informative", "of_form", "refresh", "same_request", "settings", "texts"]
+__all__ = ["fill", "find", "informative", "of_form", "refresh", "same_interface", "same_request", "settings", "texts"]
 
 BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that no field holds (RFC 7578 §4.1)
 # Hidden fields that a site checks and that grow old; by their names, or by a value that nobody wrote by hand.
@@ -40,22 +40,39 @@ def same_request(one: SearchInterface, other: SearchInterface) -> bool:
     return fill(one, "query") == fill(other, "query")
 
 
-def of_form(form: Form, tree: TagTree, field: str = "") -> SearchInterface | None:
+def same_interface(one: SearchInterface, other: SearchInterface | None) -> bool:
+    """Whether two interfaces are the same but for the values of their tokens."""
+    return other is not None and _without_tokens(one) == _without_tokens(other)
+
+
+def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
+    url = interface.url.rstrip("/")
+    match interface:
+        case FormInterface():
+            fixed = frozenset((name, value) for name, value in interface.fields if name not in interface.tokens)
+            return interface.method, url, interface.query_field, fixed
+        case AddressInterface():
+            return interface.method, url, frozenset(interface.fields)
+        case JsonInterface():
+            return url, interface.body
+
+
+def of_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
     """A search form as a template: defaults kept, the query field empty, the first submit button pressed.
 
     `field` names another text field to ask with. A form without text field is asked through its select (or radio) with the
     most values (Entity §3: 3 % of sites); None where it has nothing that can be varied.
     """
     name = field or form.query_field or ""
-    values: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     if not name:
-        name, values = max(settings(form), key=lambda one: len(one[1]), default=("", ()))
+        name, choices = max(settings(form), key=lambda one: len(one[1]), default=("", ()))
         if not name:
             return None
     row = int(tree.rows("form")[form.index])
     said = (tree.attr(row, "accept-charset") or "").split(",")[0].split()
     charset = said[0].lower() if said and _known(said[0]) else _page_charset(tree)
-    return SearchInterface(
+    return FormInterface(
         method=form.method,
         url=form.action,
         query_field=name,
@@ -65,7 +82,7 @@ def of_form(form: Form, tree: TagTree, field: str = "") -> SearchInterface | Non
         via="form",
         page=tree.url,
         tokens=tuple(dict.fromkeys(f.name for f in form.fields if _is_token(f))),
-        values=values,
+        choices=choices,
         enctype=form.enctype,
     )
 
@@ -123,7 +140,7 @@ def informative(signatures: Iterable[object]) -> bool:
     return len(set(seen)) > 1 and len(set(seen)) / len(seen) >= INFORMATIVE
 
 
-def refresh(template: SearchInterface, tree: TagTree) -> SearchInterface | None:
+def refresh(template: FormInterface, tree: TagTree) -> FormInterface | None:
     """The template with the tokens of another page of the site, or None where that page does not have the form."""
     for form in forms.find(tree):
         fresh = of_form(form, tree, template.query_field) if form.method == template.method else None
@@ -136,47 +153,51 @@ def refresh(template: SearchInterface, tree: TagTree) -> SearchInterface | None:
     return None
 
 
-def fill(template: SearchInterface, query: str) -> Request:
+def fill(interface: SearchInterface, query: str) -> Request:
     """The request for a query; what the form's charset cannot write becomes a character reference, as in a browser.
 
-    >>> ask = SearchInterface(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
+    >>> ask = FormInterface(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
     >>> fill(ask, "two words").url
     'http://x/find?q=two+words&n=20'
-    >>> fill(SearchInterface(method="GET", url="http://x/find/{query}", query_field=""), "two words").url
+    >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    if template.body:
-        written = template.body.replace("{query}", json.dumps(query)[1:-1])
-        return Request(
-            url=template.url, method="POST", body=written.encode(), content_type="application/json", query=query
-        )
-    pairs = [(name, query if name == template.query_field else value) for name, value in template.fields]
-    target = urldefrag(template.url)[0]
-    if not template.query_field:
-        target = target.replace("{query}", quote(query, safe=""))
-    elif template.query_field not in dict(template.fields):
-        pairs.append((template.query_field, query))
-    if template.method == "POST":
-        body, kind = _body(pairs, template)
+    target = urldefrag(interface.url)[0]
+    match interface:
+        case JsonInterface():
+            text = interface.body.replace("{query}", json.dumps(query)[1:-1])
+            return Request(
+                url=interface.url, method="POST", body=text.encode(), content_type="application/json", query=query
+            )
+        case AddressInterface():
+            target, charset, enctype = target.replace("{query}", quote(query, safe="")), "utf-8", ""
+            pairs = list(interface.fields)
+        case FormInterface():
+            charset, enctype = interface.charset, interface.enctype
+            pairs = [(name, query if name == interface.query_field else value) for name, value in interface.fields]
+            if interface.query_field not in dict(interface.fields):
+                pairs.append((interface.query_field, query))
+    if interface.method == "POST":
+        body, kind = _body(pairs, charset, enctype)
         return Request(url=target, method="POST", body=body, content_type=kind, query=query)
-    if template.query_field or pairs:
-        target = urlunsplit(urlsplit(target)._replace(query=_urlencoded(pairs, template.charset)))
+    if isinstance(interface, FormInterface):
+        target = urlunsplit(urlsplit(target)._replace(query=_urlencoded(pairs, charset)))
     return Request(url=target, query=query)
 
 
-def _body(pairs: list[tuple[str, str]], template: SearchInterface) -> tuple[bytes, str]:
+def _body(pairs: list[tuple[str, str]], charset: str, enctype: str) -> tuple[bytes, str]:
     """What a POST carries and its content type (HTML standard §4.10.22.7 and §4.10.22.8)."""
-    if template.enctype == "multipart/form-data":
+    if enctype == "multipart/form-data":
         pieces = [
             f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{_crlf(value)}\r\n'
             for name, value in pairs
         ]
         text = "".join(pieces) + f"--{BOUNDARY}--\r\n"
-        return text.encode(template.charset, "xmlcharrefreplace"), f"multipart/form-data; boundary={BOUNDARY}"
-    if template.enctype == "text/plain":
+        return text.encode(charset, "xmlcharrefreplace"), f"multipart/form-data; boundary={BOUNDARY}"
+    if enctype == "text/plain":
         text = "".join(f"{_crlf(name)}={_crlf(value)}\r\n" for name, value in pairs)
-        return text.encode(template.charset, "xmlcharrefreplace"), "text/plain"
-    return _urlencoded(pairs, template.charset).encode("ascii"), "application/x-www-form-urlencoded"
+        return text.encode(charset, "xmlcharrefreplace"), "text/plain"
+    return _urlencoded(pairs, charset).encode("ascii"), "application/x-www-form-urlencoded"
 
 
 def _urlencoded(pairs: list[tuple[str, str]], charset: str) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from upwell.answers import argument_names as names
 from upwell.answers.facets import carrying
 from upwell.answers.pager import NextPage
-from upwell.model import SearchInterface
+from upwell.model import AddressInterface, JsonInterface, SearchInterface
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import pairs, split
 from upwell.site import forms, interfaces
@@ -39,7 +39,9 @@ def larger(
     """
     own = dict(_own(template))
     offered: defaultdict[str, set[int]] = defaultdict(set)
-    for tree in pages if not template.body else ():  # what forms and links say has no place in a body
+    if isinstance(template, JsonInterface):
+        pages, step = (), None  # what forms and links say has no place in a JSON body
+    for tree in pages:
         for form in forms.find(tree):
             if template.query_field and form.query_field != template.query_field:
                 continue
@@ -53,7 +55,7 @@ def larger(
             for name, value in split(url, query).arguments:
                 if value.isdecimal() and value == text and _is_size(name, None, shown):
                     offered[name].add(int(value))
-    for name, value in (*split(step.url, query).arguments, *step.fields) if step and not template.body else ():
+    for name, value in (*split(step.url, query).arguments, *step.fields) if step else ():
         if names.PAGE_SIZE.fullmatch(names.plain(name)):
             own.setdefault(name, value)
     found = {name: max((size for size in sizes if size <= MOST), default=0) for name, sizes in offered.items()}
@@ -66,17 +68,17 @@ def larger(
 def with_setting(template: SearchInterface, name: str, value: str) -> SearchInterface:
     """The template with one setting changed, wherever it stands: in its fields, its address or its body; else added.
 
-    >>> with_setting(SearchInterface(method="GET", url="http://x/s/{query}?size=20", query_field=""), "size", "100").url
+    >>> with_setting(AddressInterface(url="http://x/s/{query}?size=20"), "size", "100").url
     'http://x/s/{query}?size=100'
     """
-    if template.body:
+    if isinstance(template, JsonInterface):
         return replace(template, body=json.dumps({**json.loads(template.body), name: int(value)}))
     if name in dict(template.fields):
         fields = tuple((known, value if known == name else old) for known, old in template.fields)
         return replace(template, fields=fields)
     parts = urlsplit(template.url)
     own = dict(pairs(parts.query))
-    if name in own or not template.query_field:
+    if name in own or isinstance(template, AddressInterface):
         said = urlencode({**own, name: value}, safe="{}")
         return replace(template, url=urlunsplit(parts._replace(query=said)))
     return replace(template, fields=(*template.fields, (name, value)))
@@ -92,7 +94,7 @@ def grown(before: Collection[str], after: Collection[str], value: str, step: Nex
 
 def _own(template: SearchInterface) -> Iterable[Pair]:
     """What is sent with every query."""
-    if template.body:
+    if isinstance(template, JsonInterface):
         try:
             said = json.loads(template.body)
         except ValueError:

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from upwell.model import Request, SearchInterface
+from upwell.model import JsonInterface, Request, SearchInterface
 from upwell.site.declared import MARK, of_address
 
 __all__ = ["of_call"]
@@ -46,7 +46,7 @@ def _posted(call: Request, query: str) -> SearchInterface | None:
         body = json.dumps(_marked(value, query), ensure_ascii=False)
         if body.count("{query}") == 0:
             return None
-        return SearchInterface(method="POST", url=call.url, query_field="", body=body, via="browser")
+        return JsonInterface(url=call.url, body=body, via="browser")
     if "urlencoded" not in call.content_type:
         return None
     pairs = tuple((name, MARK if value == query else value) for name, value in _pairs(call.body))
