@@ -91,12 +91,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One control of a form: `values` are what it may be set to, `value` what a browser would send untouched (None: nothing)."""
+    """One control of a form."""
 
+    row: int  # in the page's tree
     name: str
     type: str
-    value: str | None = None
-    values: tuple[str, ...] = ()
+    preset: tuple[str, ...] = ()  # what a browser sends of it untouched; several of a select with `multiple`
+    choices: tuple[
+        str, ...
+    ] = ()  # what it can be set to, where that is not any text; of a submit button: what it sends
     words: str = ""  # label, placeholder, id and the like: what says what the field is for
 
 
@@ -111,6 +114,7 @@ class Form:
     method: Literal["GET", "POST"]
     action: str
     fields: tuple[Field, ...]
+    charset: str = "utf-8"
     enctype: str = ""  # of a POST, where it is not application/x-www-form-urlencoded
 
 

@@ -91,7 +91,9 @@ def test_buttons_send_their_form() -> None:
         "<input type=submit name='[' value=1 disabled><input type=submit name='[' value=2><input type=submit name='>' value=Next></form>"
     )
     step = next_step(found, "big cats")
-    assert step == NextPage(url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button")
+    assert step == NextPage(
+        url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button", button=">"
+    )
     assert request(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
     assert next_step(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
 

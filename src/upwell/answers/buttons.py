@@ -1,188 +1,157 @@
 """Pagers that are no links: submit buttons, links that a script turns into a form, and the request behind "load more"."""
 
 import re
-from collections.abc import Iterator
-from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.pager import PLAIN_NUMBER, NextPage, following_number
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
+from upwell.page import form_data
 from upwell.page.tree import TagTree
 
 __all__ = ["load_more", "next_button"]
 
-Pairs = tuple[tuple[str, str], ...]
-NOT_SENT = frozenset(("submit", "image", "reset", "button", "file"))
+BACK_LABEL = re.compile(rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄❮⟨|]+\s*)$", re.I)
+NUMBER_LABEL = re.compile(r"\D*(\d{1,4})\D*")
 # What a script does when a pager link is clicked: ASP.NET's event, or a field that is set before the form is sent.
-BACK = re.compile(rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄❮⟨|]+\s*)$", re.I)
-EVENT = re.compile(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
-SETS = re.compile(r"([\w$:-]+)(?:['\"]\])?\.value\s*=\s*['\"]?([\w$-]+)['\"]?")
-REQUEST = re.compile(
+DO_POST_BACK = re.compile(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
+SETS_FIELD = re.compile(r"([\w$:-]+)(?:['\"]\])?\.value\s*=\s*['\"]?([\w$-]+)['\"]?")
+# Attributes that hold the address of a "load more" request, and the classes and ids of what sends it.
+ADDRESS_ATTRIBUTE = re.compile(
     r"(?:data|hx|ng|v|up)?-?(?:next|load|more|ajax|remote|fetch|get|page)?-?(?:url|href|src|get|link|next|action|endpoint)"
 )
-ENDLESS = re.compile(
+LOAD_MORE_CLASS = re.compile(
     r"load[-_]?more|show[-_]?more|more[-_]?(?:results|button|btn)|infinite|next[-_]?page|view[-_]?more", re.I
 )
-ON_SIGHT = re.compile(r"revealed|intersect", re.I)
+ON_SCROLL = re.compile(r"revealed|intersect", re.I)  # htmx: the request is sent when the element is scrolled to
+MAX_LABEL_CHARS = 40
 
 
 def next_button(tree: TagTree, query: str = "") -> NextPage | None:
-    """What a browser would send when the button or scripted link for the next page is pressed; with the query in it, where that is known."""
+    """What a browser sends when the button or scripted link for the next page is pressed.
+
+    Where the query is known, a button whose form does not send it is passed over.
+    """
     for form in map(int, tree.rows("form")):
-        inside = range(form, int(tree.end[form]))
-        if any(tree.name(i) == "input" and _type(tree, i) == "password" for i in inside):
+        rows = list(form_data.controls(tree, form))
+        if any(form_data.control_type(tree, row) == "password" for row in rows):
             continue
-        pressed = _pressed(tree, form)
-        step = _sent(tree, form, pressed) if pressed is not None else None
+        button = _next_page_button(tree, rows)
+        step = _submitted(tree, form, button, {}) if button is not None else None
         if step is not None and (
             not query or query.strip().lower() in " ".join([step.url, *(v for _, v in step.fields)]).lower()
         ):
             return step
-    return _scripted(tree)
-
-
-def _type(tree: TagTree, row: int) -> str:
-    return (tree.attr(row, "type") or ("submit" if tree.name(row) == "button" else "text")).lower()
+    return _scripted_link(tree)
 
 
 def _label(tree: TagTree, row: int) -> str:
-    said = tree.text(row) if tree.name(row) != "input" else tree.attr(row, "value") or tree.attr(row, "alt") or ""
-    return " ".join(said.split()) or (tree.attr(row, "title") or tree.attr(row, "aria-label") or "").strip()
+    text = tree.text(row) if tree.name(row) != "input" else tree.attr(row, "value") or tree.attr(row, "alt") or ""
+    return " ".join(text.split()) or (tree.attr(row, "title") or tree.attr(row, "aria-label") or "").strip()
 
 
 def _says_next(text: str) -> bool:
     return bool(text) and bool(NEXT.fullmatch(text) or ARROW.fullmatch(text) or MORE_RESULTS.fullmatch(text))
 
 
-def _pressed(tree: TagTree, form: int) -> int | None:
-    """The button of a form that leads on: it says so, or has the number after that of the page shown."""
-    buttons = [
-        row
-        for row in range(form, int(tree.end[form]))
-        if tree.name(row) in ("input", "button") and _type(tree, row) in ("submit", "image")
-    ]
-    able = [row for row in buttons if tree.attr(row, "disabled") is None]
-    beside = any(BACK.match(text) or PLAIN_NUMBER.fullmatch(text) for row in buttons if (text := _label(tree, row)))
-    for row in able:
-        text, named = _label(tree, row), f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
+def _next_page_button(tree: TagTree, rows: list[int]) -> int | None:
+    """The button of a form that leads to the next page: it says so, or has the number after that of the page shown."""
+    buttons = [row for row in rows if form_data.control_type(tree, row) in form_data.BUTTON_TYPES]
+    enabled = [row for row in buttons if not form_data.is_disabled(tree, row)]
+    labels = {row: _label(tree, row) for row in buttons}
+    has_other_pages = any(BACK_LABEL.match(text) or PLAIN_NUMBER.fullmatch(text) for text in labels.values() if text)
+    for row in enabled:
+        name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
         # an arrow alone may be any "go": it is a pager's where there is a way back or a number beside it, or its name says so
-        if _says_next(text) and (not ARROW.fullmatch(text) or beside or "next" in named.lower()):
+        if _says_next(labels[row]) and (
+            not ARROW.fullmatch(labels[row]) or has_other_pages or "next" in name_and_class.lower()
+        ):
             return row
-    numbered = {int(n[1]): row for row in able if (n := re.fullmatch(r"\D*(\d{1,4})\D*", _label(tree, row)))}
-    off = [
-        int(n[1]) for row in buttons if row not in able and (n := re.fullmatch(r"\D*(\d{1,4})\D*", _label(tree, row)))
-    ]
-    after = [n + 1 for n in off if n + 1 in numbered] or [2] * (
-        not off and 1 not in numbered and {2, 3} <= set(numbered)
-    )
-    return numbered[after[0]] if after else None
+    numbers = {row: int(number[1]) for row in buttons if (number := NUMBER_LABEL.fullmatch(labels[row]))}
+    row_of = {number: row for row, number in numbers.items() if row in enabled}
+    disabled = [number for row, number in numbers.items() if row not in enabled]  # the page shown is one of them
+    following = [number + 1 for number in disabled if number + 1 in row_of]
+    if not following and not disabled and 1 not in row_of and {2, 3} <= set(row_of):
+        following = [2]
+    return row_of[following[0]] if following else None
 
 
-def _sent(tree: TagTree, form: int, button: int | None, changed: dict[str, str] | None = None) -> NextPage:
-    """What a form sends untouched, with the button that was pressed and the fields that a script changed."""
-    changed = changed or {}
-    fields = [(name, changed.pop(name, value)) for name, value in _untouched(tree, form)]
-    fields += changed.items()
-    said = {
-        name: (tree.attr(button, f"form{name}") if button is not None else None) or tree.attr(form, name) or ""
-        for name in ("action", "method")
-    }
-    if button is not None and (name := tree.attr(button, "name")):
-        if _type(tree, button) == "image":
-            fields += [(f"{name}.x", "0"), (f"{name}.y", "0")]
-        else:
-            fields.append((name, tree.attr(button, "value") or ""))
-    method: Literal["GET", "POST"] = "POST" if said["method"].strip().lower() == "post" else "GET"
+def _submitted(tree: TagTree, form: int, button_row: int | None, changed: dict[str, str]) -> NextPage:
+    """What a form sends when a button is pressed, with the fields that a script changed."""
+    fields = form_data.read_fields(tree, form)
+    button = next((field for field in fields if field.row == button_row), None)
+    method, url, enctype = form_data.form_target(tree, form, button)
+    charset = form_data.form_charset(tree, form)
+    left = dict(changed)
+    entries = [(name, left.pop(name, value)) for name, value in form_data.entry_list(fields, button, charset)]
     return NextPage(
-        method=method, url=tree.resolve(said["action"] or tree.url) or tree.url, fields=tuple(fields), via="button"
+        method=method,
+        url=url,
+        fields=(*entries, *left.items()),
+        via="button",
+        button=button.name if button else "",
+        charset=charset,
+        enctype=enctype,
     )
 
 
-def _untouched(tree: TagTree, form: int) -> Iterator[tuple[str, str]]:
-    """The fields that a browser sends of a form that nobody touched (HTML standard §4.10.22.4), without its buttons."""
-    for row in range(form + 1, int(tree.end[form])):
-        kind, name = tree.name(row), tree.attr(row, "name")
-        if not name or kind not in ("input", "select", "textarea") or tree.attr(row, "disabled") is not None:
-            continue
-        if kind == "textarea":
-            yield name, tree.text(row)
-        elif kind == "select":
-            options = [i for i in range(row + 1, int(tree.end[row])) if tree.name(i) == "option"]
-            chosen = [i for i in options if tree.attr(i, "selected") is not None]
-            if not chosen and tree.attr(row, "multiple") is None:
-                chosen = options[:1]
-            for i in chosen if tree.attr(row, "multiple") is not None else chosen[-1:]:
-                said = tree.attr(i, "value")
-                yield name, said if said is not None else " ".join(tree.text(i).split())
-        elif _type(tree, row) in ("checkbox", "radio"):
-            if tree.attr(row, "checked") is not None:
-                yield name, tree.attr(row, "value") or "on"
-        elif _type(tree, row) not in NOT_SENT:
-            yield name, tree.attr(row, "value") or ""
-
-
-def _scripted(tree: TagTree) -> NextPage | None:
+def _scripted_link(tree: TagTree) -> NextPage | None:
     """A pager link whose script only fills in a form and sends it."""
-    forms = [int(row) for row in tree.rows("form")]
-    found: list[tuple[str, int, dict[str, str]]] = []
+    links: list[tuple[str, int, dict[str, str]]] = []  # label, row, the fields that the script sets
     for row in map(int, tree.rows("a", "button", "input")):
         script = f"{tree.attr(row, 'href') or ''} {tree.attr(row, 'onclick') or ''}"
         if "submit" not in script and "__doPostBack" not in script:
             continue
-        event = EVENT.search(script)
-        sets = (
+        event = DO_POST_BACK.search(script)
+        changed = (
             {"__EVENTTARGET": event[1], "__EVENTARGUMENT": event[2]}
             if event
-            else {n: v for n, v in SETS.findall(script) if n != "this"}
+            else {name: value for name, value in SETS_FIELD.findall(script) if name != "this"}
         )
-        if sets and (event or "submit" in script):
-            found.append((_label(tree, row), row, sets))
-    wanted = next((f for f in found if _says_next(f[0])), None)
-    if wanted is None:
-        numbered = following_number(
-            tree, [(int(n[1]), row) for text, row, _ in found if (n := PLAIN_NUMBER.fullmatch(text)) and n[1].isdigit()]
-        )
-        wanted = next((f for f in found if f[1] == numbered), None)
-    if wanted is None or not forms:
+        if changed and (event or "submit" in script):
+            links.append((_label(tree, row), row, changed))
+    next_link = next((link for link in links if _says_next(link[0])), None)
+    if next_link is None:
+        numbers = [
+            (int(number[1]), row)
+            for text, row, _ in links
+            if (number := PLAIN_NUMBER.fullmatch(text)) and number[1].isdigit()
+        ]
+        following = following_number(tree, numbers)
+        next_link = next((link for link in links if link[1] == following), None)
+    forms = [int(row) for row in tree.rows("form")]
+    if next_link is None or not forms:
         return None
-    _, row, sets = wanted
+    _, row, changed = next_link
     around = [form for form in forms if form < row < tree.end[form]]
-    named = [form for form in forms if {name for name, _ in _untouched(tree, form)} & set(sets)]
-    form = (around or named or forms)[0]
-    return _sent(tree, form, None, sets)
+    with_field = [form for form in forms if {field.name for field in form_data.read_fields(tree, form)} & set(changed)]
+    return _submitted(tree, (around or with_field or forms)[0], None, changed)
 
 
 def load_more(tree: TagTree) -> NextPage | None:
     """The request behind "load more" or an endless list, where it is an ordinary address in an attribute."""
     host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
     for row, attributes in tree.attributes.items():
-        said = " ".join(attributes.get(name) or "" for name in ("class", "id", "rel", "aria-label"))
-        on_sight = bool(ON_SIGHT.search(attributes.get("hx-trigger") or ""))
-        speaks = bool(ENDLESS.search(said)) or on_sight
-        if not speaks and tree.name(row) in ("a", "button", "div", "span") and tree.chars[row] <= 40:
+        named = " ".join(attributes.get(name) or "" for name in ("class", "id", "rel", "aria-label"))
+        loads_more = bool(LOAD_MORE_CLASS.search(named) or ON_SCROLL.search(attributes.get("hx-trigger") or ""))
+        if not loads_more and tree.name(row) in ("a", "button", "div", "span") and tree.chars[row] <= MAX_LABEL_CHARS:
             text = " ".join(tree.text(row).split())
-            speaks = bool(text) and bool(MORE.fullmatch(text) or NEXT.fullmatch(text))
-        if not speaks:
+            loads_more = bool(text) and bool(MORE.fullmatch(text) or NEXT.fullmatch(text))
+        if not loads_more:
             continue
         for name, value in attributes.items():
-            if (
-                not value
-                or name in ("href", "src", "action")
-                or not REQUEST.fullmatch(name)
-                or not _like_address(value)
-            ):
+            if name in ("href", "src", "action") or not ADDRESS_ATTRIBUTE.fullmatch(name):
                 continue
-            url = tree.resolve(value)
+            url = urldefrag(tree.resolve(value) or "")[0] if value and _is_like_address(value) else ""
             if (
                 url
-                and urldefrag(url)[0] != urldefrag(tree.url)[0]
+                and url != urldefrag(tree.url)[0]
                 and (urlsplit(url).hostname or "").removeprefix("www.") in (host, "")
             ):
-                return NextPage(url=urldefrag(url)[0], via="more")
+                return NextPage(url=url, via="more")
     return None
 
 
-def _like_address(value: str) -> bool:
+def _is_like_address(value: str) -> bool:
     return (
         value.startswith(("/", "?", "http://", "https://", "./", "../"))
         and " " not in value.strip()

@@ -1,27 +1,23 @@
 """The links of an answer: the next page."""
 
-from urllib.parse import urlencode, urlsplit, urlunsplit
-
 from upwell.answers.buttons import load_more, next_button
 from upwell.answers.pager import NextPage, next_link, weak_link
 from upwell.model import Request
+from upwell.page.form_data import form_request
 from upwell.page.tree import TagTree
 
-FORM = "application/x-www-form-urlencoded"
 __all__ = ["next_page", "next_step", "request"]
 
 
-def request(step: NextPage, query: str = "", charset: str = "utf-8") -> Request:
+def request(step: NextPage, query: str = "") -> Request:
     """The request that a step stands for, as a browser would send it.
 
     >>> request(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
     'http://x/s?q=a+b&%3E=Next'
     """
-    sent = urlencode(step.fields, encoding=charset, errors="xmlcharrefreplace")
-    if step.method == "POST":
-        return Request(url=step.url, method="POST", body=sent.encode("ascii"), content_type=FORM, query=query)
-    url = urlunsplit(urlsplit(step.url)._replace(query=sent, fragment="")) if step.fields else step.url
-    return Request(url=url, query=query)
+    if step.method == "GET" and not step.fields:
+        return Request(url=step.url, query=query)
+    return form_request(step.method, step.url, step.fields, charset=step.charset, enctype=step.enctype, query=query)
 
 
 def next_page(tree: TagTree, query: str = "") -> str | None:

@@ -52,6 +52,9 @@ class NextPage:
     url: str
     fields: tuple[tuple[str, str], ...] = ()
     via: Via = "link"
+    button: str = ""  # the name of the button that was pressed
+    charset: str = "utf-8"  # in which the fields are sent
+    enctype: str = ""  # as Form.enctype
 
 
 class _Link:

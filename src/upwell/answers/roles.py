@@ -264,8 +264,8 @@ def _forms(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, 
             if own.get(name) != value:
                 seen[name].turned += 1
                 seen[name].steps.add(value)
-        if step.fields and seen[step.fields[-1][0]].controls["button"]:
-            seen[step.fields[-1][0]].pressed += 1
+        if step.button and seen[step.button].controls["button"]:
+            seen[step.button].pressed += 1
 
 
 def _role(

@@ -125,7 +125,7 @@ class SourceSession:
         if query.is_plain and query.query in EVERYTHING and totals.total:
             ledger.stated_size = max(ledger.stated_size, totals.total)
         self.chooser.observe_page(query, len(records), new)
-        following = request_of(next_page, query.query, tree.charset) if next_page is not None and not end else None
+        following = request_of(next_page, query.query) if next_page is not None and not end else None
         query.request = None if query.is_check and self._check_is_done(query) else following
         if query.pages.pages == 1:
             self._learn_from_first_page(query, tree, records)

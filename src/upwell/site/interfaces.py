@@ -4,15 +4,15 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from urllib.parse import quote, quote_plus, urldefrag, urlsplit, urlunsplit
+from urllib.parse import quote, urldefrag, urlsplit
 
 from upwell.model import AddressInterface, Field, Form, FormInterface, JsonInterface, Request, SearchInterface
+from upwell.page import form_data
 from upwell.page.tree import TagTree
 from upwell.site import declared, forms
 
 __all__ = ["fill", "find", "informative", "of_form", "refresh", "same_interface", "same_request", "settings", "texts"]
 
-BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that no field holds (RFC 7578 §4.1)
 # Hidden fields that a site checks and that grow old; by their names, or by a value that nobody wrote by hand.
 TOKEN_NAME = re.compile(
     r"token|csrf|xsrf|nonce|authenticity|viewstate|eventvalidation|form_?build_?id|session|sessid", re.I
@@ -69,15 +69,13 @@ def of_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
         name, choices = max(settings(form), key=lambda one: len(one[1]), default=("", ()))
         if not name:
             return None
-    row = int(tree.rows("form")[form.index])
-    said = (tree.attr(row, "accept-charset") or "").split(",")[0].split()
-    charset = said[0].lower() if said and _known(said[0]) else _page_charset(tree)
+    fields = _with_query_field(form.fields, name)
     return FormInterface(
         method=form.method,
         url=form.action,
         query_field=name,
-        fields=_sent(form, name, charset),
-        charset=charset,
+        fields=form_data.entry_list(fields, form_data.default_button(fields), form.charset),
+        charset=form.charset,
         score=form.score,
         via="form",
         page=tree.url,
@@ -87,39 +85,28 @@ def of_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
     )
 
 
-def _sent(form: Form, query_field: str, charset: str) -> tuple[tuple[str, str], ...]:
-    """Names and values in the order of the document (HTML standard §4.10.22.4, "constructing the entry list")."""
-    pairs: list[tuple[str, str]] = []
-    pressed = asked = False
-    for field in form.fields:
-        if field.type in ("submit", "image"):
-            if field.values and not pressed:
-                pressed = True
-                if field.type == "image":
-                    prefix = f"{field.name}." if field.name else ""
-                    pairs += [(f"{prefix}x", "0"), (f"{prefix}y", "0")]
-                elif field.name:
-                    pairs.append((field.name, field.values[0]))
-        elif field.name == query_field and not asked and field.type != "hidden":
-            asked = True
-            pairs.append((field.name, ""))
-        elif field.name == query_field and asked and field.type == "radio":
-            continue
-        elif field.name == "_charset_" and field.type == "hidden":
-            pairs.append((field.name, charset.upper()))
-        elif field.value is not None and field.name:
-            pairs.append((field.name, field.value))
-    return tuple(pairs)
+def _with_query_field(fields: Iterable[Field], name: str) -> list[Field]:
+    """The fields of a form with the first that is shown under this name empty, so that a query can be put in it."""
+    emptied: list[Field] = []
+    is_empty = False
+    for field in fields:
+        if field.name == name and field.type not in ("hidden", "submit", "image"):
+            if not is_empty:
+                field, is_empty = replace(field, preset=("",)), True
+            elif field.type == "radio":
+                field = replace(field, preset=())
+        emptied.append(field)
+    return emptied
 
 
 def settings(form: Form) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """What can be set besides text: selects and radios with their values (an empty one means "any"), checkboxes left out."""
     found: dict[str, tuple[str, ...]] = {}
     for field in form.fields:
-        if field.type == "select" and field.name and len(field.values) > 1:
-            found[field.name] = tuple(dict.fromkeys(field.values))
+        if field.type == "select" and field.name and len(field.choices) > 1:
+            found[field.name] = tuple(dict.fromkeys(field.choices))
         elif field.type == "radio" and field.name:
-            found[field.name] = (*found.get(field.name, ()), *field.values)
+            found[field.name] = (*found.get(field.name, ()), *field.choices)
     return tuple((name, values) for name, values in found.items() if len(values) > 1)
 
 
@@ -162,75 +149,32 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
-    target = urldefrag(interface.url)[0]
     match interface:
         case JsonInterface():
-            text = interface.body.replace("{query}", json.dumps(query)[1:-1])
-            return Request(
-                url=interface.url, method="POST", body=text.encode(), content_type="application/json", query=query
-            )
+            body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
+            return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
         case AddressInterface():
-            target, charset, enctype = target.replace("{query}", quote(query, safe="")), "utf-8", ""
-            pairs = list(interface.fields)
+            url = urldefrag(interface.url)[0].replace("{query}", quote(query, safe=""))
+            return (
+                form_data.form_request("POST", url, interface.fields, query=query)
+                if interface.method == "POST"
+                else Request(url=url, query=query)
+            )
         case FormInterface():
-            charset, enctype = interface.charset, interface.enctype
-            pairs = [(name, query if name == interface.query_field else value) for name, value in interface.fields]
+            entries = [(name, query if name == interface.query_field else value) for name, value in interface.fields]
             if interface.query_field not in dict(interface.fields):
-                pairs.append((interface.query_field, query))
-    if interface.method == "POST":
-        body, kind = _body(pairs, charset, enctype)
-        return Request(url=target, method="POST", body=body, content_type=kind, query=query)
-    if isinstance(interface, FormInterface):
-        target = urlunsplit(urlsplit(target)._replace(query=_urlencoded(pairs, charset)))
-    return Request(url=target, query=query)
-
-
-def _body(pairs: list[tuple[str, str]], charset: str, enctype: str) -> tuple[bytes, str]:
-    """What a POST carries and its content type (HTML standard §4.10.22.7 and §4.10.22.8)."""
-    if enctype == "multipart/form-data":
-        pieces = [
-            f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{_crlf(value)}\r\n'
-            for name, value in pairs
-        ]
-        text = "".join(pieces) + f"--{BOUNDARY}--\r\n"
-        return text.encode(charset, "xmlcharrefreplace"), f"multipart/form-data; boundary={BOUNDARY}"
-    if enctype == "text/plain":
-        text = "".join(f"{_crlf(name)}={_crlf(value)}\r\n" for name, value in pairs)
-        return text.encode(charset, "xmlcharrefreplace"), "text/plain"
-    return _urlencoded(pairs, charset).encode("ascii"), "application/x-www-form-urlencoded"
-
-
-def _urlencoded(pairs: list[tuple[str, str]], charset: str) -> str:
-    return "&".join(f"{_encode(name, charset)}={_encode(value, charset)}" for name, value in pairs)
-
-
-def _encode(text: str, charset: str) -> str:
-    """application/x-www-form-urlencoded (URL standard §5.2): newlines as CRLF, space as plus, `*-._` left alone."""
-    return quote_plus(_crlf(text).encode(charset, "xmlcharrefreplace"), safe="*").replace("~", "%7E")
-
-
-def _crlf(text: str) -> str:
-    return re.sub(r"\r\n|\r|\n", "\r\n", text)
-
-
-def _quoted(name: str) -> str:
-    return _crlf(name).replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")
+                entries.append((interface.query_field, query))
+            return form_data.form_request(
+                interface.method,
+                interface.url,
+                entries,
+                charset=interface.charset,
+                enctype=interface.enctype,
+                query=query,
+            )
 
 
 def _is_token(field: Field) -> bool:
-    return field.type == "hidden" and bool(TOKEN_NAME.search(field.name) or TOKEN_VALUE.fullmatch(field.value or ""))
-
-
-def _known(charset: str) -> bool:
-    try:
-        "".encode(charset)
-    except LookupError:
-        return False
-    return True
-
-
-def _page_charset(tree: TagTree) -> str:
-    """A form without accept-charset is sent in the page's own encoding, UTF-16 and pure ASCII pages in UTF-8 and windows-1252."""
-    if tree.charset in ("str", "binary") or tree.charset.startswith("utf"):
-        return "utf-8"
-    return "windows-1252" if tree.charset == "ascii" else tree.charset
+    return field.type == "hidden" and bool(
+        TOKEN_NAME.search(field.name) or TOKEN_VALUE.fullmatch("".join(field.preset))
+    )

@@ -45,7 +45,7 @@ def larger(
         for form in forms.find(tree):
             if template.query_field and form.query_field != template.query_field:
                 continue
-            preset = {field.name: field.value for field in form.fields if field.value is not None}
+            preset = {field.name: field.preset[-1] for field in form.fields if field.preset}
             for name, values in interfaces.settings(form):
                 sizes = [int(value) for value in values if value.isdecimal()]
                 if len(sizes) == len([value for value in values if value]) and _is_size(name, preset.get(name), shown):

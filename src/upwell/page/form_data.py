@@ -1,0 +1,246 @@
+"""Forms as the HTML standard sends them: the controls of a form, the entry list, and its encodings.
+
+control      an input, select, textarea or button; it belongs to one form at most
+entry list   the names and values that a form sends, in document order (HTML standard §4.10.22.4)
+button       the submit button that is pressed; it sends its own value and may change where the form is sent
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
+
+from upwell.model import Field, Request
+from upwell.page.tree import TagTree
+
+__all__ = [
+    "BUTTON_TYPES",
+    "control_type",
+    "controls",
+    "default_button",
+    "entry_list",
+    "form_charset",
+    "form_request",
+    "form_target",
+    "is_disabled",
+    "read_fields",
+]
+
+Pair = tuple[str, str]
+INPUT_TYPES = (
+    "text", "search", "url", "tel", "email", "number", "password", "hidden", "checkbox", "radio", "submit", "image", "reset",
+    "button", "file", "date", "month", "week", "time", "datetime-local", "range", "color",
+)  # fmt: skip
+BUTTON_TYPES = ("submit", "image")
+NEVER_SENT = ("submit", "button", "image", "reset", "file")  # unless a submit button is pressed
+BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that no field holds (RFC 7578 §4.1)
+
+
+def controls(tree: TagTree, form: int) -> Iterator[int]:
+    """The rows of the controls that belong to a form: inside it, or anywhere with its id in their `form` attribute.
+
+    A form that begins between table rows is emptied by the parser, though its controls still belong to it (HTML standard,
+    form element pointer); such a form owns the controls from itself to the end of the table or the next form.
+    """
+    identity = tree.attr(form, "id")
+    last = int(tree.end[form])
+    parent = int(tree.parent[form])
+    if tree.nodes[form] == 1 and parent >= 0 and tree.name(parent) in ("table", "tbody", "tr"):
+        table = next((row for row in tree.ancestors(form) if tree.name(row) == "table"), parent)
+        next_form = next((int(row) for row in tree.rows("form") if row > form), len(tree))
+        last = min(int(tree.end[table]), next_form)
+    for row in map(int, tree.rows("input", "select", "textarea", "button")):
+        owner = tree.attr(row, "form")
+        if (owner == identity and identity) if owner is not None else form < row < last:
+            yield row
+
+
+def control_type(tree: TagTree, row: int) -> str:
+    """The type of a control: an unknown type of input is text, a button submits unless it says otherwise."""
+    tag = tree.name(row)
+    said = (tree.attr(row, "type") or "").lower()
+    if tag == "input":
+        return said if said in INPUT_TYPES else "text"
+    if tag == "button":
+        return said if said in ("reset", "button") else "submit"
+    return tag
+
+
+def is_disabled(tree: TagTree, row: int) -> bool:
+    """Whether a control is disabled, itself or by a fieldset around it (but not from inside the fieldset's legend)."""
+    if tree.attr(row, "disabled") is not None:
+        return True
+    in_legend = False
+    for above in tree.ancestors(row):
+        if tree.name(above) == "fieldset":
+            if tree.attr(above, "disabled") is not None and not in_legend:
+                return True
+            in_legend = False
+        in_legend = in_legend or tree.name(above) == "legend"
+    return False
+
+
+def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
+    """The controls of a form, each with what a browser sends of it when nobody touches it."""
+    labels = {tree.attr(row, "for"): tree.text(int(row)) for row in tree.rows("label") if tree.attr(row, "for")}
+    fields = []
+    for row in controls(tree, form):
+        kind = control_type(tree, row)
+        words = [tree.attr(row, name) or "" for name in ("placeholder", "title", "aria-label", "id", "class")]
+        words.append(labels.get(tree.attr(row, "id"), ""))
+        if kind in ("submit", "button", "image"):
+            words += [tree.attr(row, "value") or "", tree.attr(row, "alt") or "", tree.text(row)]
+        preset, choices = ((), ()) if is_disabled(tree, row) else _values(tree, row, kind)
+        fields.append(
+            Field(
+                row=row,
+                name=tree.attr(row, "name") or "",
+                type=kind,
+                preset=preset,
+                choices=choices,
+                words=" ".join(filter(None, words)),
+            )
+        )
+    return tuple(fields)
+
+
+def _values(tree: TagTree, row: int, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a control sends when nobody touches it, and all that it can be set to (of a submit button: what pressing it sends)."""
+    value = tree.attr(row, "value")
+    if kind == "select":
+        return _options(tree, row)
+    if kind == "textarea":
+        return (tree.text(row),), ()
+    if kind in BUTTON_TYPES:  # Chromium sends the label that it shows where an input has no value
+        return (), (value if value is not None else "Submit" if tree.name(row) == "input" else "",)
+    if kind in NEVER_SENT:
+        return (), ()
+    if kind in ("checkbox", "radio"):
+        choices = (value if value is not None else "on",)
+        return choices if tree.attr(row, "checked") is not None else (), choices
+    return (value or "",), ()
+
+
+def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a select sends when nobody touches it (what is selected, else the first that can be), and all that it could send."""
+    values: list[str] = []
+    selected: list[str] = []
+    for row in tree.rows("option"):
+        if select < row < tree.end[select] and tree.attr(row, "disabled") is None:
+            value = tree.attr(row, "value")
+            values.append(value if value is not None else " ".join(tree.text(int(row)).split()))
+            if tree.attr(row, "selected") is not None:
+                selected.append(values[-1])
+    if tree.attr(select, "multiple") is None:
+        if not selected and (tree.attr(select, "size") or "1") in ("", "0", "1"):
+            selected = values[:1]
+        selected = selected[-1:]
+    return tuple(selected), tuple(values)
+
+
+def default_button(fields: Iterable[Field]) -> Field | None:
+    """The button that counts as pressed when Enter is hit in a text field: the first that can be."""
+    return next((field for field in fields if field.type in BUTTON_TYPES and field.choices), None)
+
+
+def form_target(tree: TagTree, form: int, button: Field | None) -> tuple[Literal["GET", "POST"], str, str]:
+    """Method, address and encoding with which a form is sent by a button; the encoding is "" where it is the usual one."""
+    said = {
+        name: (tree.attr(button.row, f"form{name}") if button else None) or tree.attr(form, name) or ""
+        for name in ("method", "action", "enctype")
+    }
+    url = tree.resolve(said["action"] or tree.url) or tree.url
+    if said["method"].strip().lower() != "post":
+        return "GET", url, ""
+    enctype = said["enctype"].strip().lower()
+    return "POST", url, enctype if enctype in ("multipart/form-data", "text/plain") else ""
+
+
+def form_charset(tree: TagTree, form: int) -> str:
+    """The charset in which a form is sent: its own, else that of the page (UTF-16 as UTF-8, pure ASCII as windows-1252)."""
+    said = (tree.attr(form, "accept-charset") or "").split(",")[0].split()
+    if said and _is_charset(said[0]):
+        return said[0].lower()
+    if tree.charset in ("str", "binary") or tree.charset.startswith("utf"):
+        return "utf-8"
+    return "windows-1252" if tree.charset == "ascii" else tree.charset
+
+
+def _is_charset(name: str) -> bool:
+    try:
+        "".encode(name, "xmlcharrefreplace")
+    except (LookupError, UnicodeError):
+        return False
+    return True
+
+
+def entry_list(fields: Iterable[Field], button: Field | None, charset: str) -> tuple[Pair, ...]:
+    """The names and values that a form sends when a button of it is pressed (HTML standard §4.10.22.4)."""
+    entries: list[Pair] = []
+    for field in fields:
+        if field.type in BUTTON_TYPES:
+            if button is None or field.row != button.row:
+                continue
+            if field.type == "image":
+                prefix = f"{field.name}." if field.name else ""
+                entries += [(f"{prefix}x", "0"), (f"{prefix}y", "0")]
+            elif field.name:
+                entries.append((field.name, field.choices[0]))
+        elif field.name == "_charset_" and field.type == "hidden":
+            entries.append((field.name, charset.upper()))
+        elif field.name:
+            entries += [(field.name, value) for value in field.preset]
+    return tuple(entries)
+
+
+def form_request(
+    method: Literal["GET", "POST"],
+    url: str,
+    entries: Sequence[Pair],
+    *,
+    charset: str = "utf-8",
+    enctype: str = "",
+    query: str = "",
+) -> Request:
+    """The request that sends an entry list; what the charset cannot write becomes a character reference, as in a browser.
+
+    >>> form_request("GET", "http://x/find?old=1", [("q", "two words"), ("n", "20")]).url
+    'http://x/find?q=two+words&n=20'
+    """
+    target = urldefrag(url)[0]
+    if method == "POST":
+        body, content_type = _body(entries, charset, enctype)
+        return Request(url=target, method="POST", body=body, content_type=content_type, query=query)
+    return Request(url=urlunsplit(urlsplit(target)._replace(query=_urlencoded(entries, charset))), query=query)
+
+
+def _body(entries: Sequence[Pair], charset: str, enctype: str) -> tuple[bytes, str]:
+    """What a POST carries and its content type (HTML standard §4.10.22.7 and §4.10.22.8)."""
+    if enctype == "multipart/form-data":
+        parts = [
+            f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{_crlf(value)}\r\n'
+            for name, value in entries
+        ]
+        text = "".join(parts) + f"--{BOUNDARY}--\r\n"
+        return text.encode(charset, "xmlcharrefreplace"), f"multipart/form-data; boundary={BOUNDARY}"
+    if enctype == "text/plain":
+        text = "".join(f"{_crlf(name)}={_crlf(value)}\r\n" for name, value in entries)
+        return text.encode(charset, "xmlcharrefreplace"), "text/plain"
+    return _urlencoded(entries, charset).encode("ascii"), "application/x-www-form-urlencoded"
+
+
+def _urlencoded(entries: Sequence[Pair], charset: str) -> str:
+    return "&".join(f"{_encoded(name, charset)}={_encoded(value, charset)}" for name, value in entries)
+
+
+def _encoded(text: str, charset: str) -> str:
+    """application/x-www-form-urlencoded (URL standard §5.2): newlines as CRLF, space as plus, `*-._` left alone."""
+    return quote_plus(_crlf(text).encode(charset, "xmlcharrefreplace"), safe="*").replace("~", "%7E")
+
+
+def _crlf(text: str) -> str:
+    return re.sub(r"\r\n|\r|\n", "\r\n", text)
+
+
+def _quoted(name: str) -> str:
+    return _crlf(name).replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")
