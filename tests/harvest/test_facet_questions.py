@@ -5,7 +5,6 @@ from upwell.answers.facets import offers
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.page.tree import TagTree, read
 from upwell.queries.policy import Promising
-from upwell.site.page_links import acts
 
 WORDS = ["cat", "dog", "bird", "fish", "horse"]
 
@@ -31,7 +30,7 @@ def learned() -> roles.Roles:
 
 def test_offers_are_facets_and_orders_of_the_same_query() -> None:
     """Pages, other queries and what acts are none; a facet says how many it has."""
-    found = {offer.text: offer for offer in offers(answer("cat", number=9), learned(), "cat", acts=acts)}
+    found = {offer.text: offer for offer in offers(answer("cat", number=9), learned(), "cat")}
     assert set(found) == {"date", "title", "Books", "Maps", "Discs", "Anything"}
     assert found["Maps"].narrows
     assert found["Maps"].count == 120
@@ -39,7 +38,7 @@ def test_offers_are_facets_and_orders_of_the_same_query() -> None:
 
 
 def test_on_a_facet_only_what_keeps_it_is_offered() -> None:
-    found = offers(answer("cat", "&kind=map", number=9), learned(), "cat", acts=acts)
+    found = offers(answer("cat", "&kind=map", number=9), learned(), "cat")
     assert all("kind=map" in offer.url for offer in found)
     assert {offer.text for offer in found} <= {"date", "title", "Books", "Discs", "Anything"}
 

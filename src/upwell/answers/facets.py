@@ -8,12 +8,13 @@
 Everything is decided before anything is fetched.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.pager import next_link
-from upwell.answers.roles import EXPORT, Roles, counted
+from upwell.answers.roles import Roles, counted
+from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import canonical, split
 
@@ -53,13 +54,9 @@ def second_level(
     queries: Sequence[str] = (),
     *,
     asked: Iterable[str] = (),
-    acts: Callable[[str, str], bool] | None = None,
     params: FacetParams | None = None,
 ) -> Kept:
-    """The second-level addresses of answers, de-duplicated; `asked` are canonical texts that are known already.
-
-    `acts(url, text)` says which links do something (log out, delete): they are never kept.
-    """
+    """The second-level addresses of answers, de-duplicated; `asked` are canonical texts that are known already."""
     params = params or FacetParams()
     irrelevant = roles.irrelevant
     known = set(asked)
@@ -76,7 +73,7 @@ def second_level(
         query = queries[i] if i < len(queries) else ""
         brought = 0
         for row, url in carrying(tree, roles.query, query):
-            if url in seen or (acts is not None and acts(url, tree.text(row))):
+            if url in seen or acts(url, tree.text(row)):
                 continue
             seen.add(url)
             address = split(url, query)
@@ -104,9 +101,7 @@ class FacetLink:
     narrows: bool  # else it only puts them in another order
 
 
-def offers(
-    tree: TagTree, roles: Roles, query: str, *, acts: Callable[[str, str], bool], params: FacetParams | None = None
-) -> list[FacetLink]:
+def offers(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> list[FacetLink]:
     """What an answer offers to ask of its own query."""
     params = params or FacetParams()
     ordering = {name for name, argument in roles.arguments.items() if argument.role == "sort"}
@@ -138,7 +133,7 @@ def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[int, str]]:
     for row, address in tree.links():
         url = urldefrag(address)[0] if "#!" not in address else address
         parts = urlsplit(url)
-        if (host and (parts.hostname or "").removeprefix("www.") not in (host, "")) or EXPORT.search(parts.path):
+        if (host and (parts.hostname or "").removeprefix("www.") not in (host, "")) or not is_page(url):
             continue
         if name and any(found == name and value.strip() for found, value in split(url, query).arguments):
             yield row, url

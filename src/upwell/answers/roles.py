@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from upwell.answers import argument_names as names
 from upwell.answers.buttons import next_button
 from upwell.answers.pager import next_link
+from upwell.page.links import is_page
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import Address, canonical, split
 
@@ -26,9 +27,6 @@ __all__ = ["Argument", "Role", "RoleParams", "Roles", "counted", "learn_roles"]
 
 Role = Literal["query", "page", "sort", "filter", "tracking", "session", "display", "unknown"]
 IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
-EXPORT = re.compile(
-    r"\.(?:json|jsonl|csv|tsv|xml|rss|rdf|atom|ics|bib|ris|txt|pdf|zip|gz|md|nt|ttl|xlsx?|docx?)$", re.I
-)
 COUNT_BEHIND = re.compile(r"\s*(?:[(\[]\s*(\d[\d.,]*)\s*[)\]]|(\d[\d.,]*)\s*$)")
 COUNT_INSIDE = re.compile(r"\S\s*[(\[](\d[\d.,]*)[)\]]\s*$")
 
@@ -221,7 +219,7 @@ def _behind(tree: TagTree, row: int) -> str:
 
 def _note(seen: defaultdict[str, _Seen], page: int, address: Address, query: str, query_name: str, url: str) -> None:
     beside = any(name == query_name and value for name, value in address.arguments)
-    export = bool(url) and bool(EXPORT.search(urlsplit(url).path))
+    export = bool(url) and not is_page(url)
     for name, value in address.arguments:
         facts = seen[name]
         if url:

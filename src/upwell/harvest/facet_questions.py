@@ -13,7 +13,6 @@ from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import split
 from upwell.queries.policy import WordIndex
-from upwell.site.page_links import acts
 
 __all__ = ["FacetQuestion", "FacetQuestions", "from_earlier_run"]
 
@@ -64,7 +63,7 @@ class FacetQuestions:
 
     def add_answer(self, tree: TagTree, query: str, matches: float) -> None:
         """Takes the facets and orders from the first page of an answer whose matches will not all come."""
-        links = offers(tree, self.roles, query, acts=acts)
+        links = offers(tree, self.roles, query)
         for link in links:
             if link.key in self._known or link.count == 0:
                 continue

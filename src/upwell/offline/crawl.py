@@ -10,20 +10,12 @@ from upwell.errors import Forbidden, Unreachable
 from upwell.extract import blocks as informative
 from upwell.model import Request
 from upwell.net.fetch import Fetcher, Manners
+from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree, read
 
 __all__ = ["CrawlQueue", "crawl"]
 
-# Links that act, and addresses that are no pages (DESIGN §7).
-ACTS = re.compile(
-    r"(?:^|[/?&=_.-])(?:log-?(?:out|in|off)|sign-?(?:out|in|up)|delete|remove|add-?to-?(?:cart|basket)|cart|checkout|unsubscribe|edit|"
-    r"register|vote|report|reply|share|print)(?:$|[/?&=_.-])",
-    re.I,
-)
-NO_PAGE = re.compile(
-    r"\.(?:jpe?g|png|gif|svg|webp|ico|css|js|json|xml|rss|atom|pdf|zip|gz|tar|mp[34]|avi|mov|exe|docx?|xlsx?|pptx?|csv|txt)$",
-    re.I,
-)
+PRINT_VIEW = re.compile(r"(?:^|[/?&=_.-])print(?:$|[/?&=_.-])", re.I)  # a page that is there already, for the printer
 
 
 class CrawlQueue:
@@ -52,7 +44,8 @@ class CrawlQueue:
             if parts.netloc != self.host or plain in self._seen:
                 continue
             self._seen.add(plain)
-            if not NO_PAGE.search(parts.path) and not ACTS.search(f"{parts.path}?{parts.query}"):
+            is_print_view = PRINT_VIEW.search(f"{parts.path}?{parts.query}")
+            if is_page(plain) and not acts(plain) and not is_print_view:
                 self._queue.append((plain, depth + 1))
 
 

@@ -11,7 +11,6 @@ from upwell.answers.roles import learn_roles
 from upwell.errors import WrongUsage
 from upwell.offline.saved_pages import saved_at
 from upwell.page.tree import TagTree, read
-from upwell.site.page_links import acts
 
 __all__ = ["links_of", "told"]
 
@@ -33,7 +32,7 @@ def links_of(path: Path, base_url: str = "") -> dict[str, Any]:
     else:
         raise WrongUsage(f"{path} is neither a saved page nor a folder of them")
     roles = learn_roles(trees, queries)
-    kept = second_level(trees, roles, queries, acts=acts)
+    kept = second_level(trees, roles, queries)
     asked = zip(names, trees, queries, strict=True)
     following = {name: further for name, tree, query in asked if (further := next_page(tree, query))}
     return {

@@ -24,6 +24,7 @@ from upwell.model import (
     SearchInterface,
     Seen,
 )
+from upwell.page.links import acts
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
 from upwell.site import declared, forms, interfaces, page_links
@@ -172,7 +173,7 @@ def _page(
 def _harmless(template: SearchInterface, home: str) -> bool:
     """On the site itself, and not by its address something that acts."""
     spoken = forms.SEARCH.search(urlsplit(template.url).path)
-    return page_links.inside(template.url, home) and (bool(spoken) or not page_links.acts(template.url))
+    return page_links.inside(template.url, home) and (bool(spoken) or not acts(template.url))
 
 
 def _around(

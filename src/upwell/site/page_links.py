@@ -4,38 +4,15 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urldefrag, urlsplit
 
+from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.site.forms import SEARCH
 
-__all__ = ["acts", "inside", "onward"]
+__all__ = ["inside", "onward"]
 
-# Words of links that change something, as they stand in paths, arguments and texts.
-ACTING = re.compile(
-    r"log.?(?:in|out|off)\b|sign.?(?:in|out|off|up)\b|register\b|delete|remove|destroy|\bedit|\bcreate|\bupload|unsubscribe|subscribe|"
-    r"add.?to|/add\b|\bcart\b|basket|checkout|\bbuy\b|\border\b|purchase|\bvote|\bpost.?comment|reply|\breport.?(?:abuse|spam)|"
-    r"reset|forgot|password|revert|rollback|\bundo|\bpurge|\bblock.?user|\bban\b|\bshare\b|wishlist|favou?rite|watch(?:list)?\b|"
-    r"confirm|activate|approve|abmeld|löschen|bearbeiten|warenkorb|déconnexion|supprimer|modifier|panier|cerrar|eliminar|borrar|"
-    r"editar|carrito|выйти|удалить|корзин|退出|删除|购物车|注销|ログアウト|削除",
-    re.I,
-)
-# Files that are no pages; a search form is not in them.
-NO_PAGE = re.compile(
-    r"\.(?:csv|tsv|json|xml|rss|atom|zip|gz|tgz|tar|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|ico|css|js|mp[34]|ogg|epub|txt|exe|deb|whl)$",
-    re.I,
-)
 NO_SECTION = re.compile(
     r"help|faq|about|privacy|terms|imprint|legal|contact|cookie|blog/|news/|feed|rss|atom|sitemap|docs?/|special:", re.I
 )
-
-
-def acts(url: str, text: str = "") -> bool:
-    """Whether following a link may do something: log out, delete, edit, buy.
-
-    >>> acts("http://x/trip/add?city=1"), acts("http://x/catalog?id=7&do=edit"), acts("http://x/addresses")
-    (True, True, False)
-    """
-    parts = urlsplit(url)
-    return bool(ACTING.search(f"{parts.path} {parts.query}".replace("_", " ")) or ACTING.search(text[:60]))
 
 
 def inside(url: str, home: str) -> bool:
@@ -56,7 +33,7 @@ def onward(tree: TagTree) -> tuple[tuple[bool, str], ...]:
     for row, address in tree.links():
         address = urldefrag(address)[0]
         text = " ".join([tree.text(row), tree.attr(row, "title") or "", tree.attr(row, "aria-label") or ""]).strip()
-        if not inside(address, tree.url) or acts(address, text) or NO_PAGE.search(urlsplit(address).path):
+        if not inside(address, tree.url) or acts(address, text) or not is_page(address):
             continue
         if address in (tree.url, urldefrag(tree.url)[0]):
             continue
