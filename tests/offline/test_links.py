@@ -55,3 +55,23 @@ def test_without_pages_jsonl(tmp_path: Path) -> None:
     assert api.links(tmp_path / "s.html", base_url="http://h/dir/s.html")["next"] == said["next"]
     with pytest.raises(WrongUsage, match="neither"):
         api.links(tmp_path / "nothing")
+
+
+def test_saved_json_answers(tmp_path: Path) -> None:
+    """Addresses in JSON are links too: the arguments of the next page and of a facet are found."""
+    lines = []
+    for word in WORDS:
+        answer = {
+            "cities": [{"name": f"{word} {n}", "url": f"/city/{n}"} for n in range(3)],
+            "facets": [f"/api?q={word}&continent={name}" for name in ("asia", "europe")],
+            "next": f"/api?q={word}&page=2",
+        }
+        (tmp_path / f"{word}.json").write_text(json.dumps(answer))
+        lines.append(json.dumps({"page": f"{word}.json", "url": f"http://h/api?q={word}", "query": word}))
+    (tmp_path / "pages.jsonl").write_text("\n".join(lines))
+    said = api.links(tmp_path)
+    assert {name: argument["role"] for name, argument in said["arguments"].items()} == {
+        "continent": "filter",
+        "page": "page",
+        "q": "query",
+    }

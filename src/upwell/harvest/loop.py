@@ -23,12 +23,12 @@ from upwell.harvest.summary import SiteHarvest
 from upwell.model import Look, Request, Response, SearchInterface, Seen
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
+from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, interfaces
 from upwell.site.declared import MARK, of_address
 from upwell.site.discover import Discovery, look
-from upwell.site.interface_trial import tree as as_tree
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.store.state import State
@@ -220,7 +220,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
                 except (Unreachable, Forbidden):
                     continue
                 asked.append((query, response))
-                trees.append(as_tree(response))
+                trees.append(read_page(response.body, response.url, response.headers))
             return trees
 
         background = await some(nonsense(rng, plan.background))
@@ -271,7 +271,7 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
     home = await net.fetch(Request(url=url))
     if home.status >= 400:
         raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
-    tree = as_tree(home)
+    tree = read_page(home.body, home.url, home.headers)
     if plan.template:
         interface = of_address(plan.template.replace("{query}", MARK), "form")
         if interface is None:

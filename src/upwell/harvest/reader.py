@@ -21,12 +21,12 @@ from upwell.harvest.outline import outline
 from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
 from upwell.model import Kind, Look, Record, Request, Response, SearchInterface, Seen, Skipped
+from upwell.page.data import read_page
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery, fresh
-from upwell.site.interface_trial import tree as as_tree
 from upwell.site.page_size import grown, larger, with_setting
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import drifted
@@ -198,7 +198,7 @@ class SourceReader:
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
-        self.last_tree = as_tree(response)
+        self.last_tree = read_page(response.body, response.url, response.headers)
         return response, self.last_tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:
@@ -247,7 +247,10 @@ class SourceReader:
 
         Gives the last answer as the new model reads it (None: nothing has changed), and what can now be read of the answers before it.
         """
-        recent = [(response, as_tree(response), query, kind) for response, query, kind in self._recent]
+        recent = [
+            (response, read_page(response.body, response.url, response.headers), query, kind)
+            for response, query, kind in self._recent
+        ]
         self._recent.clear()
         # without a query in the request nothing is taken from memory
         control = replace(interfaces.fill(self.interface, self._last_query_with_records), query="")

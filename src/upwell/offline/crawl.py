@@ -10,8 +10,9 @@ from upwell.errors import Forbidden, Unreachable
 from upwell.extract import blocks as informative
 from upwell.model import Request
 from upwell.net.fetch import Fetcher, Manners
+from upwell.page.data import read_page
 from upwell.page.links import acts, is_page
-from upwell.page.tree import TagTree, read
+from upwell.page.tree import TagTree
 
 __all__ = ["CrawlQueue", "crawl"]
 
@@ -72,7 +73,7 @@ async def crawl(
                         f"{address} answered with status {response.status} and {kind}; it is no page to start from"
                     )
                 continue
-            tree = read(response.body, url=response.url, headers=response.headers)
+            tree = read_page(response.body, response.url, response.headers)
             pages.append((address, tree))
             if follow == "toc":
                 site.add(tree)

@@ -10,7 +10,8 @@ from upwell.answers.next_page import next_page, next_step
 from upwell.answers.roles import learn_roles
 from upwell.errors import WrongUsage
 from upwell.offline.saved_pages import saved_at
-from upwell.page.tree import TagTree, read
+from upwell.page.data import read_page
+from upwell.page.tree import TagTree
 
 __all__ = ["links_of", "told"]
 
@@ -21,13 +22,13 @@ def links_of(path: Path, base_url: str = "") -> dict[str, Any]:
     `base_url` says where a file came from, or what the names of a folder are relative to, where `pages.jsonl` does not say.
     """
     if path.is_file() and path.suffix.lower() in (".html", ".htm"):
-        names, trees, queries = [path.name], [read(path.read_bytes(), url=base_url)], [""]
+        names, trees, queries = [path.name], [read_page(path.read_bytes(), base_url)], [""]
     elif path.exists():
         names, trees, queries = [], [], []
         for saved in saved_at(path):
             url = saved.url or (urljoin(base_url, saved.page) if base_url else "")
             names.append(saved.page)
-            trees.append(read(saved.body, url=url, headers=saved.headers))
+            trees.append(read_page(saved.body, url, saved.headers))
             queries.append(saved.query)
     else:
         raise WrongUsage(f"{path} is neither a saved page nor a folder of them")

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from upwell.errors import WrongUsage
-from upwell.page.data import as_html, is_json
-from upwell.page.tree import TagTree, read
+from upwell.page.data import read_page
+from upwell.page.tree import TagTree
 from upwell.store import archive
 from upwell.store.archive import Saved
 
@@ -36,10 +36,7 @@ def sample(root: Path, most: int) -> list[Saved]:
 
 def tree_of(page: Saved) -> TagTree:
     """A saved answer as a tree; JSON is read like a page."""
-    kind = next((value for name, value in page.headers.items() if name.lower() == "content-type"), "")
-    if is_json(page.body, kind):
-        return read(as_html(page.body), url=page.url)
-    return read(page.body, url=page.url, headers=page.headers)
+    return read_page(page.body, page.url, page.headers)
 
 
 def pages(place: str | Path) -> list[tuple[str, Callable[[], bytes], str]]:

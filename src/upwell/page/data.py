@@ -1,11 +1,26 @@
-"""JSON answers as pages: the same records, in a form that is read like every other page."""
+"""Responses as pages: HTML as it is, JSON as the page that shows the same records."""
 
 import json
+from collections.abc import Mapping
 from html import escape
 
-__all__ = ["as_html", "is_json"]
+from upwell.page.tree import TagTree, read
 
-DEPTH = 40  # levels that are written; deeper ones are left out
+__all__ = ["as_html", "is_json", "read_page"]
+
+MAX_DEPTH = 40  # levels of JSON that are written; deeper ones are left out
+
+
+def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
+    """A response body as a tree; JSON is read like a page.
+
+    >>> read_page(b'[{"name": "Lima"}]').text(), read_page(b"<p>Lima</p>").text()
+    ('Lima', 'Lima')
+    """
+    content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
+    if is_json(body, content_type):
+        return read(as_html(body), url=url)
+    return read(body, url=url, headers=headers)
 
 
 def is_json(body: bytes, content_type: str = "") -> bool:
@@ -35,7 +50,7 @@ def as_html(body: bytes) -> str:
     Names inside an object of an object begin with its name (`price_amount`). What is no JSON becomes an empty page.
     """
     try:
-        return _written(json.loads(body), DEPTH, "")
+        return _written(json.loads(body), MAX_DEPTH, "")
     except (ValueError, RecursionError):
         return ""
 

@@ -24,12 +24,12 @@ from upwell.model import (
     SearchInterface,
     Seen,
 )
+from upwell.page.data import read_page
 from upwell.page.links import acts
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
 from upwell.site import declared, forms, interfaces, page_links
-from upwell.site.interface_trial import answered, is_json, shown, without, words
-from upwell.site.interface_trial import tree as as_tree
+from upwell.site.interface_trial import answered, shown, without, words
 from upwell.site.script_requests import of_call
 
 __all__ = ["Browser", "Discovery", "Limits", "fresh", "look"]
@@ -99,7 +99,7 @@ def look(
         raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
     if home.status >= 300 and home.headers.get("Location"):
         raise Unreachable(f"{url} has moved to {home.headers['Location']}, which is another site; name that one")
-    ways = Discovery(as_tree(home))
+    ways = Discovery(read_page(home.body, home.url, home.headers))
     if browser != "always":
         yield from _page(ways, ways.home, limits, rng)
         if not ways.found:
@@ -123,7 +123,9 @@ def fresh(
     renewed = interfaces.refresh(template, tree) if tree is not None else None
     if renewed is None and template.page:
         page = yield from _get(Request(url=template.page))
-        renewed = interfaces.refresh(template, as_tree(page)) if page is not None else None
+        renewed = (
+            interfaces.refresh(template, read_page(page.body, page.url, page.headers)) if page is not None else None
+        )
     return renewed or template
 
 
@@ -191,7 +193,7 @@ def _around(
         ways.opened.append(address)
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue
-        tree = as_tree(response)
+        tree = read_page(response.body, response.url, response.headers)
         yield from _page(ways, tree, limits, rng, via="link")
         if clicks == 1 and not ways.found:
             more = [(s, a) for s, a in page_links.onward(tree) if a not in known]
@@ -224,7 +226,7 @@ def _try(
         if answer is None or answer.blocked:
             ways.decoys.append(template)
             return False
-        last = None if is_json(answer) else as_tree(answer)
+        last = read_page(answer.body, answer.url, answer.headers)
         none.append(without(answered(answer), query))
         where = urlsplit(answer.url).path
     ways.nothing = none[0] | none[1]
@@ -236,7 +238,7 @@ def _try(
         answer = yield from _get(interfaces.fill(template, word), ways)
         if answer is None or answer.status >= 400 or answer.blocked:
             continue
-        last = None if is_json(answer) else as_tree(answer)
+        last = read_page(answer.body, answer.url, answer.headers)
         if ways.found and urlsplit(answer.url).path != where:
             continue  # the site went to the only match by itself: that does not say which records are behind this door
         new = without(answered(answer), word) - without(base | none[0] | none[1], word)

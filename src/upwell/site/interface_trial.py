@@ -8,11 +8,11 @@ from urllib.parse import quote, quote_plus, unquote, urldefrag
 import wordfreq
 
 from upwell.model import Response
-from upwell.page.data import as_html
+from upwell.page.data import is_json, read_page
 from upwell.page.terms import tokens
-from upwell.page.tree import TagTree, read
+from upwell.page.tree import TagTree
 
-__all__ = ["answered", "is_json", "shown", "tree", "without", "words"]
+__all__ = ["answered", "shown", "without", "words"]
 
 
 def words(page: TagTree, home: TagTree, worked: list[str], count: int) -> list[str]:
@@ -52,8 +52,8 @@ def shown(page: TagTree) -> frozenset[str]:
 
 def answered(response: Response) -> frozenset[str]:
     """What an answer shows; of JSON, its texts."""
-    if not is_json(response):
-        return shown(tree(response))
+    if not is_json(response.body, response.headers.get("Content-Type", "")):
+        return shown(read_page(response.body, response.url, response.headers))
     try:
         waiting: list[object] = [json.loads(response.body)]
     except (ValueError, RecursionError):
@@ -89,15 +89,3 @@ def without(items: frozenset[str], query: str = "") -> frozenset[str]:
             text = text.replace(form, "")
         found.add(unquote(text))
     return frozenset(found)
-
-
-def tree(response: Response) -> TagTree:
-    """A response as a page; JSON as the page that shows it."""
-    if is_json(response):
-        return read(as_html(response.body), url=response.url)
-    return read(response.body, url=response.url, headers=response.headers)
-
-
-def is_json(response: Response) -> bool:
-    """Whether a response is JSON."""
-    return "json" in response.headers.get("Content-Type", "")
