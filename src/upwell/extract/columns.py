@@ -121,7 +121,7 @@ def _labelled(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tupl
 def learn_columns(pages: Sequence[Page]) -> Columns:
     """The columns of a source from the matches of some of its answers."""
     marks = _marks(pages)
-    pages = [Page(page.leaves, page.made, marks) for page in pages]
+    pages = [Page(page.leaves, page.cut, marks) for page in pages]
     read = [(page, match, page.pieces(match)) for page in pages for match in page.matches]
     if not read:
         return Columns()

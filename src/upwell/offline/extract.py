@@ -28,7 +28,7 @@ def extract(
         warn(strangers)
     if model is None:
         model = learn_source(trees, queries=[page.query for page in some])
-        if not model.ways:
+        if not model.rules:
             warn(
                 f"no list of matches in {len(trees)} pages of {root}; are these answers, and not home pages or errors?"
             )
