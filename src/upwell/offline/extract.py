@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from upwell.answers import clusters, mixed
-from upwell.extract.values import parsed
+from upwell.extract.values import parse_value
 from upwell.offline import saved_pages as saved
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import Watch
@@ -64,7 +64,7 @@ def _records(model: SourceModel, reading: Reading, links: bool) -> list[dict[str
             "values": {
                 name: value
                 for name, text in record.fields.items()
-                if name in types and (value := parsed(text, types[name])) is not None
+                if name in types and (value := parse_value(text, types[name])) is not None
             },
             "key": record.key,
             "path": record.path,
