@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.corpora import CORPORA, by_site, labels, require, scorer
-from upwell.extract import cut_candidates as objects
-from upwell.extract import fields, leaves, pagelets
+from upwell.extract import fields, pagelets
+from upwell.extract.cut_candidates import candidates
+from upwell.extract.leaves import leaves_of
 from upwell.page.tree import read
 from upwell.source.learn import COMMON
 
@@ -60,17 +61,17 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[Cuts]:
     frame = {text for text, n in often.items() if n > max(1, COMMON * len(trees))}
     pages = []
     for row, tree in zip(rows, trees, strict=True):
-        page = leaves.of(tree)
+        page = leaves_of(tree)
         evidence = pagelets.Evidence(page, frame if len(trees) > 1 else None, row.get("query") or "")
         truth = [score.words(" ".join(cells)) for cells in row["records"]]
         x, right, found = [], [], []
-        for made in objects.candidates(page):
-            cut = fields.Page(page, made)
+        for candidate in candidates(page):
+            cut = fields.Page(page, candidate)
             texts = [page.text(match.first, match.last) for match in cut.matches]
             if corpus in LINKED:
                 targets = [[target for _, target in cut.links(match)] for match in cut.matches]
                 texts = [" ".join([text, *some]) for text, some in zip(texts, targets, strict=True)]
-            features = pagelets.features(evidence, made)
+            features = pagelets.features(evidence, candidate)
             x.append([features[name] for name in NAMES])
             right.append(score.right(truth, [score.words(text) for text in texts]))
             found.append(len(texts))

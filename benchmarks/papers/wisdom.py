@@ -86,16 +86,8 @@ def _counts(found: terms.Terms) -> dict[str, int]:
 
 def _covered(trees: list[TagTree]) -> list[wisdom.Coverage]:
     """The coverage trees of the pages of a site; API where the linked page is among them."""
-    all_terms = [terms.of(tree, stemmed=True, stops=False) for tree in trees]
-    table = Entropies()
-    for found in all_terms:
-        table.add(_counts(found))
-    pages = {tree.url: set(found.words) for tree, found in zip(trees, all_terms, strict=True) if tree.url}
-    coverages = []
-    for tree, found in zip(trees, all_terms, strict=True):
-        linked = {row: pages[url] for row, url in tree.links() if url in pages and url != tree.url}
-        coverages.append(wisdom.cover(tree, found, table, wisdom.api(tree, found, table, linked)))
-    return coverages
+    site = wisdom.learn_site(trees)
+    return [site.coverage(tree) for tree in trees]
 
 
 def _articles(corpora: Path) -> list[Page]:

@@ -105,14 +105,17 @@ def extract(
     model: SourceModel | None = None,
     save: str | Path | None = None,
     links: bool = False,
+    method: str = "upwell",
     warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, object]]:
     """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
 
     Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
-    record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages.
+    record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages. `method` is ours,
+    `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
+    that measure better).
     """
-    return offline.extract(Path(folder), model, Path(save) if save is not None else None, links, warn)
+    return offline.extract(Path(folder), model, Path(save) if save is not None else None, links, warn, method)
 
 
 def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:

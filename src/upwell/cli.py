@@ -156,7 +156,9 @@ def harvest(
         raise typer.Exit(3)
 
 
-@app.command(epilog="Example: upwell extract saved-answers/ --json")
+@app.command(
+    epilog="Example: upwell extract saved-answers/ --json\n\nExample: upwell extract saved-answers/ --method thor --json"
+)
 def extract(
     path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
     source: Annotated[Path | None, typer.Option(help="A source.json: apply it, learn nothing.")] = None,
@@ -164,11 +166,14 @@ def extract(
     links: Annotated[
         bool, typer.Option("--links", help="Put the targets of a record's links behind its text.")
     ] = False,
+    method: Annotated[
+        str, typer.Option(help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings.")
+    ] = "upwell",
     as_json: options.Json = False,
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
     model = load(_text(source)) if source else None
-    for row in api.extract(path, model=model, save=save, links=links, warn=_warn):
+    for row in api.extract(path, model=model, save=save, links=links, method=method, warn=_warn):
         if as_json:
             print(json.dumps(row, ensure_ascii=False))
         else:
@@ -308,13 +313,15 @@ def queries(
 
 
 @app.command(
-    epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc"
+    epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc\n\n"
+    "Example: upwell blocks saved-pages/ --method wisdom --json"
 )
 def blocks(
     places: Annotated[list[str], typer.Argument(help="Saved pages of one site (files, folders), or its address.")],
     depth: Annotated[int, typer.Option(min=0, help="How many links from the address to go.")] = 1,
     follow: Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")] = "all",
     budget: Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")] = 200,
+    method: Annotated[str, typer.Option(help="upwell, or wisdom: subtrees as Wisdom finds them.")] = "upwell",
     rate: options.Rate = 1.0,
     contact: options.Contact = "",
     ignore_robots: options.IgnoreRobots = False,
@@ -324,7 +331,7 @@ def blocks(
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     way: Literal["all", "toc"] = follow  # type: ignore[assignment] # api.blocks checks it
     pages = 0
-    for row in api.blocks(*places, depth=depth, follow=way, budget=budget, manners=manners):
+    for row in api.blocks(*places, depth=depth, follow=way, budget=budget, manners=manners, method=method):
         pages += 1
         if as_json:
             print(json.dumps(row, ensure_ascii=False))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from upwell.extract.columns import OTHER
-from upwell.extract.values import parsed, type_of
+from upwell.extract.values import column_type, parse_value
 from upwell.model import Record
 from upwell.page.data import as_html
 from upwell.page.tree import TagTree, read
@@ -91,10 +91,10 @@ def test_types() -> None:
     )
     types = model.columns.types
     assert types == {"n": "integer", "x": "decimal", "cost": "price", "day": "date"}
-    assert parsed("1,020", types["n"]) == 1020
-    assert parsed("€ 20", types["cost"]) == {"amount": 20.0, "currency": "€"}
-    assert type_of(["3", "some", "words"]) == "text"
-    assert type_of(["2.0.1", "1.1.0"]) == "text"
+    assert parse_value("1,020", types["n"]) == 1020
+    assert parse_value("€ 20", types["cost"]) == {"amount": 20.0, "currency": "€"}
+    assert column_type(["3", "some", "words"]) == "text"
+    assert column_type(["2.0.1", "1.1.0"]) == "text"
 
 
 def test_optional_and_repeated_fields() -> None:

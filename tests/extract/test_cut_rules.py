@@ -5,6 +5,10 @@ import json
 import pytest
 
 from upwell.errors import WrongUsage
+from upwell.extract.cut_candidates import Cut, candidates
+from upwell.extract.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
+from upwell.extract.leaves import leaves_of
+from upwell.extract.pagelets import Evidence, score
 from upwell.model import Kind
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply, check
@@ -64,6 +68,32 @@ def test_a_model_goes_through_json_and_reads_later_answers(shape: str) -> None:
         assert reading.kind == "multi"
 
 
+def scored(tree: TagTree) -> ScoredPage:
+    leaves = leaves_of(tree)
+    evidence = Evidence(leaves)
+    return ScoredPage(leaves, [ScoredCut(cut, score(evidence, cut)) for cut in candidates(leaves)])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_learned_rule_cuts_as_the_candidate_that_it_was_learned_from(shape: str) -> None:
+    """The best candidate of each answer and the rule that all of them vote for give the same records."""
+    pages = [scored(page(shape, things(first))) for first in (0, 4, 8)]
+    rule = learn_rules(pages)[0]
+    for leaves, cuts in pages:
+        best: Cut = max(cuts, key=lambda candidate: candidate.score).cut
+        assert any(cut.has_same_records(best) for cut in apply_rule(leaves, rule))
+
+
+def test_a_rule_is_readable() -> None:
+    """Paths as tags and classes; below the container what a record is made of, and how many records have it."""
+    (rule,) = learn_rules([scored(page("definitions", things(first))) for first in (0, 4, 8)])
+    assert (rule.container, rule.how, rule.leader) == ("html/body/dl", "is", "html/body/dl/dt")
+    assert rule.share == {"dt/a": 1.0, "dd": 1.0}
+    assert rule.longest == 2
+    assert learn_rules([]) == ()
+    assert apply_rule(leaves_of(read("<p>another page")), rule) == []
+
+
 def test_lines_of_a_preformatted_list() -> None:
     """In <pre> each line is a match."""
     lines = "\n".join(f"{i}. {title:<30} {text}" for i, (_, title, text) in enumerate(things(), 1))
@@ -108,7 +138,7 @@ def test_answers_of_two_templates_have_a_rule_each() -> None:
     """A source whose answers differ in their markup is read by more than one rule."""
     first, second = [page("list", things(k)) for k in (0, 3)], [page("divs", things(k)) for k in (6, 9)]
     model = learn_source([*first, *second])
-    assert len(model.ways) == 2
+    assert len(model.rules) == 2
     for shape in ("list", "divs"):
         found = apply(model, page(shape, things(2, 5))).records
         assert [record.text for record in found] == [f"{title} {text}" for _, title, text in things(2, 5)]

@@ -44,6 +44,13 @@ def test_one_text_that_is_none_keeps_the_column_as_it_is(odd: str) -> None:
     assert [row["n"] for row in with_types(rows, types)] == [row["n"] for row in rows]
 
 
+def test_a_column_of_integers_with_few_decimals_is_one_of_decimals() -> None:
+    rows = [{"stars": "4"} for _ in range(9)] + [{"stars": str(i)} for i in range(9)] + [{"stars": "4.5"}]
+    types = types_of(rows)
+    assert types == {"stars": "decimal"}
+    assert list(with_types(rows, types))[-1] == {"stars": 4.5}
+
+
 def test_days_that_could_be_months_stay() -> None:
     assert types_of([{"day": "03/04/2005"}, {"day": "05/04/2005"}]) == {"day": "text"}
 

@@ -7,7 +7,7 @@ informs least, with lines as terms. `wisdom` has the paper's own method.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,6 +24,7 @@ __all__ = [
     "Reading",
     "Site",
     "Structure",
+    "common_row",
     "learn_blocks",
     "links_of",
     "read_blocks",
@@ -199,7 +200,7 @@ def _article(
     """The article and its metadata; the headline is part of its text."""
     title = _headline(x, said, int(prose[0]), params)
     chosen = sorted({*kept.tolist(), *([title] if title is not None else [])})
-    row = _common(tree, lines.row[prose])
+    row = common_row(tree, lines.row[prose])
     score = float(np.average(1 / (1 + np.exp(-said[prose])), weights=lines.chars[prose]))
     text = "\n".join(lines.texts[i] for i in chosen)
     rows = tuple(dict.fromkeys(int(lines.row[i]) for i in chosen))
@@ -249,7 +250,7 @@ def _headline(x: Floats, said: Floats, body: int, params: BlockParams) -> int | 
     return int(able[np.lexsort((able, agrees[able]))[-1]])
 
 
-def _common(tree: TagTree, rows: Ints) -> int:
+def common_row(tree: TagTree, rows: Sequence[int] | Ints) -> int:
     """The lowest row that has all of these at or below it."""
     row, last = int(min(rows)), int(max(rows))
     while row > 0 and tree.end[row] <= last:

@@ -15,7 +15,7 @@ from functools import cached_property
 from urllib.parse import urlsplit
 
 from upwell.extract.fields import Known, Match, Page, Piece, by_tags, clean, headings_of, told
-from upwell.extract.values import Type, type_of
+from upwell.extract.values import Type, column_type
 
 __all__ = ["OTHER", "Column", "Columns", "learn_columns"]
 
@@ -121,7 +121,7 @@ def _labelled(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tupl
 def learn_columns(pages: Sequence[Page]) -> Columns:
     """The columns of a source from the matches of some of its answers."""
     marks = _marks(pages)
-    pages = [Page(page.leaves, page.made, marks) for page in pages]
+    pages = [Page(page.leaves, page.cut, marks) for page in pages]
     read = [(page, match, page.pieces(match)) for page in pages for match in page.matches]
     if not read:
         return Columns()
@@ -147,7 +147,7 @@ def learn_columns(pages: Sequence[Page]) -> Columns:
         steady = counts[n] >= STEADY * having and not (n > 1 and _listed(sample[place]))
         for nth in range(1, n + 1) if steady and n > 1 else [0]:
             held = texts[place, nth] if nth else [t for k in range(1, max(counts) + 1) for t in texts[place, k]]
-            kind, name = type_of(held), ""
+            kind, name = column_type(held), ""
             if len(held) < MANY or len(set(held)) > 1 or not _acts(sample[place]):
                 name = _unused(_name(sample[place], held, kind, said, taken), taken)
                 taken.add(name)

@@ -1,304 +1,266 @@
-"""The matches of an answer (Thor's QA-Objects): every way to cut a page into repeated pieces.
+"""Every way to cut one page into repeated pieces, one of which gives the records of the answer (Thor's QA-Objects).
 
-    container   a row, or all rows with the same path, that may hold matches
-    unit        what stands right below a container: a child with text, or a text of its own
-    leader      the unit that a match begins with; the match goes on to the next leader, or to the container's end
-    rule        how leaders are told: they have, begin with, or are a path, or stand after parting tags (<hr>, <br><br> …)
-    cut         the matches of one page as ranges of leaves
+    container   a row, or all rows with the same path, that may hold records
+    unit        what stands directly below a container: a child with text, or a text of the container itself
+    leader      the unit that a record begins with; the record ends before the next leader, or with the container
+    key         where the containers are and how leaders are recognised: they have, begin with or are a path, or
+                they follow separator tags (<hr>, <br><br> …)
+    cut         the records of one page as ranges of leaves
 
 Thor §IV phase 4 and Thor-objects §3; departs from them: the separators (count, deviation, identifiable tags, partial path,
-repeating pattern, sibling pairs) do not vote, each makes candidates, and `pagelets` weighs the cuts that come out.
+repeating pattern, sibling pairs) do not vote. Each makes candidates, and `pagelets` scores the cuts that come out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.leaves import PARTS, Leaves, step_of
-from upwell.page.spots import fold
+from upwell.extract.leaves import Hashes, Leaves
 from upwell.page.tree import Ints
 
-__all__ = ["ALIKE", "USUAL", "Cut", "Key", "Rule", "Shape", "candidates", "rule_of", "shape_of", "spread"]
+__all__ = ["MIN_LIKENESS", "USUAL_SHARE", "Cut", "CutKey", "How", "candidates", "leaves_in"]
 
 How = Literal["has", "begins", "is", "after"]
-MOST = 400  # a page with more pieces of a kind is cut into words, not into matches
-LEAST = 0.02  # a container with less of the page's text holds no answer; swept: 0.005, 0.02, 0.05, no difference
-# A piece that shares less than this part of what the median piece shares with the others is a heading or an advertisement.
-ALIKE = 0.4  # swept: 0.3 … 0.7 (docs/decisions/0010-record-extraction.md); 0.6 and more lose on all corpora
-USUAL = 0.5  # a path that at least this share of the pieces has is usual; swept: 0.3, 0.5, 0.7, a page of difference
+MAX_RECORDS = 400  # a cut into more pieces than this cuts the page into words, not into records
+# A container with less than this share of the page's text holds no records.
+MIN_TEXT_SHARE = 0.02  # swept: 0.005, 0.02, 0.05, no difference
+# A piece that has less than this part of what the median piece has in common with the others is a heading or an advertisement.
+MIN_LIKENESS = 0.4  # swept: 0.3 … 0.7 (docs/decisions/0010-record-extraction.md); 0.6 and more lose on all corpora
+USUAL_SHARE = 0.5  # a path is usual if this share of the pieces has it; swept: 0.3, 0.5, 0.7, a page of difference
+MIN_TO_COMPARE = 4  # fewer pieces say nothing about which of them is odd; not swept
 
 Flags = NDArray[np.bool_]
 
 
-class Key(NamedTuple):
-    """A rule as numbers, equal on all pages of a source."""
+class CutKey(NamedTuple):
+    """How a cut is made, as numbers that are the same on all pages of a source.
 
-    every: bool  # all containers with the path, or one of them
-    classed: bool  # the path of the container counts classes
+    Fields are in the order in which ties between keys are broken (`cut_rules.learn_rules`).
+    """
+
+    all_containers: bool  # all containers with the path together, or each by itself
+    container_by_class: bool  # the path of the container includes classes
     container: int
     how: How
-    leader_classed: bool
-    leader: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A rule as `source.json` has it."""
-
-    container: str = ""
-    every: bool = True
-    how: How = "is"
-    leader: str = ""
-    classed: bool = False
-    leader_classed: bool = False
-
-    def key(self) -> Key:
-        """The same as numbers."""
-        if self.how == "after":
-            names = self.leader.split()
-            leader = sum(min(names.count(name), 2) << (2 * k) for k, name in enumerate(PARTS))
-        else:
-            leader = fold(self.leader) if self.leader else 0
-        return Key(self.every, self.classed, fold(self.container), self.how, self.leader_classed, leader)
+    leader_by_class: bool  # the path of the leader includes classes
+    leader: int  # its path; 0: a text of the container; for "after": `Leaves.separators_before`
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The matches of one page: match i is the leaves starts[i] … ends[i]."""
+    """The records of one page: record i is the leaves starts[i] … ends[i]."""
 
     starts: Ints
     ends: Ints
     depth: int  # of the containers
-    unit: Ints  # for each leaf of the page, the number of its unit at that depth
-    container: Ints  # for each match, the row that holds it …
-    below: Ints  # for each leaf of the page, the row right below the container, or -1 for a text of its own
-    container_end: Ints  # … and the leaf where the container ends
-    keys: set[Key] = field(default_factory=set)
+    unit: Ints  # for each leaf of the page, the number of its unit
+    container: Ints  # for each record, the row that holds it
+    unit_row: Ints  # for each leaf of the page, the row of its unit, or -1 where the unit is a text of the container
+    container_end: Ints  # for each record, the leaf where its container ends
+    keys: set[CutKey] = field(default_factory=set)  # all that lead to this cut
 
     def __len__(self) -> int:
         return len(self.starts)
 
-    def same(self, other: "Cut") -> bool:
-        """Whether two cuts have the same matches."""
+    def has_same_records(self, other: "Cut") -> bool:
+        """Whether two cuts have the same records."""
         return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """What matches are made of: the share of them that has each path, and how many units the longest has."""
+def candidates(leaves: Leaves) -> list[Cut]:
+    """Every cut of a page into two records or more, each once, with all the keys that lead to it."""
+    cuts: dict[tuple[bytes, bytes], Cut] = {}
+    if len(leaves) < 2:
+        return []
+    tables = [_PathTable(leaves, by_class=False), _PathTable(leaves, by_class=True)]
+    chars_before = np.concatenate(([0], np.cumsum(leaves.chars)))
+    is_option = np.isin(leaves.row, leaves.tree.rows("option"))  # what can be chosen in a form is no record
+    for depth in range(leaves.max_depth + 1):
+        level = _Level(leaves, depth)
+        for group in _container_groups(leaves, level):
+            chars = sum(int(chars_before[end] - chars_before[start]) for start, end in group.ranges)
+            if chars < MIN_TEXT_SHARE * chars_before[-1]:
+                continue
+            inside = np.concatenate([np.arange(start, end) for start, end in group.ranges])
+            if is_option[inside].all():
+                continue
+            for leader in _leaders(leaves, level, inside, tables):
+                cut = _cut(level, leader.starts, depth)
+                known = cuts.setdefault((cut.starts.tobytes(), cut.ends.tobytes()), cut)
+                if known.depth == depth:  # two containers give the same cut: keep the shallower one
+                    known.keys.add(
+                        CutKey(
+                            group.all_containers, group.by_class, group.path, leader.how, leader.by_class, leader.path
+                        )
+                    )
+    return [_trimmed(leaves, cut) for cut in cuts.values()]
 
-    share: Mapping[int, float] = field(default_factory=dict)
-    longest: int = 0
 
-    @cached_property
-    def typical(self) -> tuple[float, float]:
-        """How common the paths of a match are on average, and how many are usual."""
-        values = self.share.values()
-        return sum(v * v for v in values) / max(1e-9, sum(values)), sum(v >= USUAL for v in values)
+class _PathTable:
+    """The paths of the leaves of a page, numbered from 0: `names[code[i]]` is the path of leaf i."""
+
+    def __init__(self, leaves: Leaves, *, by_class: bool) -> None:
+        self.by_class = by_class
+        self.of_row: Hashes = leaves.class_paths if by_class else leaves.tag_paths
+        names, code = np.unique(self.of_row[leaves.row], return_inverse=True)
+        self.names: Hashes = names
+        self.code: Ints = code.astype(np.int32)
 
 
 class _Level:
-    """The containers of one depth, and their units."""
+    """The rows of one depth as containers, and their units."""
 
     def __init__(self, leaves: Leaves, depth: int) -> None:
         n = len(leaves)
-        self.container, self.below = leaves.above(depth), leaves.above(depth + 1)
-        first = np.ones(n, dtype=bool)
-        first[1:] = self.container[1:] != self.container[:-1]
-        self.new = first.copy()
-        self.new[1:] |= (self.below[1:] != self.below[:-1]) | (self.below[1:] < 0)
-        self.unit = (np.cumsum(self.new) - 1).astype(np.int32)
-        self.unit_start = np.flatnonzero(self.new).astype(np.int32)
-        at = np.flatnonzero(first)
-        end = np.append(at[1:], n)
-        held = self.container[at] >= 0
-        self.at, self.end, self.row = at[held], end[held], self.container[at[held]]
-        self.end_of = np.repeat(end, np.diff(np.append(at, n))).astype(np.int32)
+        self.container, self.unit_row = leaves.ancestors_at(depth), leaves.ancestors_at(depth + 1)
+        begins_container = np.ones(n, dtype=bool)
+        begins_container[1:] = self.container[1:] != self.container[:-1]
+        self.begins_unit = begins_container.copy()
+        self.begins_unit[1:] |= (self.unit_row[1:] != self.unit_row[:-1]) | (self.unit_row[1:] < 0)
+        self.unit = (np.cumsum(self.begins_unit) - 1).astype(np.int32)
+        self.unit_start = np.flatnonzero(self.begins_unit).astype(np.int32)
+        starts = np.flatnonzero(begins_container)
+        ends = np.append(starts[1:], n)
+        is_row = self.container[starts] >= 0
+        self.starts, self.ends, self.rows = starts[is_row], ends[is_row], self.container[starts[is_row]]
+        self.container_end = np.repeat(ends, np.diff(np.append(starts, n))).astype(np.int32)  # for each leaf
 
 
-def candidates(leaves: Leaves) -> list[Cut]:
-    """Every cut of a page into two matches or more, each once, with all the rules that lead to it."""
-    found: dict[tuple[bytes, bytes], Cut] = {}
-    if len(leaves) < 2:
-        return []
-    codes = [
-        (False, leaves.tagged, *_coded(leaves.tagged[leaves.row])),
-        (True, leaves.classed, *_coded(leaves.classed[leaves.row])),
-    ]
-    chars = np.concatenate(([0], np.cumsum(leaves.chars)))
-    offered = np.isin(leaves.row, leaves.tree.rows("option"))  # what can be chosen is no match
-    for depth in range(leaves.depth + 1):
-        level = _Level(leaves, depth)
-        for every, classed, path, places in _groups(leaves, level):
-            size = sum(int(chars[b] - chars[a]) for a, b in places)
-            if size < LEAST * chars[-1]:
-                continue
-            inside = np.concatenate([np.arange(a, b) for a, b in places])
-            if offered[inside].all():
-                continue
-            for how, leader_classed, leader, starts in _leaders(leaves, level, inside, codes):
-                made = _cut(level, starts, depth)
-                known = found.setdefault((made.starts.tobytes(), made.ends.tobytes()), made)
-                if known.depth == depth:  # what a deeper container only says again, the one above says better
-                    known.keys.add(Key(every, classed, path, how, leader_classed, leader))
-    return [_trimmed(leaves, made) for made in found.values()]
+class _ContainerGroup(NamedTuple):
+    """Containers that are cut together, as ranges of leaves."""
+
+    all_containers: bool
+    by_class: bool
+    path: int
+    ranges: list[tuple[int, int]]
 
 
-def shape_of(leaves: Leaves, cuts: Cut) -> tuple[dict[int, int], int]:
-    """For each path the number of matches that have it, and the units of the longest match."""
-    counts: dict[int, int] = {}
-    for a, b in zip(cuts.starts.tolist(), cuts.ends.tolist(), strict=True):
-        for path in np.unique(leaves.tagged[leaves.row[a:b]]).tolist():
-            counts[path] = counts.get(path, 0) + 1
-    inner = cuts.ends < cuts.container_end  # the last of a container may have taken in what follows
-    units = (cuts.unit[cuts.ends - 1] - cuts.unit[cuts.starts] + 1)[inner if inner.any() else slice(None)]
-    return counts, int(units.max(initial=1))
-
-
-def rule_of(leaves: Leaves, key: Key) -> Rule | None:
-    """A key as a readable rule, from a page that has the rows it speaks of."""
-    container = _readable(leaves, key.container, key.classed)
-    if key.how == "after":
-        leader: str | None = " ".join(name for k, name in enumerate(PARTS) for _ in range(key.leader >> (2 * k) & 3))
-    else:
-        leader = _readable(leaves, key.leader, key.leader_classed) if key.leader else ""
-    if container is None or leader is None:
-        return None
-    return Rule(
-        container=container, every=key.every, how=key.how, leader=leader, classed=key.classed, leader_classed=key.leader_classed
-    )  # fmt: skip
-
-
-def _readable(leaves: Leaves, path: int, classed: bool) -> str | None:
-    rows = np.flatnonzero((leaves.classed if classed else leaves.tagged) == np.uint64(path))
-    if not len(rows):
-        return None
-    row = int(rows[0])
-    return "/".join(reversed([step_of(leaves.tree, r, classed) for r in (row, *leaves.tree.ancestors(row))]))
-
-
-def _groups(leaves: Leaves, level: _Level) -> Iterator[tuple[bool, bool, int, list[tuple[int, int]]]]:
+def _container_groups(leaves: Leaves, level: _Level) -> Iterator[_ContainerGroup]:
     """The containers of a level one by one, and those with the same path together."""
-    places = list(zip(level.at.tolist(), level.end.tolist(), strict=True))
-    for row, (a, b) in zip(level.row.tolist(), places, strict=True):
-        if level.unit[b - 1] > level.unit[a]:
-            yield False, False, int(leaves.tagged[row]), [(a, b)]
-    for classed, paths in ((False, leaves.tagged), (True, leaves.classed)):
-        together: dict[int, list[tuple[int, int]]] = {}
-        for path, place in zip(paths[level.row].tolist(), places, strict=True):
-            together.setdefault(path, []).append(place)
-        for path, some in together.items():
-            if len(some) > 1:
-                yield True, classed, path, some
+    ranges = list(zip(level.starts.tolist(), level.ends.tolist(), strict=True))
+    for row, (start, end) in zip(level.rows.tolist(), ranges, strict=True):
+        if level.unit[end - 1] > level.unit[start]:
+            yield _ContainerGroup(False, False, int(leaves.tag_paths[row]), [(start, end)])
+    for by_class, paths in ((False, leaves.tag_paths), (True, leaves.class_paths)):
+        by_path: dict[int, list[tuple[int, int]]] = {}
+        for path, leaf_range in zip(paths[level.rows].tolist(), ranges, strict=True):
+            by_path.setdefault(path, []).append(leaf_range)
+        for path, same_path in by_path.items():
+            if len(same_path) > 1:
+                yield _ContainerGroup(True, by_class, path, same_path)
 
 
-def _coded(paths: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Ints]:
-    names, code = np.unique(paths, return_inverse=True)
-    return names, code.astype(np.int32)
+class _Leader(NamedTuple):
+    """One way to recognise leaders, and the leaves that they begin with."""
+
+    how: How
+    by_class: bool
+    path: int
+    starts: Ints
 
 
-def _leaders(
-    leaves: Leaves, level: _Level, inside: Ints, codes: list[tuple[bool, NDArray[np.uint64], NDArray[np.uint64], Ints]]
-) -> Iterator[tuple[How, bool, int, Ints]]:
-    """Every way to tell leaders among the units of a group of containers that finds two or more."""
+def _leaders(leaves: Leaves, level: _Level, inside: Ints, tables: list[_PathTable]) -> Iterator[_Leader]:
+    """Every way to recognise leaders that finds two or more among the units of a group of containers."""
     units = level.unit[inside]
-    starts = inside[level.new[inside]]
-    below = level.below[starts]
-    for classed, of_row, names, code in codes:
-        pairs = np.unique(code[inside].astype(np.int64) * (len(level.unit_start) + 1) + units)
-        for name, some in _runs(
-            pairs // (len(level.unit_start) + 1), level.unit_start[pairs % (len(level.unit_start) + 1)]
-        ):
-            yield "has", classed, int(names[name]), some
-        for name, some in _runs(code[starts], starts):
-            yield "begins", classed, int(names[name]), some
-        looks, look = np.unique(np.where(below >= 0, of_row[below], np.uint64(0)), return_inverse=True)
-        for name, some in _runs(look, starts):
-            yield "is", classed, int(looks[name]), some
-    for parts, some in _runs(leaves.before[starts].astype(np.int64), starts):
-        if parts:
-            yield "after", False, parts, some
+    starts = inside[level.begins_unit[inside]]
+    rows = level.unit_row[starts]
+    width = len(level.unit_start) + 1
+    for table in tables:
+        path_in_unit = np.unique(table.code[inside].astype(np.int64) * width + units)
+        for code, some in _by_name(path_in_unit // width, level.unit_start[path_in_unit % width]):
+            yield _Leader("has", table.by_class, int(table.names[code]), some)
+        for code, some in _by_name(table.code[starts], starts):
+            yield _Leader("begins", table.by_class, int(table.names[code]), some)
+        names, codes = np.unique(np.where(rows >= 0, table.of_row[rows], np.uint64(0)), return_inverse=True)
+        for code, some in _by_name(codes, starts):
+            yield _Leader("is", table.by_class, int(names[code]), some)
+    for separators, some in _by_name(leaves.separators_before[starts].astype(np.int64), starts):
+        if separators:
+            yield _Leader("after", False, separators, some)
 
 
-def _runs(names: NDArray[np.integer], starts: Ints) -> Iterator[tuple[int, Ints]]:
-    """For each name that two or more starts have: the name, and these starts."""
+def _by_name(names: NDArray[np.integer], starts: Ints) -> Iterator[tuple[int, Ints]]:
+    """For each name that 2 … MAX_RECORDS of the starts have: the name, and these starts."""
     order = np.argsort(names, kind="stable")
     sorted_names = names[order]
-    at = np.flatnonzero(np.append(True, sorted_names[1:] != sorted_names[:-1]))
-    for a, b in zip(at.tolist(), np.append(at[1:], len(order)).tolist(), strict=True):
-        if 2 <= b - a <= MOST:
+    first = np.flatnonzero(np.append(True, sorted_names[1:] != sorted_names[:-1]))
+    for a, b in zip(first.tolist(), np.append(first[1:], len(order)).tolist(), strict=True):
+        if 2 <= b - a <= MAX_RECORDS:
             yield int(sorted_names[a]), starts[order[a:b]]
 
 
 def _cut(level: _Level, starts: Ints, depth: int) -> Cut:
-    container_end = level.end_of[starts]
+    """The cut in which each start begins a record that goes on to the next start, or to the end of its container."""
+    container_end = level.container_end[starts]
     ends = np.minimum(np.append(starts[1:], container_end[-1]), container_end).astype(np.int32)
     starts = starts.astype(np.int32)
-    return Cut(starts, ends, depth, level.unit, level.container[starts], level.below, container_end)
+    return Cut(starts, ends, depth, level.unit, level.container[starts], level.unit_row, container_end)
 
 
-def _trimmed(leaves: Leaves, made: Cut) -> Cut:
-    """The cut without what follows the last match of a container, and without pieces that look like none of the others."""
+def _trimmed(leaves: Leaves, cut: Cut) -> Cut:
+    """The cut without what follows the last record of a container, and without pieces that look like none of the others."""
     paths = leaves.path_code
-    ends = made.ends.copy()
-    last = ends == made.container_end
-    if last.all():
-        known, longest = np.ones(len(paths), dtype=bool), len(paths)
+    ends = cut.ends.copy()
+    is_last = ends == cut.container_end
+    if is_last.all():
+        has_known_path, longest = np.ones(len(paths), dtype=bool), len(paths)
     else:
-        inner = np.flatnonzero(~last)
-        known = np.zeros(int(paths.max()) + 1, dtype=bool)
-        known[paths[spread(made.starts[inner], ends[inner])]] = True
-        known = known[paths]
-        longest = int((made.unit[ends[inner] - 1] - made.unit[made.starts[inner]]).max()) + 1
-    for i in np.flatnonzero(last).tolist():
-        a, b = int(made.starts[i]), int(made.ends[i])
-        units = made.unit[a:b] - made.unit[a]
-        fits = np.bincount(units, weights=known[a:b]) > 0
-        fits[longest:] = False
-        fits[0] = True
-        ends[i] = a + int(np.searchsorted(units, len(fits) if fits.all() else int(fits.argmin())))
-    return _kept(made, ends, _bodies(leaves, made, ends, _alike(paths, made.starts, ends)))
+        inner = np.flatnonzero(~is_last)
+        is_known = np.zeros(int(paths.max()) + 1, dtype=bool)
+        is_known[paths[leaves_in(cut.starts[inner], ends[inner])]] = True
+        has_known_path = is_known[paths]
+        longest = int((cut.unit[ends[inner] - 1] - cut.unit[cut.starts[inner]]).max()) + 1
+    for i in np.flatnonzero(is_last).tolist():
+        a, b = int(cut.starts[i]), int(cut.ends[i])
+        units = cut.unit[a:b] - cut.unit[a]
+        belongs = np.bincount(units, weights=has_known_path[a:b]) > 0
+        belongs[longest:] = False
+        belongs[0] = True
+        ends[i] = a + int(np.searchsorted(units, len(belongs) if belongs.all() else int(belongs.argmin())))
+    return _selected(cut, ends, _without_headings(leaves, cut, ends, _alike(paths, cut.starts, ends)))
 
 
-def _bodies(leaves: Leaves, made: Cut, ends: Ints, kept: Flags) -> Flags:
-    """Of the pieces kept, those that are more than headings of a table; all of them where none is."""
-    heads = leaves.heads
-    if not heads.any():
+def _without_headings(leaves: Leaves, cut: Cut, ends: Ints, kept: Flags) -> Flags:
+    """Of the pieces kept, those that are more than headings of a table; all of them where there are only headings."""
+    in_heading = leaves.in_heading_row
+    if not in_heading.any():
         return kept
-    bodies = kept & ~np.array([heads[a:b].all() for a, b in zip(made.starts.tolist(), ends.tolist(), strict=True)])
+    ranges = zip(cut.starts.tolist(), ends.tolist(), strict=True)
+    bodies = kept & ~np.array([in_heading[a:b].all() for a, b in ranges])
     return bodies if bodies.any() else kept
 
 
-def _kept(made: Cut, ends: Ints, kept: Flags) -> Cut:
+def _selected(cut: Cut, ends: Ints, kept: Flags) -> Cut:
     return Cut(
-        made.starts[kept], ends[kept], made.depth, made.unit, made.container[kept], made.below,
-        made.container_end[kept], made.keys,
+        cut.starts[kept], ends[kept], cut.depth, cut.unit, cut.container[kept], cut.unit_row,
+        cut.container_end[kept], cut.keys,
     )  # fmt: skip
 
 
 def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints) -> Flags:
-    """Which pieces share enough with the others: of their own paths how common they are, of the usual paths how many they have."""
+    """Which pieces have enough in common with the others.
+
+    Two measures against the median piece: how common a piece's own paths are, and how many of the usual paths it has.
+    """
     n = len(starts)
-    if n < 4:
+    if n < MIN_TO_COMPARE:
         return np.ones(n, dtype=bool)
     piece = np.repeat(np.arange(n), ends - starts)
-    names, code = np.unique(paths[spread(starts, ends)], return_inverse=True)
+    names, code = np.unique(paths[leaves_in(starts, ends)], return_inverse=True)
     pairs = np.unique(piece * len(names) + code)
     piece, code = pairs // len(names), pairs % len(names)
     share = np.bincount(code, minlength=len(names)) / n
-    common = np.bincount(piece, weights=share[code], minlength=n) / np.bincount(piece, minlength=n)
-    has = np.bincount(piece, weights=(share >= USUAL)[code], minlength=n)
-    kept = (common >= ALIKE * np.median(common)) & (has >= ALIKE * np.median(has))
+    mean_share = np.bincount(piece, weights=share[code], minlength=n) / np.bincount(piece, minlength=n)
+    usual_paths = np.bincount(piece, weights=(share >= USUAL_SHARE)[code], minlength=n)
+    kept = (mean_share >= MIN_LIKENESS * np.median(mean_share)) & (usual_paths >= MIN_LIKENESS * np.median(usual_paths))
     return np.asarray(kept if kept.sum() >= 2 else np.ones(n, dtype=bool))
 
 
-def spread(starts: Ints, ends: Ints) -> Ints:
-    """The leaves of all ranges, one after the other."""
-    size = ends - starts
-    return (np.arange(int(size.sum())) + np.repeat(starts - np.concatenate(([0], np.cumsum(size)[:-1])), size)).astype(
-        np.int32
-    )
+def leaves_in(starts: Ints, ends: Ints) -> Ints:
+    """The leaves of several ranges, one range after the other."""
+    sizes = ends - starts
+    before = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    return (np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)).astype(np.int32)

@@ -1,114 +1,292 @@
-"""The matches of an answer by the rule that was learned (`objects` has the words, and finds rules)."""
+"""Cut rules: how the answers of a source are cut into records, learned from several answers and applied to later ones.
 
+The words (container, unit, leader, key, cut) are those of `cut_candidates`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
-from upwell.extract.cut_candidates import ALIKE, USUAL, Cut, Key, Shape
-from upwell.extract.leaves import Leaves
+from upwell.extract.cut_candidates import MIN_LIKENESS, MIN_TO_COMPARE, USUAL_SHARE, Cut, CutKey, How
+from upwell.extract.leaves import SEPARATOR_TAGS, Leaves, step_of
+from upwell.page.spots import fold
 
-__all__ = ["cut"]
+__all__ = ["SWITCH_MARGIN", "CutRule", "ScoredCut", "ScoredPage", "apply_rule", "learn_rules"]
+
+MAX_RULES = 4  # rules of one source
+# A cut whose score is this far below the best of the source says nothing about where records are.
+VOTE_REACH = 12.0  # swept with SWITCH_MARGIN: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
+# An answer follows another rule than the first one only if the cut of that rule scores this much more.
+SWITCH_MARGIN = 2.0  # swept with VOTE_REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
 
 
-def cut(leaves: Leaves, key: Key, shape: Shape) -> list[Cut]:
-    """The matches that a learned rule finds: one cut, or for a rule of one container a cut for each that has leaders.
+@dataclass(frozen=True, kw_only=True)
+class CutRule:
+    """Where the records of a source are, what each begins with and what they are made of, as `source.json` has it."""
 
-    In plain Python, because most answers have few matches and each array costs more.
+    container: str = ""  # path of the containers: `html/body/ol.results`
+    container_by_class: bool = False  # whether that path includes classes
+    all_containers: bool = True  # all containers of an answer together hold the records, or one of them does
+    how: How = "is"
+    leader: str = ""  # a path, "" for a text of the container; for "after" the separator tags: `br br`
+    leader_by_class: bool = False
+    share: Mapping[str, float] = field(
+        default_factory=dict
+    )  # path below the container: share of the records that have it
+    longest: int = 0  # units of the longest record
+
+    @cached_property
+    def key(self) -> CutKey:
+        """Container and leader as numbers."""
+        if self.how == "after":
+            names = self.leader.split()
+            leader = sum(min(names.count(name), 2) << (2 * k) for k, name in enumerate(SEPARATOR_TAGS))
+        else:
+            leader = fold(self.leader) if self.leader else 0
+        return CutKey(
+            self.all_containers, self.container_by_class, fold(self.container), self.how, self.leader_by_class, leader
+        )
+
+    @cached_property
+    def path_shares(self) -> dict[int, float]:
+        """`share` by the number that a path has on every page."""
+        above = "/".join(step.partition(".")[0] for step in self.container.split("/"))
+        return {fold(f"{above}/{path}" if path else above): share for path, share in self.share.items()}
+
+    @cached_property
+    def mean_path_share(self) -> float:
+        """How common the paths of a record are, on average."""
+        shares = self.share.values()
+        return sum(share * share for share in shares) / max(1e-9, sum(shares))
+
+    @cached_property
+    def usual_paths(self) -> int:
+        """How many paths are usual."""
+        return sum(share >= USUAL_SHARE for share in self.share.values())
+
+
+class ScoredCut(NamedTuple):
+    """A candidate, and how much speaks for it (`pagelets.score`)."""
+
+    cut: Cut
+    score: float
+
+
+class ScoredPage(NamedTuple):
+    """An answer that is learned from, with its candidates."""
+
+    leaves: Leaves
+    cuts: Sequence[ScoredCut]
+
+    def best_score(self, key: CutKey | None = None) -> float:
+        """The highest score of all candidates, or of those that a key leads to."""
+        return max((score for cut, score in self.cuts if key is None or key in cut.keys), default=-np.inf)
+
+
+def learn_rules(pages: Sequence[ScoredPage]) -> tuple[CutRule, ...]:
+    """The rule with the most votes over all answers, and further rules for the answers that have a clearly better cut.
+
+    A candidate votes for each key that leads to it, and the more its score exceeds the best score of the source less `VOTE_REACH`,
+    the more its vote counts.
     """
+    best = max((score for page in pages for _, score in page.cuts), default=0.0)
+    rules: list[CutRule] = []
+    open_pages = list(pages)
+    while open_pages and len(rules) < MAX_RULES:
+        votes: defaultdict[CutKey, float] = defaultdict(float)
+        for page in open_pages:
+            for key, vote in _votes(page, best).items():
+                votes[key] += vote
+        if not votes:
+            break
+        key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.container_by_class, k.all_containers, k))
+        rules.append(_rule(key, open_pages))
+        open_pages = [page for page in open_pages if page.best_score(key) < page.best_score() - SWITCH_MARGIN]
+    return tuple(rules)
+
+
+def _votes(page: ScoredPage, best: float) -> dict[CutKey, float]:
+    """The vote of one answer for each key: that of the best candidate that the key leads to."""
+    votes: dict[CutKey, float] = {}
+    for cut, score in page.cuts:
+        if score > best - VOTE_REACH:
+            for key in cut.keys:
+                votes[key] = max(votes.get(key, 0.0), score - best + VOTE_REACH)
+    return votes
+
+
+def _rule(key: CutKey, pages: Sequence[ScoredPage]) -> CutRule:
+    """A key as a readable rule, with what the records are made of that it gives on the answers."""
+    cuts: list[tuple[Leaves, Cut]] = []
+    for page in pages:
+        scores = [(score, i) for i, (cut, score) in enumerate(page.cuts) if key in cut.keys]
+        if scores:
+            cuts.append((page.leaves, page.cuts[max(scores)[1]].cut))
+    leaves = cuts[0][0]
+    if key.how == "after":
+        leader = " ".join(name for k, name in enumerate(SEPARATOR_TAGS) for _ in range(key.leader >> (2 * k) & 3))
+    else:
+        leader = _readable(leaves, key.leader, key.leader_by_class) if key.leader else ""
+    records = sum(len(cut) for _, cut in cuts)
+    counts: Counter[str] = Counter()
+    for page_leaves, cut in cuts:
+        counts.update(_path_counts(page_leaves, cut))
+    return CutRule(
+        container=_readable(leaves, key.container, key.container_by_class),
+        container_by_class=key.container_by_class,
+        all_containers=key.all_containers,
+        how=key.how,
+        leader=leader,
+        leader_by_class=key.leader_by_class,
+        share={path: round(n / records, 3) for path, n in counts.most_common()},
+        longest=max(_longest(cut) for _, cut in cuts),
+    )
+
+
+def _readable(leaves: Leaves, path: int, by_class: bool) -> str:
+    """A path as text, from a row of the page that has it."""
     tree = leaves.tree
-    paths = [spot.classed if key.classed else spot.tagged for spot in tree.spots]
-    held = tree.at_spots([i for i, path in enumerate(paths) if path == key.container])
-    containers = held[leaves.end[held] > leaves.at[held]].tolist()
+    row = int(np.flatnonzero((leaves.class_paths if by_class else leaves.tag_paths) == np.uint64(path))[0])
+    return "/".join(reversed([step_of(tree, r, by_class) for r in (row, *tree.ancestors(row))]))
+
+
+def _path_counts(leaves: Leaves, cut: Cut) -> Counter[str]:
+    """For each path below the container, the number of records that have it."""
+    tree = leaves.tree
+    spot_paths: dict[int, str] = {}
+    counts: Counter[str] = Counter()
+    for a, b in zip(cut.starts.tolist(), cut.ends.tolist(), strict=True):
+        for row in leaves.row[a:b].tolist():
+            spot = tree.spot_of[row]
+            if spot not in spot_paths:
+                chain = [row, *tree.ancestors(row)][: tree.spots[spot].depth - cut.depth]
+                spot_paths[spot] = "/".join(tree.name(r) for r in reversed(chain))
+        counts.update({spot_paths[tree.spot_of[row]] for row in leaves.row[a:b].tolist()})
+    return counts
+
+
+def _longest(cut: Cut) -> int:
+    """The units of the longest record; the last of a container may have taken in what follows, and counts only if all are last."""
+    units = cut.unit[cut.ends - 1] - cut.unit[cut.starts] + 1
+    inner = cut.ends < cut.container_end
+    return int(units[inner if inner.any() else slice(None)].max(initial=1))
+
+
+def apply_rule(leaves: Leaves, rule: CutRule) -> list[Cut]:
+    """The cuts that a rule gives on a page: one, or for a rule of one container a cut for each container that has leaders.
+
+    In plain Python, because most answers have few records and each array costs more.
+    """
+    tree, key = leaves.tree, rule.key
+    paths = [spot.classed if key.container_by_class else spot.tagged for spot in tree.spots]
+    rows = tree.at_spots([i for i, path in enumerate(paths) if path == key.container])
+    containers = rows[leaves.row_end[rows] > leaves.row_start[rows]].tolist()
     if not containers:
         return []
-    page = _Page(leaves, key, shape)
-    found = [page.cut(some) for some in ([containers] if key.every else [[row] for row in containers])]
-    return [made for made in found if made is not None]
+    cutter = _Cutter(leaves, rule)
+    groups = [containers] if key.all_containers else [[row] for row in containers]
+    return [cut for group in groups if (cut := cutter.cut(group)) is not None]
 
 
-class _Page:
-    """One page as a rule sees it."""
+class _Cutter:
+    """Applies a rule to the containers of one page."""
 
-    def __init__(self, leaves: Leaves, key: Key, shape: Shape) -> None:
-        self.leaves, self.key, self.shape = leaves, key, shape
+    def __init__(self, leaves: Leaves, rule: CutRule) -> None:
+        self.leaves, self.rule, self.key = leaves, rule, rule.key
         spots = leaves.tree.spots
         self.row, self.spot = leaves.rows, leaves.tree.spot_of
-        self.tagged = [spot.tagged for spot in spots]
-        self.leading = [(spot.classed if key.leader_classed else spot.tagged) == key.leader for spot in spots]
-        self.known: dict[tuple[int, ...], tuple[float, float]] = {}
+        self.tag_path = [spot.tagged for spot in spots]
+        by_class, leader = self.key.leader_by_class, self.key.leader
+        self.is_leader_path = [(spot.classed if by_class else spot.tagged) == leader for spot in spots]
+        self.known_likeness: dict[tuple[int, ...], tuple[float, float]] = {}  # by the spots of a record's leaves
 
     def cut(self, containers: list[int]) -> Cut | None:
-        """The matches in some containers."""
+        """The records in some containers; None where there are none."""
         leaves = self.leaves
-        matches: list[tuple[int, int, int, int]] = []  # where it begins and ends, its container and where that ends
-        looks: list[tuple[float, float]] = []
-        unit, below = [0] * len(leaves), [-1] * len(leaves)
-        for row in containers:
-            first, rows, stop = self._units(row)
-            led = []
-            for i, (a, b) in enumerate(zip(first, [*first[1:], stop], strict=True)):
-                unit[a:b], below[a:b] = [i] * (b - a), [rows[i]] * (b - a)
+        records: list[tuple[int, int, int, int]] = []  # first leaf, end, container, end of the container
+        likeness: list[tuple[float, float]] = []
+        unit, unit_row = [0] * len(leaves), [-1] * len(leaves)
+        for container in containers:
+            starts, rows, container_end = self._units(container)
+            leaders = []
+            for i, (a, b) in enumerate(zip(starts, [*starts[1:], container_end], strict=True)):
+                unit[a:b], unit_row[a:b] = [i] * (b - a), [rows[i]] * (b - a)
                 if self._leads(a, rows[i], b):
-                    led.append(i)
-            for i, after in zip(led, [*led[1:], len(first)], strict=False):
-                a, b = first[i], first[after] if after < len(first) else self._end(first, i, stop)
-                looks.append(self._looks(a, b))
-                matches.append((a, b, row, stop))
-        typical, usual = self.shape.typical
-        if len(matches) >= 4:  # matches of one page may have less than those of all pages together
-            typical = min(typical, median([common for common, _ in looks]))
-            usual = min(usual, median([has for _, has in looks]))
-        kept = [m for m, (c, h) in zip(matches, looks, strict=True) if c >= ALIKE * typical and h >= ALIKE * usual]
+                    leaders.append(i)
+            for i, after in zip(leaders, [*leaders[1:], len(starts)], strict=False):
+                a = starts[i]
+                b = starts[after] if after < len(starts) else self._end_of_last(starts, i, container_end)
+                likeness.append(self._likeness(a, b))
+                records.append((a, b, container, container_end))
+        mean_share, usual_paths = self.rule.mean_path_share, float(self.rule.usual_paths)
+        if (
+            len(records) >= MIN_TO_COMPARE
+        ):  # records of one page may have less in common than those of all pages together
+            mean_share = min(mean_share, median([share for share, _ in likeness]))
+            usual_paths = min(usual_paths, median([usual for _, usual in likeness]))
+        kept = [
+            record
+            for record, (share, usual) in zip(records, likeness, strict=True)
+            if share >= MIN_LIKENESS * mean_share and usual >= MIN_LIKENESS * usual_paths
+        ]
         if not kept:
             return None
-        heads = leaves.heads
-        if heads.any():
-            kept = [m for m in kept if not heads[m[0] : m[1]].all()] or kept
-        starts, ends, holders, stops = np.array(kept, dtype=np.int32).T
+        in_heading = leaves.in_heading_row
+        if in_heading.any():
+            kept = [record for record in kept if not in_heading[record[0] : record[1]].all()] or kept
+        first, end, container_of, end_of_container = np.array(kept, dtype=np.int32).T
         depth = leaves.tree.spots[self.spot[containers[0]]].depth
-        return Cut(starts, ends, depth, np.array(unit, np.int32), holders, np.array(below, np.int32), stops)
+        return Cut(
+            first, end, depth, np.array(unit, np.int32), container_of, np.array(unit_row, np.int32), end_of_container
+        )
 
-    def _units(self, row: int) -> tuple[list[int], list[int], int]:
-        """The units of a container: where each begins, its row or -1 for a text of its own, and where the last ends."""
+    def _units(self, container: int) -> tuple[list[int], list[int], int]:
+        """The units of a container: where each begins, its row (-1: a text of the container), and where the last ends."""
         leaves, tree = self.leaves, self.leaves.tree
-        inside = slice(row, int(tree.end[row]))
-        end, at, upto = tree.end[inside].tolist(), leaves.at[inside].tolist(), leaves.end[inside].tolist()
-        first, rows = [], []
-        leaf, child = at[0], 1
-        while child < len(end):
-            if upto[child] > at[child]:
-                for own in range(leaf, at[child]):
-                    first.append(own)
+        subtree = slice(container, int(tree.end[container]))
+        row_end = tree.end[subtree].tolist()
+        leaf_start, leaf_end = leaves.row_start[subtree].tolist(), leaves.row_end[subtree].tolist()
+        starts, rows = [], []
+        leaf, child = leaf_start[0], 1
+        while child < len(row_end):
+            if leaf_end[child] > leaf_start[child]:
+                for own_text in range(leaf, leaf_start[child]):
+                    starts.append(own_text)
                     rows.append(-1)
-                first.append(at[child])
-                rows.append(row + child)
-                leaf = upto[child]
-            child = end[child] - row
-        own_texts = range(leaf, upto[0])
-        return [*first, *own_texts], rows + [-1] * len(own_texts), upto[0]
+                starts.append(leaf_start[child])
+                rows.append(container + child)
+                leaf = leaf_end[child]
+            child = row_end[child] - container
+        own_texts = range(leaf, leaf_end[0])
+        return [*starts, *own_texts], rows + [-1] * len(own_texts), leaf_end[0]
 
-    def _leads(self, leaf: int, row: int, stop: int) -> bool:
+    def _leads(self, start: int, row: int, end: int) -> bool:
         """Whether a unit is a leader."""
-        how, leading = self.key.how, self.leading
+        how, is_leader_path = self.key.how, self.is_leader_path
         if how == "is":
-            return row < 0 if not self.key.leader else row >= 0 and leading[self.spot[row]]
+            return row < 0 if not self.key.leader else row >= 0 and is_leader_path[self.spot[row]]
         if how == "after":
-            return bool(self.leaves.before[leaf] == self.key.leader)
-        inside = range(leaf, stop if how == "has" else leaf + 1)
-        return any(leading[self.spot[self.row[i]]] for i in inside)
+            return bool(self.leaves.separators_before[start] == self.key.leader)
+        inside = range(start, end if how == "has" else start + 1)
+        return any(is_leader_path[self.spot[self.row[leaf]]] for leaf in inside)
 
-    def _end(self, first: list[int], i: int, stop: int) -> int:
-        """Where the last match of a container ends: before a unit without a known path, or after as many units as the longest has."""
-        share, longest = self.shape.share, max(1, self.shape.longest)
-        for leaf, after in zip(first[i + 1 : i + longest], [*first[i + 2 :], stop], strict=False):
-            if not any(self.tagged[self.spot[self.row[k]]] in share for k in range(leaf, after)):
-                return leaf
-        return [*first, stop][min(i + longest, len(first))]
+    def _end_of_last(self, starts: list[int], i: int, container_end: int) -> int:
+        """Where the last record of a container ends: before a unit without a known path, at the latest after `longest` units."""
+        known, longest = self.rule.path_shares, max(1, self.rule.longest)
+        for start, end in zip(starts[i + 1 : i + longest], [*starts[i + 2 :], container_end], strict=False):
+            if not any(self.tag_path[self.spot[self.row[leaf]]] in known for leaf in range(start, end)):
+                return start
+        return [*starts, container_end][min(i + longest, len(starts))]
 
-    def _looks(self, a: int, b: int) -> tuple[float, float]:
-        """How common the paths of a match are on average, and how many of them are usual."""
-        spots = tuple([self.spot[row] for row in self.row[a:b]])
-        if spots not in self.known:
-            own = [self.shape.share.get(path, 0.0) for path in {self.tagged[spot] for spot in spots}]
-            self.known[spots] = sum(own) / len(own), sum(value >= USUAL for value in own)
-        return self.known[spots]
+    def _likeness(self, start: int, end: int) -> tuple[float, float]:
+        """How common the paths of a record are on average, and how many of them are usual."""
+        spots = tuple([self.spot[row] for row in self.row[start:end]])
+        if spots not in self.known_likeness:
+            shares = [self.rule.path_shares.get(path, 0.0) for path in {self.tag_path[spot] for spot in spots}]
+            self.known_likeness[spots] = sum(shares) / len(shares), sum(share >= USUAL_SHARE for share in shares)
+        return self.known_likeness[spots]

@@ -54,14 +54,14 @@ class Match(NamedTuple):
 class Page:
     """The matches of one page, read piece by piece; `known` is what was found out of places on other pages of the source."""
 
-    def __init__(self, leaves: Leaves, made: Cut, marks: Collection[str] = (), known: Known | None = None) -> None:
+    def __init__(self, leaves: Leaves, cut: Cut, marks: Collection[str] = (), known: Known | None = None) -> None:
         tree = leaves.tree
-        self.leaves, self.tree, self.made, self.marks = leaves, tree, made, frozenset(marks)
+        self.leaves, self.tree, self.cut, self.marks = leaves, tree, cut, frozenset(marks)
         self.parent, self.row_of, self.spot = tree.parent.tolist(), leaves.rows, tree.spot_of
         self.gap = leaves.gaps
         lines = leaves.texts is not tree.chunks  # which may begin or end with white space
         self.texts = [text.strip() for text in leaves.texts] if lines else leaves.texts
-        self.unit = made.below.tolist()
+        self.unit = cut.unit_row.tolist()
         self.known: Known = {} if known is None else known
         if len(self.known) > MOST_KNOWN:
             self.known.clear()
@@ -70,9 +70,9 @@ class Page:
     @cached_property
     def matches(self) -> list[Match]:
         """The matches in document order."""
-        made, end, at = self.made, self.tree.end, self.leaves.at
+        cut, end, at = self.cut, self.tree.end, self.leaves.row_start
         found = []
-        for first, last in zip(made.starts.tolist(), made.ends.tolist(), strict=True):
+        for first, last in zip(cut.starts.tolist(), cut.ends.tolist(), strict=True):
             unit, after = self.unit[first], self.unit[last - 1]
             row = unit if unit >= 0 else self.row_of[first]
             begin = row if unit >= 0 else max(row, bisect_left(at, first))
@@ -176,7 +176,7 @@ class Page:
 
     @cached_property
     def _linked(self) -> list[bool]:
-        return self.leaves.linked.tolist()  # type: ignore[no-any-return]
+        return self.leaves.is_linked.tolist()  # type: ignore[no-any-return]
 
     @cached_property
     def _links(self) -> tuple[list[int], list[str]]:

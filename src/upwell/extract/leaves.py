@@ -1,11 +1,10 @@
 """A page as the sequence of its leaves: what the search for repeated structure works on.
 
-    leaf     a chunk of text, or a line of one where the page keeps its line breaks (<pre>)
-    path     the tags (and classes) from <html> down to the row of a leaf, as one number, equal on every page
-    above    for each leaf, the row above it at a depth: the containers of that depth
-    before   the tags without text (<hr>, <br>, <img> …) between a leaf and the one before it, as one number
+    leaf         a chunk of text, or a line of one where the page keeps its line breaks (<pre>)
+    path         the tags (and classes) from <html> down to the row of a leaf, as one number, the same on every page
+    separators   the tags without text (<hr>, <br>, <img> …) between a leaf and the one before it, as one number
 
-Everything that is asked of a region of the page is then asked of a range of leaves.
+Whatever is asked of a region of the page is then asked of a range of leaves.
 """
 
 from dataclasses import dataclass
@@ -17,68 +16,69 @@ from numpy.typing import NDArray
 from upwell.page.spots import GLUED, KEPT, STATED, look
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["Hashes", "Leaves", "of", "step_of"]
+__all__ = ["SEPARATOR_TAGS", "Hashes", "Leaves", "leaves_of", "step_of"]
 
 Hashes = NDArray[np.uint64]
-MAX_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
-TWICE = 5  # characters from which a text counts as said twice; swept: 2, 5, 8, 12, 20 on answers/*
-PARTS = ("hr", "br", "img", "p", "a")  # tags that part matches when they stand alone
-LINE = np.uint64(1 << 2 * PARTS.index("br"))
+MAX_CONTAINER_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
+# A text of at least this many characters that stands twice in a record is said once.
+MIN_REPEATED_CHARS = 5  # swept: 2, 5, 8, 12, 20 on answers/*
+SEPARATOR_TAGS = ("hr", "br", "img", "p", "a")  # tags that separate records where they stand without text
+LINE_BREAK = np.uint64(1 << 2 * SEPARATOR_TAGS.index("br"))
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaves of one page; built by `of`."""
+    """The leaves of one page; built by `leaves_of`. The leaves of row r are row_start[r] … row_end[r]."""
 
     tree: TagTree
     texts: tuple[str, ...]
-    row: Ints
-    at: Ints  # for each row, how many leaves stand before its subtree …
-    end: Ints  # … and before its end
+    row: Ints  # for each leaf, the row that it stands in
+    row_start: Ints
+    row_end: Ints
     chunk: Ints  # the chunk that each leaf is, or is a line of
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @cached_property
-    def tagged(self) -> Hashes:
-        """For each row, its path of tags …"""
+    def tag_paths(self) -> Hashes:
+        """For each row, its path of tags."""
         return self.tree.by_spot([spot.tagged for spot in self.tree.spots], np.uint64)
 
     @cached_property
-    def classed(self) -> Hashes:
-        """… of tags and classes …"""
+    def class_paths(self) -> Hashes:
+        """For each row, its path of tags and classes."""
         return self.tree.by_spot([spot.classed for spot in self.tree.spots], np.uint64)
 
     @cached_property
-    def plain(self) -> Hashes:
-        """… of tags that do not only change how a piece of text looks."""
+    def layout_paths(self) -> Hashes:
+        """For each row, its path of tags without those that only change how a piece of text looks."""
         return self.tree.by_spot([spot.plain for spot in self.tree.spots], np.uint64)
 
     @cached_property
-    def before(self) -> Hashes:
-        """What stands alone before each leaf: how many <hr>, <br>, <img> …, none counted past two."""
+    def separators_before(self) -> Hashes:
+        """The separators before each leaf: two bits for each of `SEPARATOR_TAGS` say how many, none counted past two."""
         found = np.zeros(len(self) + 1, dtype=np.uint64)
-        for k, name in enumerate(PARTS):
+        for k, name in enumerate(SEPARATOR_TAGS):
             rows = self.tree.rows(name)
-            at = self.at[rows[self.at[rows] == self.end[rows]]]
+            at = self.row_start[rows[self.row_start[rows] == self.row_end[rows]]]
             if len(at):
                 found += np.minimum(np.bincount(at, minlength=len(self) + 1), 2).astype(np.uint64) << np.uint64(2 * k)
         if len(self) > len(self.tree.chunks):  # a line of plain text begins as after a <br>
-            found[1:-1][self.chunk[1:] == self.chunk[:-1]] = found[self.at[self.tree.rows("pre")]] = LINE
+            found[1:-1][self.chunk[1:] == self.chunk[:-1]] = found[self.row_start[self.tree.rows("pre")]] = LINE_BREAK
         return found[:-1]
 
     @cached_property
-    def heads(self) -> NDArray[np.bool_]:
-        """Which leaves stand in table rows that have headings only: names of columns, or of a group of rows."""
+    def in_heading_row(self) -> NDArray[np.bool_]:
+        """Which leaves stand in table rows that have only <th>: names of columns, or of a group of rows."""
         tree = self.tree
         steps = np.zeros(len(self) + 1, dtype=np.int32)
         headings = tree.rows("th")
         if not len(headings):
             return steps[:-1] > 0
         rows = np.setdiff1d(tree.parent[headings], tree.parent[tree.rows("td")])
-        np.add.at(steps, self.at[rows], 1)
-        np.subtract.at(steps, self.end[rows], 1)
+        np.add.at(steps, self.row_start[rows], 1)
+        np.subtract.at(steps, self.row_end[rows], 1)
         return np.asarray(np.cumsum(steps)[:-1] > 0)
 
     @cached_property
@@ -89,43 +89,45 @@ class Leaves:
     @cached_property
     def path_code(self) -> Ints:
         """The path of tags of each leaf, numbered from 0 on this page."""
-        return np.unique(self.tagged[self.row], return_inverse=True)[1].astype(np.int32)
+        return np.unique(self.tag_paths[self.row], return_inverse=True)[1].astype(np.int32)
 
     @cached_property
-    def linked(self) -> NDArray[np.bool_]:
+    def is_linked(self) -> NDArray[np.bool_]:
         """Which leaves are the text of a link."""
         tree = self.tree
-        rows = self._links
+        rows = tree.rows("a")
+        if len(rows):
+            rows = rows[[tree.attr(int(row), "href") is not None for row in rows]]
         steps = np.zeros(len(tree) + 1, dtype=np.int32)
         steps[rows] += 1
         np.subtract.at(steps, tree.end[rows], 1)
         return (np.cumsum(steps[:-1]) > 0)[self.row]
 
     @cached_property
-    def depth(self) -> int:
+    def max_depth(self) -> int:
         """The depth of the deepest containers that are looked at."""
-        return min(MAX_DEPTH, int(self.tree.depth[self.row].max(initial=0)))
+        return min(MAX_CONTAINER_DEPTH, int(self.tree.depth[self.row].max(initial=0)))
 
-    def above(self, depth: int) -> Ints:
-        """The row above each leaf at a depth, or its own: -1 for leaves that are not so deep."""
+    def ancestors_at(self, depth: int) -> Ints:
+        """For each leaf, its own row or the row above it at a depth; -1 for leaves that are not so deep."""
         rows = np.flatnonzero(self.tree.depth == depth).astype(np.int32)
         if not len(rows):
             return np.full(len(self), -1, dtype=np.int32)
         found = rows[np.maximum(0, np.searchsorted(rows, self.row, side="right") - 1)]
         return np.where((found <= self.row) & (self.row < self.tree.end[found]), found, np.int32(-1))
 
-    def text(self, first: int, last: int) -> str:
-        """The text of a range of leaves, on one line; what is said twice (for another size of screen) is said once."""
-        texts, glued = self.texts, self._glued
+    def text(self, start: int, end: int) -> str:
+        """The text of a range of leaves on one line; what the page says twice (for another size of screen) is said once."""
+        texts, is_glued = self.texts, self._is_glued
         said: set[str] = set()
         pieces: list[str] = []
-        for i in range(first, last):
+        for i in range(start, end):
             text = texts[i]
-            if len(text) >= TWICE:
+            if len(text) >= MIN_REPEATED_CHARS:
                 if text in said:
                     continue
                 said.add(text)
-            pieces.append(text if glued[i] else " " + text)
+            pieces.append(text if is_glued[i] else " " + text)
         text = "".join(pieces)
         return text.strip() if self.texts is self.tree.chunks else " ".join(text.split())
 
@@ -136,40 +138,35 @@ class Leaves:
 
     @cached_property
     def gaps(self) -> list[int]:
-        """What stands before the chunk of each leaf."""
+        """What stands before the chunk of each leaf: GLUED, SPACED or BROKEN."""
         return self.tree.chunk_gap[self.chunk].tolist()  # type: ignore[no-any-return]
 
     @cached_property
-    def _glued(self) -> list[bool]:
-        """Which leaves go on with the word of the leaf before; a line of a chunk never does."""
-        glued = [gap == GLUED for gap in self.gaps]
+    def _is_glued(self) -> list[bool]:
+        """Which leaves continue the word of the leaf before; a line of a chunk never does."""
+        is_glued = [gap == GLUED for gap in self.gaps]
         if len(self) > len(self.tree.chunks):
             for i in np.flatnonzero(self.chunk[1:] == self.chunk[:-1]).tolist():
-                glued[i + 1] = False
-        return glued
-
-    @cached_property
-    def _links(self) -> Ints:
-        rows = self.tree.rows("a")
-        return rows[[self.tree.attr(int(row), "href") is not None for row in rows]] if len(rows) else rows
+                is_glued[i + 1] = False
+        return is_glued
 
 
-def of(tree: TagTree) -> Leaves:
-    """The leaves of a page; their paths are worked out when they are asked for."""
-    kept = _keeps_space(tree)
-    if kept is None:
-        row, all_chunks = tree.chunk_row, np.arange(len(tree.chunks), dtype=np.int32)
-        return Leaves(tree, tree.chunks, row, tree.text_at, tree.text_end, all_chunks)
-    lines = [_lines(chunk) if keep else [chunk] for chunk, keep in zip(tree.chunks, kept, strict=True)]
-    size = np.fromiter(map(len, lines), np.int32, len(lines))
-    first = np.concatenate(([0], np.cumsum(size))).astype(np.int32)
-    chunk_of = np.repeat(np.arange(len(lines), dtype=np.int32), size)
-    texts = tuple(text for some in lines for text in some)
-    return Leaves(tree, texts, tree.chunk_row[chunk_of], first[tree.text_at], first[tree.text_end], chunk_of)
+def leaves_of(tree: TagTree) -> Leaves:
+    """The leaves of a page; their paths are computed when they are asked for."""
+    keeps_breaks = _keeps_line_breaks(tree)
+    if keeps_breaks is None:
+        all_chunks = np.arange(len(tree.chunks), dtype=np.int32)
+        return Leaves(tree, tree.chunks, tree.chunk_row, tree.text_at, tree.text_end, all_chunks)
+    lines = [_lines(chunk) if keep else [chunk] for chunk, keep in zip(tree.chunks, keeps_breaks, strict=True)]
+    sizes = np.fromiter(map(len, lines), np.int32, len(lines))
+    before = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+    chunk_of = np.repeat(np.arange(len(lines), dtype=np.int32), sizes)
+    texts = tuple(text for chunk_lines in lines for text in chunk_lines)
+    return Leaves(tree, texts, tree.chunk_row[chunk_of], before[tree.text_at], before[tree.text_end], chunk_of)
 
 
-def _keeps_space(tree: TagTree) -> list[bool] | None:
-    """Which chunks keep their line breaks; None where the page has no such element."""
+def _keeps_line_breaks(tree: TagTree) -> list[bool] | None:
+    """For each chunk, whether it keeps its line breaks; None where no element of the page does."""
     if not any(spot.shown == KEPT for spot in tree.spots):
         return None
     found: list[bool] = tree.by_spot([spot.shown == KEPT for spot in tree.spots], np.bool_)[tree.chunk_row].tolist()

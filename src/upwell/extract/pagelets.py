@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.cut_candidates import Cut, spread
+from upwell.extract.cut_candidates import Cut, leaves_in
 from upwell.extract.leaves import Leaves
 from upwell.page.tree import Ints, TagTree
 
@@ -39,13 +39,13 @@ class Evidence:
         self.leaves = leaves
         tree, n = leaves.tree, len(leaves)
         texts = leaves.texts
-        self.classed = np.unique(leaves.classed[leaves.row], return_inverse=True)[1]
-        self.plain = np.unique(leaves.plain[leaves.row], return_inverse=True)[1]
+        self.classed = np.unique(leaves.class_paths[leaves.row], return_inverse=True)[1]
+        self.plain = np.unique(leaves.layout_paths[leaves.row], return_inverse=True)[1]
         self.chars = _sums(leaves.chars)
-        self.links = _sums(leaves.linked)
-        self.link_chars = _sums(leaves.chars * leaves.linked)
+        self.links = _sums(leaves.is_linked)
+        self.link_chars = _sums(leaves.chars * leaves.is_linked)
         self.controls = _sums(leaves.chars * self._inside("select", "button", "textarea", "label", "option"))
-        self.bold = self._inside("h1", "h2", "h3", "h4", "h5", "b", "strong") | leaves.linked
+        self.bold = self._inside("h1", "h2", "h3", "h4", "h5", "b", "strong") | leaves.is_linked
         self.bolds = _sums(self.bold)
         self.block = tree.chunk_gap[leaves.chunk] == 2 if n else np.zeros(0, dtype=bool)
         self.change = (
@@ -55,12 +55,12 @@ class Evidence:
         self.asked = _sums(np.array([any(w in t.lower() for w in words) for t in texts], dtype=bool)) if words else None
         self.number = np.array([int(found[1]) if (found := NUMBER.match(t)) else -1 for t in texts], dtype=np.int64)
 
-    def changing(self, made: Cut) -> float:
+    def changing(self, cut: Cut) -> float:
         """The share of the text of a cut that is not on the other answers (1 where there are none)."""
         if self.change is None:
             return 1.0
-        held = (self.chars[made.ends] - self.chars[made.starts]).sum()
-        return float((self.change[made.ends] - self.change[made.starts]).sum() / max(1, held))
+        held = (self.chars[cut.ends] - self.chars[cut.starts]).sum()
+        return float((self.change[cut.ends] - self.change[cut.starts]).sum() / max(1, held))
 
     @cached_property
     def shown(self) -> frozenset[int]:
@@ -85,8 +85,8 @@ class Evidence:
     def _inside(self, *names: str) -> NDArray[np.bool_]:
         steps = np.zeros(len(self.leaves) + 1, dtype=np.int32)
         rows = self.leaves.tree.rows(*names)
-        np.add.at(steps, self.leaves.at[rows], 1)
-        np.subtract.at(steps, self.leaves.end[rows], 1)
+        np.add.at(steps, self.leaves.row_start[rows], 1)
+        np.subtract.at(steps, self.leaves.row_end[rows], 1)
         return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
@@ -96,25 +96,25 @@ def shown(texts: Iterable[str]) -> frozenset[int]:
     return frozenset(span for span in spans if 2 < span <= MOST_SHOWN)
 
 
-def score(page: Evidence, made: Cut) -> float:
+def score(page: Evidence, cut: Cut) -> float:
     """How much speaks for a cut; only the order of the cuts of one source means something."""
-    return float(sum(WEIGHTS[name] * value for name, value in features(page, made).items()))
+    return float(sum(WEIGHTS[name] * value for name, value in features(page, cut).items()))
 
 
-def features(page: Evidence, made: Cut) -> dict[str, float]:
+def features(page: Evidence, cut: Cut) -> dict[str, float]:
     """The evidence about a cut, by name."""
-    leaves, s, e, n = page.leaves, made.starts, made.ends, len(made)
-    every = spread(s, e)
+    leaves, s, e, n = page.leaves, cut.starts, cut.ends, len(cut)
+    every = leaves_in(s, e)
     piece_start = np.repeat(s, e - s)
     chars, size = (page.chars[e] - page.chars[s]).astype(np.float64), (e - s).astype(np.float64)
     links, link_chars = page.links[e] - page.links[s], page.link_chars[e] - page.link_chars[s]
     held, total, mean = max(1.0, chars.sum()), max(1, int(page.chars[-1])), float(chars.mean())
-    units = (made.unit[e - 1] - made.unit[s] + 1).astype(np.float64)
-    group = np.flatnonzero(np.append(True, np.diff(made.container_end) != 0))
-    container = made.container[group]
-    container_chars = (page.chars[leaves.end[container]] - page.chars[leaves.at[container]]).sum()
-    below = made.below[s]
-    parted = leaves.before[s]
+    units = (cut.unit[e - 1] - cut.unit[s] + 1).astype(np.float64)
+    group = np.flatnonzero(np.append(True, np.diff(cut.container_end) != 0))
+    container = cut.container[group]
+    container_chars = (page.chars[leaves.row_end[container]] - page.chars[leaves.row_start[container]]).sum()
+    below = cut.unit_row[s]
+    parted = leaves.separators_before[s]
     found = {
         "ln_matches": np.log(n),
         "only_two": n == 2,

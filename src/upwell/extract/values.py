@@ -8,25 +8,28 @@ text                everything else
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal
 
 from price_parser import Price
 
-__all__ = ["Type", "parsed", "type_of"]
+__all__ = ["Type", "column_type", "parse_value"]
 
 Type = Literal["text", "integer", "decimal", "price", "date", "url", "image"]
 Value = str | int | float | dict[str, str | float | None] | None
 
-# Share of the texts of a column that must be of a type; the rest may be a slip of the page ("n/a", "free").
-MOST = 0.8
+# In the order in which they are tried: a column of integers is one of decimals, too.
+TYPES: tuple[Type, ...] = ("integer", "decimal", "price", "date", "image", "url")
+# Share of the texts of a column that must be of its type; the others may be slips of the page ("n/a", "free").
+MIN_TYPE_SHARE = 0.8
+MAX_VALUE_CHARS = 40  # characters of a number, a price or a date, with what stands around it
 
 INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d+)")
 DECIMAL = re.compile(
     r"[-+]?(?:\d{1,3}(?:[,\u00a0\u202f ']\d{3})+|\d{1,3}(?:\.\d{3})+(?=,)|\d*)[,.]\d+\s*%?|[-+]?\d+\s*%"
 )
-PRICE = re.compile(
+CURRENCY = re.compile(
     r"(?:[$€£¥₹₽₩₺₪฿]|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|RUB|INR|BRL|CNY|Rs\.?|kr\.?|zł)(?![A-Za-z]))",
     re.I,
 )
@@ -37,75 +40,99 @@ DATE = re.compile(
     rf"|{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}",
     re.I,
 )
-LONGEST = 40  # characters that a number, a price or a date has at most, with what stands around it
 ADDRESS = re.compile(r"(?:https?://|www\.)\S+$", re.I)
 PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
 
+# What a value must not lose (`column_type(…, lossless=True)`).
+LEADING_ZERO = re.compile(r"\s*[-+]?0\d")  # a code: as a number it would lose the zero
+MAX_DIGITS = 15  # a longer number is an id, and no float holds it
+# A date alone whose day cannot be taken for its month: no time beside it, and the month by name or the year first.
+CLEAR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|[^\W\d]+\.? \d{1,2},? \d{4}|\d{1,2}\.? [^\W\d]+\.?,? \d{4}")
 
-def type_of(texts: Iterable[str]) -> Type:
-    """The type that most of the texts of a column have.
 
-    >>> type_of(["3", "12,345"]), type_of(["$3", "4.50 €"]), type_of(["1 Feb 2004", "2 Feb 2004"]), type_of(["1999", "n/a", "x"])
-    ('integer', 'price', 'date', 'text')
+def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
+    """The type that most of the texts of a column have; empty texts do not count.
+
+    With `lossless` a type counts only if every text can be replaced by its value and nothing is lost: so a table is typed that has
+    no other place for the texts. Without it slips are allowed, because the texts stay beside the values.
+
+    >>> column_type(["3", "12,345"]), column_type(["$3", "4.50 €"]), column_type(["1 Feb 2004", "2 Feb 2004"])
+    ('integer', 'price', 'date')
+    >>> column_type(["1999", "n/a", "x"]), column_type(["007", "118"]), column_type(["007", "118"], lossless=True)
+    ('text', 'integer', 'text')
     """
-    known = [_one(text) for text in texts if text]
-    if not known:
-        return "text"
-    for name in ("integer", "decimal", "price", "date", "image", "url"):
-        if sum(k == name or (name == "decimal" and k == "integer") for k in known) >= MOST * len(known):
-            return name
+    texts = [text for text in texts if text]
+    types = [_text_type(text) for text in texts]
+    for candidate in TYPES if types else ():
+        count = sum(kind == candidate or (candidate == "decimal" and kind == "integer") for kind in types)
+        if count >= MIN_TYPE_SHARE * len(types) and (
+            not lossless or all(_loses_nothing(text, candidate) for text in texts)
+        ):
+            return candidate
     return "text"
 
 
+def _loses_nothing(text: str, kind: Type) -> bool:
+    """Whether the value of a text says all that the text says."""
+    if kind in ("url", "image"):
+        return True
+    if kind == "date":
+        return CLEAR_DATE.fullmatch(text.strip()) is not None and parse_value(text, kind) is not None
+    is_code = kind != "price" and LEADING_ZERO.match(text) is not None
+    is_id = sum(c.isdigit() for c in text) > MAX_DIGITS
+    return not is_code and not is_id and parse_value(text, kind) is not None
+
+
 @lru_cache(maxsize=10_000)
-def _one(text: str) -> Type:
+def _text_type(text: str) -> Type:
     text = text.strip()
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_VALUE_CHARS:
         if INTEGER.fullmatch(text):
             return "integer"
         if DECIMAL.fullmatch(text):
             return "decimal"
         if DATE.search(text):
             return "date"
-        if PRICE.search(text) and any(c.isdigit() for c in text):
+        if CURRENCY.search(text) and any(c.isdigit() for c in text):
             return "price"
     if ADDRESS.match(text) or (text.startswith("/") and " " not in text and len(text) > 1):
         return "image" if PICTURE.search(text) else "url"
     return "text"
 
 
-def parsed(text: str, kind: Type) -> Value:
+def parse_value(text: str, kind: Type) -> Value:
     """A text as a value: a number, `{"amount","currency"}`, an ISO date; None where it is none.
 
-    >>> parsed("12,345", "integer"), parsed("9,99 €", "price"), parsed("3 Feb 2004", "date"), parsed("n/a", "integer")
-    (12345, {'amount': 9.99, 'currency': '€'}, '2004-02-03', None)
+    >>> parse_value("12,345", "integer"), parse_value("9,99 €", "price"), parse_value("3 Feb 2004", "date")
+    (12345, {'amount': 9.99, 'currency': '€'}, '2004-02-03')
+    >>> parse_value("n/a", "integer")
     """
     if kind == "integer":
         return int(re.sub(r"[^\d+-]", "", text)) if INTEGER.fullmatch(text.strip()) else None
     if kind == "decimal":
-        return _number(text) if _one(text) in ("decimal", "integer") else None
+        return _number(text) if _text_type(text) in ("decimal", "integer") else None
     if kind == "price":
-        found = Price.fromstring(text)
-        if found.amount is None:
+        price = Price.fromstring(text)
+        if price.amount is None:
             return None
-        return {"amount": float(found.amount), "currency": found.currency}
+        return {"amount": float(price.amount), "currency": price.currency}
     if kind == "date":
-        return _date(text)
+        return _iso_date(text)
     return text or None
 
 
 def _number(text: str) -> float | None:
-    found = Price.fromstring(text.replace("%", ""))
+    amount = Price.fromstring(text.replace("%", "")).amount
     sign = -1 if text.strip().startswith("-") else 1
-    return sign * float(found.amount) if found.amount is not None else None
+    return sign * float(amount) if amount is not None else None
 
 
 @lru_cache(maxsize=10_000)
-def _date(text: str) -> str | None:
-    found = DATE.search(text)
-    if found is None:
+def _iso_date(text: str) -> str | None:
+    date = DATE.search(text)
+    if date is None:
         return None
     import dateparser  # here, because it takes a third of a second and most runs have no dates to read
 
-    moment = dateparser.parse(found[0], settings={"REQUIRE_PARTS": ["day", "month", "year"]})
+    moment = dateparser.parse(date[0], settings={"REQUIRE_PARTS": ["day", "month", "year"]})
     return moment.date().isoformat() if moment else None

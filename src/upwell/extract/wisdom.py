@@ -12,13 +12,14 @@ Wisdom §3. Every aggregate is a difference of two prefix sums (DESIGN §3).
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from upwell.extract.entropy import Entropies
+from upwell.page import terms as page_terms
 from upwell.page.spots import INLINE
 from upwell.page.terms import Terms
 from upwell.page.tree import Ints, TagTree
@@ -26,6 +27,7 @@ from upwell.page.tree import Ints, TagTree
 __all__ = [
     "Coverage",
     "WisdomParams",
+    "WisdomSite",
     "anchors",
     "api",
     "blocks",
@@ -34,6 +36,7 @@ __all__ = [
     "expand",
     "ic",
     "k_mib",
+    "learn_site",
     "leaves",
     "sii",
     "snc",
@@ -71,6 +74,40 @@ class Coverage:
     cii: Floats
     api: Floats
     anchors: Ints  # how many anchors each subtree has
+
+
+@dataclass
+class WisdomSite:
+    """The entropies of a site's terms, and the terms of its pages by their address: what linked pages say (Wisdom §3.1)."""
+
+    entropies: Entropies = field(default_factory=Entropies)
+    terms_at: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def add(self, tree: TagTree) -> None:
+        """Learns from one page more."""
+        terms = _terms(tree)
+        counts = np.bincount(terms.ids, minlength=len(terms.words)).tolist()
+        self.entropies.add(dict(zip(terms.words, counts, strict=True)))
+        if tree.url:
+            self.terms_at[tree.url] = frozenset(terms.words)
+
+    def coverage(self, tree: TagTree) -> Coverage:
+        """The information coverage tree of a page; an anchor has an API where the page that it links to was learned from."""
+        terms = _terms(tree)
+        linked = {row: self.terms_at[url] for row, url in tree.links() if url in self.terms_at and url != tree.url}
+        return cover(tree, terms, self.entropies, api(tree, terms, self.entropies, linked))
+
+
+def learn_site(trees: Iterable[TagTree]) -> WisdomSite:
+    """A site from its pages."""
+    site = WisdomSite()
+    for tree in trees:
+        site.add(tree)
+    return site
+
+
+def _terms(tree: TagTree) -> Terms:
+    return page_terms.of(tree, stemmed=True, stops=False)
 
 
 def anchors(tree: TagTree) -> Ints:

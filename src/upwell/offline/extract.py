@@ -1,62 +1,178 @@
-"""Saved answers of one source, read again: learn from some of them, then one result a page."""
+"""`upwell extract`: saved answers of one source, read again, one result a page.
 
-from collections.abc import Callable, Iterator
+By default a source model is learned from some of the answers and applied to all of them. With the methods `thor` and `thor-tuned` the
+paper's own steps are taken instead: clusters of pages, pagelets, objects.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from upwell.answers import clusters, mixed
-from upwell.extract.values import parsed
+from upwell.errors import WrongUsage
+from upwell.extract import separators, thor
+from upwell.extract.values import Type, parse_value
+from upwell.model import Kind, Record
 from upwell.offline import saved_pages as saved
+from upwell.page.tree import TagTree
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import Watch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
+from upwell.store.archive import Saved
 
-__all__ = ["extract"]
+__all__ = ["METHODS", "extract"]
 
+# Thor with the paper's settings, and with those that measure best here (docs/decisions/0012-thor-as-published.md): on 40 answers of
+# each source of kinds the records have an F1 of 0.29 and 0.84.
+THOR_PARAMS = {"thor": thor.PAPER, "thor-tuned": thor.ThorParams()}
+METHODS = ("upwell", *THOR_PARAMS)
 LEARN_FROM = 300  # answers that a source is learned from; the gate's largest source has 130, more only cost
+# Thor §V-C, §VII-B: TFIDF of tags, at most 5 clusters; departs from it: the silhouette chooses k, Thor's quality does not.
+THOR_CLUSTERS = clusters.ClusterParams(signature="tfidf-tags", most=5)
+THOR_PASSED = 2  # clusters in which pagelets are looked for; Thor §VIII-B calls two of three a good compromise
 
 
 def extract(
-    root: Path, model: SourceModel | None, save: Path | None, links: bool, warn: Callable[[str], None]
+    root: Path,
+    model: SourceModel | None,
+    save: Path | None,
+    links: bool,
+    warn: Callable[[str], None],
+    method: str = "upwell",
 ) -> Iterator[dict[str, object]]:
     """What `upwell extract` prints, a page at a time; see `upwell.api.extract`."""
-    some = saved.sample(root, LEARN_FROM)
-    trees = [saved.tree_of(page) for page in some]
-    if strangers := mixed.warning(trees):
-        warn(strangers)
+    if method not in METHODS:
+        raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
+    if method == "upwell":
+        return _by_source_model(root, model, save, links, warn)
+    if model is not None or save is not None:
+        raise WrongUsage("Thor learns no source model: --source and --save go with --method upwell")
+    return _by_thor(root, THOR_PARAMS[method], links, warn)
+
+
+def _by_source_model(
+    root: Path, model: SourceModel | None, save: Path | None, links: bool, warn: Callable[[str], None]
+) -> Iterator[dict[str, object]]:
+    sample, trees = _sample(root, warn)
     if model is None:
-        model = learn_source(trees, queries=[page.query for page in some])
-        if not model.ways:
+        model = learn_source(trees, queries=[page.query for page in sample])
+        if not model.rules:
             warn(
                 f"no list of matches in {len(trees)} pages of {root}; are these answers, and not home pages or errors?"
             )
     if save is not None:
         save.write_text(model.to_json() + "\n", encoding="utf-8")
     grouped = clusters.group(trees, rng=np.random.default_rng(0))
-    labels = {page.page: label for page, label in zip(some, grouped.labels, strict=True)}
+    labels = {page.page: label for page, label in zip(sample, grouped.labels, strict=True)}
+    types = {name: kind for name, kind in model.columns.types.items() if kind not in ("url", "image")}
     watch = Watch(model)
     for page in saved.saved_at(root):
         tree = saved.tree_of(page)
         label = labels[page.page] if page.page in labels else clusters.assign(grouped, [tree])[0]
         reading = apply(model, tree, status=page.status, asked_at=model.asked_at)
         watch.note(reading, tree)
-        yield {
-            "page": page.page,
-            "kind": reading.kind,
-            "cluster": label if label is not None else -1,  # like no page that was learned from
-            "pagelets": [{"path": reading.pagelet, "score": round(reading.score, 2)}] if reading.pagelet else [],
-            "records": _records(model, reading, links),
-            "checks": check(reading, tree, page.query),
-        }
+        yield _result(page, tree, label, reading, types, links)
     if watch.reason:
         warn(f"{watch.reason}; the site may have changed: learn it again without --source")
 
 
-def _records(model: SourceModel, reading: Reading, links: bool) -> list[dict[str, object]]:
-    """Records as JSON has them: fields as the page writes them, and values of those that are numbers, prices, dates."""
-    types = {name: kind for name, kind in model.columns.types.items() if kind not in ("url", "image")}
+def _by_thor(
+    root: Path, params: thor.ThorParams, links: bool, warn: Callable[[str], None]
+) -> Iterator[dict[str, object]]:
+    """Thor's phases two to four.
+
+    The clusters are those of a sample, which further pages join (Thor §V-E); pagelets are located in a batch of pages at a time, so
+    that memory does not grow with their number. Up to `LEARN_FROM` pages are one batch.
+    """
+    sample, trees = _sample(root, warn)
+    grouped = clusters.group(trees, THOR_CLUSTERS, rng=np.random.default_rng(0))
+    passed = clusters.rank(trees, grouped.labels, top=THOR_PASSED)
+    sampled = {page.page: label for page, label in zip(sample, grouped.labels, strict=True)}
+    for batch in _batches(saved.saved_at(root), LEARN_FROM):
+        trees = [saved.tree_of(page) for page in batch]
+        labels = [
+            sampled[page.page] if page.page in sampled else clusters.assign(grouped, [tree])[0]
+            for page, tree in zip(batch, trees, strict=True)
+        ]
+        pagelets: dict[int, thor.Pagelet] = {}
+        for cluster in passed:
+            members = [i for i, label in enumerate(labels) if label == cluster]
+            located = thor.locate([trees[i] for i in members], params, rng=np.random.default_rng(0))
+            pagelets.update({i: found[0] for i, found in zip(members, located, strict=True) if found})
+        for i, (page, tree, label) in enumerate(zip(batch, trees, labels, strict=True)):
+            reading = _thor_reading(tree, page.status, pagelets.get(i))
+            yield _result(page, tree, label, reading, {}, links)
+
+
+def _thor_reading(tree: TagTree, status: int, pagelet: thor.Pagelet | None) -> Reading:
+    """A page as Thor reads it; its kind follows from the number of objects. Thor names no fields."""
+    if status >= 400 or not tree.chunks:
+        return Reading(kind="error")
+    if pagelet is None:
+        return Reading(kind="none")
+    objects = separators.alike(tree, pagelet.row, pagelet.dynamic)
+    records = tuple(_object_record(tree, pagelet.row, first, end) for first, end in objects)
+    kind: Kind = "multi" if len(records) > 1 else "single" if records else "none"
+    return Reading(kind=kind, records=records, pagelet=tree.path(pagelet.row), score=pagelet.score)
+
+
+def _object_record(tree: TagTree, pagelet: int, first: int, end: int) -> Record:
+    """An object, which is a range of chunks, as a record at the outermost row that begins with it."""
+    below = np.arange(pagelet + 1, int(tree.end[pagelet]))
+    begins = below[(tree.text_at[below] == first) & (tree.text_end[below] <= end) & (tree.text_end[below] > first)]
+    text = " ".join(tree.text_of(first, end).split())
+    links = tree.rows("a")
+    links = links[(tree.text_at[links] >= first) & (tree.text_at[links] < end)]
+    targets = tuple(target for link in links.tolist() if (target := tree.attr(link, "href")))
+    return Record(
+        key=hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(),
+        url=None,
+        path=tree.path(int(begins[0]) if len(begins) else pagelet),
+        text=text,
+        links=targets,
+    )
+
+
+def _sample(root: Path, warn: Callable[[str], None]) -> tuple[list[Saved], list[TagTree]]:
+    """The answers that are learned from; warns where they are of several sites."""
+    sample = saved.sample(root, LEARN_FROM)
+    trees = [saved.tree_of(page) for page in sample]
+    if mixed_sites := mixed.warning(trees):
+        warn(mixed_sites)
+    return sample, trees
+
+
+def _batches(pages: Iterator[Saved], size: int) -> Iterator[list[Saved]]:
+    """The pages in batches of `size`; the last has up to twice as many, so that no page is left almost alone."""
+    batch: list[Saved] = []
+    for page in pages:
+        batch.append(page)
+        if len(batch) == 2 * size:
+            yield batch[:size]
+            batch = batch[size:]
+    if batch:
+        yield batch
+
+
+def _result(
+    page: Saved, tree: TagTree, cluster: int | None, reading: Reading, types: Mapping[str, Type], links: bool
+) -> dict[str, object]:
+    """One page as `upwell extract` prints it."""
+    return {
+        "page": page.page,
+        "kind": reading.kind,
+        "cluster": cluster if cluster is not None else -1,  # like no page that was learned from
+        "pagelets": [{"path": reading.pagelet, "score": round(reading.score, 2)}] if reading.pagelet else [],
+        "records": _records(reading.records, types, links),
+        "checks": check(reading, tree, page.query),
+    }
+
+
+def _records(records: Sequence[Record], types: Mapping[str, Type], links: bool) -> list[dict[str, object]]:
+    """Records as JSON has them: fields as the page writes them, and the values of those that have one of `types`."""
     return [
         {
             "text": " ".join([record.text, *record.links]) if links else record.text,
@@ -64,10 +180,10 @@ def _records(model: SourceModel, reading: Reading, links: bool) -> list[dict[str
             "values": {
                 name: value
                 for name, text in record.fields.items()
-                if name in types and (value := parsed(text, types[name])) is not None
+                if name in types and (value := parse_value(text, types[name])) is not None
             },
             "key": record.key,
             "path": record.path,
         }
-        for record in reading.records
+        for record in records
     ]

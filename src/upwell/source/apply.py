@@ -10,16 +10,16 @@ from urllib.parse import unquote_plus, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract import cut_rules, fields, leaves, pagelets
+from upwell.extract import fields, pagelets
 from upwell.extract.cut_candidates import Cut
+from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
+from upwell.extract.leaves import Leaves, leaves_of
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 from upwell.source.model import SourceModel
 
-__all__ = ["BETTER", "Reading", "apply", "check", "matches_of"]
+__all__ = ["Reading", "apply", "check", "find_cut"]
 
-# How much more evidence an answer has for another rule than for the first to follow it.
-BETTER = 2.0  # swept with learn.REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
 # An answer without matches that has less than this share of the rows that such answers usually have is an error.
 BARE = 0.6  # swept: 0.4, 0.6, 0.8, no difference on kinds
 # How titles and headings say that something went wrong.
@@ -45,15 +45,15 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     """Reads one answer; `asked_at` is the path of the template, to tell a match's own page from a page of matches."""
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
-    page = leaves.of(tree)
-    if (made := matches_of(model, page)) is not None:
+    page = leaves_of(tree)
+    if (cut := find_cut(model, page)) is not None:
         inside = sum(
-            sum(map(len, page.texts[a:b])) for a, b in zip(made.starts.tolist(), made.ends.tolist(), strict=True)
+            sum(map(len, page.texts[a:b])) for a, b in zip(cut.starts.tolist(), cut.ends.tolist(), strict=True)
         )
         held = inside / max(1, sum(map(len, page.texts)))
-        above = {row: tree.path(row) for row in dict.fromkeys(made.container.tolist())}
-        records = _records(model, page, made, above)
-        return Reading(kind="multi", records=records, pagelet=above[int(made.container[0])], score=held)
+        above = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
+        records = _records(model, page, cut, above)
+        return Reading(kind="multi", records=records, pagelet=above[int(cut.container[0])], score=held)
     if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
         return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
@@ -68,16 +68,16 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     return Reading(kind="none")
 
 
-def matches_of(model: SourceModel, page: leaves.Leaves) -> Cut | None:
-    """The cut of an answer by the first rule that fits; by another where the evidence is clearly for that."""
-    found = [cuts for way in model.ways if (cuts := cut_rules.cut(page, way.key, way.shape))]
-    if not found or all(len(cuts) == 1 and cuts[0].same(found[0][0]) for cuts in found):
-        return found[0][0] if found else None
+def find_cut(model: SourceModel, page: Leaves) -> Cut | None:
+    """The cut of an answer by the first rule that fits, or by a later one whose cut scores clearly higher."""
+    fitting = [cuts for rule in model.rules if (cuts := apply_rule(page, rule))]
+    if not fitting or all(len(cuts) == 1 and cuts[0].has_same_records(fitting[0][0]) for cuts in fitting):
+        return fitting[0][0] if fitting else None
     evidence = pagelets.Evidence(page, frozenset(model.frame) if model.frame else None)
     best: tuple[float, Cut] | None = None
-    for cuts in found:
-        score, i = max((pagelets.score(evidence, made), i) for i, made in enumerate(cuts))
-        if best is None or score > best[0] + BETTER:
+    for cuts in fitting:
+        score, i = max((pagelets.score(evidence, cut), i) for i, cut in enumerate(cuts))
+        if best is None or score > best[0] + SWITCH_MARGIN:
             best = score, cuts[i]
     return best[1] if best else None
 
@@ -97,10 +97,10 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]
     }
 
 
-def _records(model: SourceModel, page: leaves.Leaves, made: Cut, above: Mapping[int, str]) -> tuple[Record, ...]:
+def _records(model: SourceModel, page: Leaves, cut: Cut, above: Mapping[int, str]) -> tuple[Record, ...]:
     """The matches of an answer as records; `above` has the paths of the containers."""
     tree, columns = page.tree, model.columns
-    read = fields.Page(page, made, columns.marks, columns.known)
+    read = fields.Page(page, cut, columns.marks, columns.known)
     found = []
     for match in read.matches:
         own = columns.fields(read.pieces(match))
@@ -114,7 +114,7 @@ def _records(model: SourceModel, page: leaves.Leaves, made: Cut, above: Mapping[
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     nth = {row: place for container in above for row, place in tree.numbered(container).items()}
     records = []
-    for (match, own, links, address), container in zip(found, made.container.tolist(), strict=True):
+    for (match, own, links, address), container in zip(found, cut.container.tolist(), strict=True):
         path, row = above[container], match.row
         if row in nth and read.parent[row] == container:
             path = f"{path}/{tree.spots[read.spot[row]].tag}[{nth[row]}]"

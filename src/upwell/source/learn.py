@@ -8,12 +8,13 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from upwell.answers.next_page import next_step
-from upwell.extract import columns, fields, leaves, pagelets
-from upwell.extract import cut_candidates as objects
-from upwell.extract.cut_candidates import Cut, Rule
+from upwell.extract import columns, fields, pagelets
+from upwell.extract.cut_candidates import candidates, leaves_in
+from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
+from upwell.extract.leaves import Leaves, leaves_of
 from upwell.page.tree import TagTree
-from upwell.source.apply import BETTER, Reading, apply, check, matches_of
-from upwell.source.model import SourceModel, Way
+from upwell.source.apply import Reading, apply, check, find_cut
+from upwell.source.model import SourceModel
 
 __all__ = ["apart", "learn_source"]
 
@@ -26,9 +27,6 @@ FEW = 3  # pages that must have something in a place; not swept: two answers may
 SAMPLE = 10  # swept: 5, 10, 20, no difference
 # What is the same on all answers, or stands in places that answers to nonsense have too, is no answer, however regular it is.
 CHANGING = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
-# A cut that the evidence likes this much less than the best of the source says nothing about where matches are.
-REACH = 12.0  # swept with BETTER: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
-WAYS = 4  # rules that a source has at most
 ALIKE = 0.6  # share of the texts of two answers that are in both, where they are one answer; not swept
 
 
@@ -46,42 +44,44 @@ def learn_source(
     empty_texts = {text for tree in background for text in tree.chunks}
     frame |= empty_texts
     everywhere = {text for text, n in often.items() if n > STATIC * (len(answers) + len(background))} | empty_texts
-    bare = [leaves.of(tree) for tree in background]
+    bare = [leaves_of(tree) for tree in background]
     places = (
-        np.unique(np.concatenate([page.classed[page.row] for page in bare])) if bare else np.zeros(0, dtype=np.uint64)
+        np.unique(np.concatenate([page.class_paths[page.row] for page in bare]))
+        if bare
+        else np.zeros(0, dtype=np.uint64)
     )
     asked = dict(enumerate(queries))
     own = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
     chosen = sorted(range(len(answers)), key=lambda i: -own[i])[:SAMPLE]
-    found: list[tuple[leaves.Leaves, list[tuple[Cut, float]]]] = []
-    pages = [leaves.of(answers[i]) for i in chosen]
+    scored: list[ScoredPage] = []
+    pages = [leaves_of(answers[i]) for i in chosen]
     fixed = _fixed([*pages, *bare])
     for i, page in zip(chosen, pages, strict=True):
         evidence = pagelets.Evidence(page, frame if several else None, asked.get(i, ""))
-        fresh = ~np.isin(page.classed[page.row], places)
-        at = zip(page.classed[page.row].tolist(), page.texts, strict=True)
+        fresh = ~np.isin(page.class_paths[page.row], places)
+        at = zip(page.class_paths[page.row].tolist(), page.texts, strict=True)
         moving = page.chars * np.array([t not in everywhere and (path, t) not in fixed for path, t in at], dtype=bool)
         dynamic = []
-        for made in objects.candidates(page):
-            held = objects.spread(made.starts, made.ends)
+        for cut in candidates(page):
+            held = leaves_in(cut.starts, cut.ends)
             changes = moving[held].sum() >= CHANGING * page.chars[held].sum()
             if (changes or not several) and fresh[held].mean() >= CHANGING:
-                dynamic.append(made)
-        found.append((page, [(made, pagelets.score(evidence, made)) for made in dynamic]))
+                dynamic.append(cut)
+        scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score(evidence, cut)) for cut in dynamic]))
     where = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
     model = SourceModel(frame=tuple(sorted(frame)) if several else (), asked_at=where)
-    ways = _ways(found)
-    if not ways:
+    rules = learn_rules(scored)
+    if not rules:
         return model
-    model = replace(model, ways=ways)
-    cuts = [(page, fit) for page, _ in found if (fit := matches_of(model, page)) is not None]
+    model = replace(model, rules=rules)
+    cuts = [(page, fit) for page, _ in scored if (fit := find_cut(model, page)) is not None]
     model = replace(model, columns=columns.learn_columns([fields.Page(page, fit) for page, fit in cuts]))
     sample = [(answers[i], apply(model, answers[i])) for i in chosen]
     readings = [(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)]
     paging = _paging([(tree, reading, asked.get(i, "")) for i, (tree, reading) in zip(chosen, sample, strict=True)])
     model = replace(model, volatile=tuple(sorted({*_volatile(readings), *paging})))
     counted = [agrees for tree, reading in sample if (agrees := check(reading, tree)["count"]) is not None]
-    without = [tree for tree in answers if matches_of(model, leaves.of(tree)) is None]
+    without = [tree for tree in answers if find_cut(model, leaves_of(tree)) is None]
     empty = [len(tree) for tree in (*without, *background)]
     return replace(
         model,
@@ -104,57 +104,13 @@ def apart(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> lis
     return kept
 
 
-def _fixed(pages: Sequence[leaves.Leaves]) -> set[tuple[int, str]]:
+def _fixed(pages: Sequence[Leaves]) -> set[tuple[int, str]]:
     """Texts that nearly every page says that has anything in their place: a box to sort by, which only answers with matches have."""
     said: Counter[tuple[int, str]] = Counter()
     for page in pages:
-        said.update(set(zip(page.classed[page.row].tolist(), page.texts, strict=True)))
-    there = Counter(path for page in pages for path in np.unique(page.classed[page.row]).tolist())
+        said.update(set(zip(page.class_paths[page.row].tolist(), page.texts, strict=True)))
+    there = Counter(path for page in pages for path in np.unique(page.class_paths[page.row]).tolist())
     return {one for one, n in said.items() if there[one[0]] >= FEW and n > STATIC * there[one[0]]}
-
-
-def _ways(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]]) -> tuple[Way, ...]:
-    """The rule with the most evidence over all answers, and others for the answers that it does not fit."""
-    best = max((score for _, cuts in found for _, score in cuts), default=0.0)
-    ways: list[Way] = []
-    left = list(found)
-    while left and len(ways) < WAYS:
-        votes: defaultdict[objects.Key, float] = defaultdict(float)
-        for _, cuts in left:
-            here: dict[objects.Key, float] = {}
-            for made, score in cuts:
-                if score > best - REACH:
-                    for key in made.keys:
-                        here[key] = max(here.get(key, 0.0), score - best + REACH)
-            for key, value in here.items():
-                votes[key] += value
-        if not votes:
-            break
-        key = max(votes, key=lambda k: (round(votes[k], 6), k.how == "is", k.classed, k.every, k))
-        ways.append(_way(left, key))
-        left = [
-            (page, cuts)
-            for page, cuts in left
-            if max((score for made, score in cuts if key in made.keys), default=-np.inf)
-            < max((score for _, score in cuts), default=-np.inf) - BETTER
-        ]
-    return tuple(ways)
-
-
-def _way(found: Sequence[tuple[leaves.Leaves, list[tuple[Cut, float]]]], key: objects.Key) -> Way:
-    """A rule with what its matches are made of."""
-    rule = next((rule for page, _ in found if (rule := objects.rule_of(page, key)) is not None), Rule())
-    counts: Counter[int] = Counter()
-    matches, longest = 0, 1
-    for page, cuts in found:
-        fitting = [(score, i) for i, (made, score) in enumerate(cuts) if key in made.keys]
-        if fitting:
-            made = cuts[max(fitting)[1]][0]
-            here_counts, units = objects.shape_of(page, made)
-            counts.update(here_counts)
-            matches, longest = matches + len(made), max(longest, units)
-    share = {f"{path:x}": round(n / matches, 3) for path, n in counts.most_common()}
-    return Way(rule=rule, share=share, longest=longest)
 
 
 def _paging(pages: Sequence[tuple[TagTree, Reading, str]]) -> set[str]:

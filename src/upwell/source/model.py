@@ -6,36 +6,16 @@
 import json
 from dataclasses import asdict, dataclass, field
 from dataclasses import fields as fields_of
-from functools import cached_property
 from typing import Any
 
 from upwell.answers.roles import Roles
 from upwell.errors import WrongUsage
 from upwell.extract.columns import Column, Columns
-from upwell.extract.cut_candidates import Key, Rule, Shape
+from upwell.extract.cut_rules import CutRule
 
-__all__ = ["SourceModel", "Way", "load", "load_all"]
+__all__ = ["SourceModel", "load", "load_all"]
 
-VERSION = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class Way:
-    """One rule, and what the matches that it finds are made of."""
-
-    rule: Rule
-    share: dict[str, float] = field(default_factory=dict)  # paths inside matches (as numbers), and how many have them
-    longest: int = 0  # units of the longest match
-
-    @cached_property
-    def shape(self) -> Shape:
-        """What matches are made of."""
-        return Shape(share={int(path, 16): share for path, share in self.share.items()}, longest=self.longest)
-
-    @cached_property
-    def key(self) -> Key:
-        """The rule as numbers."""
-        return self.rule.key()
+VERSION = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +23,7 @@ class SourceModel:
     """What an answer of the source looks like."""
 
     version: int = VERSION
-    ways: tuple[Way, ...] = ()  # the rules, the one that most answers follow first
+    rules: tuple[CutRule, ...] = ()  # how answers are cut into records, the rule that most answers follow first
     columns: Columns = field(default_factory=Columns)
     fits: float = 0.0  # share of the answers it was learned from that have matches
     agrees: float | None = (
@@ -58,12 +38,12 @@ class SourceModel:
     @property
     def pagelet(self) -> str:
         """Where the matches are, as a path."""
-        return self.ways[0].rule.container if self.ways else ""
+        return self.rules[0].container if self.rules else ""
 
     @property
     def leader(self) -> str:
         """What each match begins with; "" where nothing was learned."""
-        return f"{self.ways[0].rule.how} {self.ways[0].rule.leader or 'text'}" if self.ways else ""
+        return f"{self.rules[0].how} {self.rules[0].leader or 'text'}" if self.rules else ""
 
     def to_json(self) -> str:
         """As `source.json` has it."""
@@ -97,7 +77,7 @@ def _of_dict(found: dict[str, Any]) -> SourceModel:
         )
     known = {part.name for part in fields_of(SourceModel)}
     values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
-    ways = tuple(Way(**{**way, "rule": Rule(**way["rule"])}) for way in found["ways"])
+    rules = tuple(CutRule(**rule) for rule in found["rules"])
     said = found["columns"]
     known_as = Columns(
         columns=tuple(Column(**column) for column in said["columns"]),
@@ -107,4 +87,4 @@ def _of_dict(found: dict[str, Any]) -> SourceModel:
         pictures=said["pictures"],
     )
     roles = Roles.of_dict(found["roles"]) if "roles" in found else Roles()
-    return SourceModel(**{**values, "ways": ways, "columns": known_as, "roles": roles})
+    return SourceModel(**{**values, "rules": rules, "columns": known_as, "roles": roles})
