@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test quality speed clean
+.PHONY: help setup demo test golden quality speed clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -27,6 +27,9 @@ test: setup ## all checks: ruff, mypy, import-linter, pytest
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest
+
+golden: setup ## what is read otherwise in the saved answers of tests/golden (ACCEPT=1 accepts it, RECORD=1 saves the answers anew)
+	$(BIN)/python -m tests.golden $(if $(RECORD),--record) $(if $(ACCEPT),--accept)
 
 quality: setup ## the quality gate on the labelled corpora beside the project (CORPORA=folder)
 	$(BIN)/python -m benchmarks.quality

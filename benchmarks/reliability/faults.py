@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.papers import Table
 from upwell import api
 from upwell.demo import Switches
-from upwell.demo.site import FAULTS, Fault
+from upwell.demo.switches import FAULTS, Fault
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 

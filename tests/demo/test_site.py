@@ -1,4 +1,4 @@
-"""The demo site is what it says: its truth, its traps and its switches."""
+"""The demo site: what it truly holds, its layouts, its traps and its switches."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser import browser
 from upwell.demo import Running, Switches, serve
-from upwell.demo.cities import all_cities, search
+from upwell.demo.cities import City, all_cities, search
 from upwell.demo.pages import LAYOUTS
 from upwell.errors import WrongUsage
 from upwell.page.tree import TagTree, read
@@ -17,7 +17,24 @@ from upwell.page.tree import TagTree, read
 
 def page(url: str) -> TagTree:
     with urlopen(url) as answer:  # noqa: S310 # our own server
-        return read(answer.read(), url=answer.url)
+        return read(answer.read(), url=answer.url, headers=dict(answer.headers))
+
+
+def answer_of(url: str) -> tuple[str, list[str]]:
+    """The visible text and the links of an answer, also of one that is JSON."""
+    with urlopen(url) as answer:  # noqa: S310 # our own server
+        body = answer.read()
+        if answer.headers.get_content_type() == "application/json":
+            data = json.loads(body)
+            return json.dumps(data, ensure_ascii=False), [city["url"] for city in data["results"]] + [
+                data["next"] or ""
+            ]
+        tree = read(body, url=answer.url, headers=dict(answer.headers))
+    return tree.text(), [link for _, link in tree.links()]
+
+
+def shows(text: str, city: City) -> bool:
+    return city.name in text and (f"{city.population:,}" in text or f'"population": {city.population}' in text)
 
 
 def test_the_truth_is_34_000_cities() -> None:
@@ -30,9 +47,31 @@ def test_the_truth_is_34_000_cities() -> None:
 def test_every_layout_shows_the_same_answer(layout: str) -> None:
     """The records of page 2 in rank order are the 21st to 40th, in any layout."""
     with serve(Switches.parse([f"layout={layout}", "order=rank"])) as site:
-        tree = page(f"{site.url}search?q=germany&page=2")
-        shown = re.findall(r"/city/(\d+)\?ref=", " ".join(url for _, url in tree.links(int(tree.rows("main")[0]))))
-    assert [int(i) for i in shown] == [city.id for city in search("germany", "rank")[20:40]]
+        text, links = answer_of(f"{site.url}search?q=germany&page=2")
+    expected = search("germany", "rank")[20:40]
+    assert all(shows(text, city) for city in expected)
+    assert not any(shows(text, city) for city in (*search("germany", "rank")[:20], *search("germany", "rank")[40:60]))
+    if layout != "lines":  # the layout without links
+        linked = {int(number) for number in re.findall(r"/city/(\d+)\b", " ".join(links))}
+        assert {city.id for city in expected} <= linked
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_has_total_limit_pager_and_an_empty_answer(layout: str) -> None:
+    """The total is stated; 200 results are in 10 pages with a link from each to the next; nonsense finds nothing, one match its page."""
+    with serve(Switches.parse([f"layout={layout}"])) as site:
+        first, first_links = answer_of(f"{site.url}search?q=asia")
+        _, last_links = answer_of(f"{site.url}search?q=asia&page=10")
+        nothing, _ = answer_of(f"{site.url}search?q=qqqqxxxx")
+        only = urlopen(f"{site.url}search?q=timbuktu")  # noqa: S310 # our own server
+        only.close()
+    total = len(search("asia"))
+    assert f"{total:,}" in first or str(total) in first
+    assert "200" in first
+    assert any("page=2" in link for link in first_links)
+    assert not any("page=11" in link for link in last_links)
+    assert not any(shows(nothing, city) for city in all_cities()[:500])
+    assert ("/city/" in only.url) is (layout != "json")
 
 
 def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
@@ -48,7 +87,25 @@ def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
     assert "/city/" in page(f"{demo.url}search?q=timbuktu").url
 
 
-def test_what_varies_by_itself_varies(demo: Running) -> None:
+def test_the_old_layout_is_not_utf_8() -> None:
+    """Its pages are ISO-8859-1, with references for the characters that it lacks; both are read as they were meant."""
+    with serve(Switches(layout="old")) as site, urlopen(f"{site.url}search?q=poland") as answer:  # noqa: S310 # ours
+        body = answer.read()
+        assert answer.headers.get_content_charset() == "iso-8859-1"
+    assert "&#321;ódź".encode("latin-1", "xmlcharrefreplace") in body
+    assert "Łódź" in read(body).text()
+
+
+def test_pictures_and_absolute_addresses() -> None:
+    """Cards show a picture that exists; microdata names the host that it was asked at."""
+    lima = search("lima")[0]
+    with serve(Switches(layout="cards")) as site, urlopen(f"{site.url}map/{lima.id}.svg") as answer:  # noqa: S310 # ours
+        assert answer.headers.get_content_type() == "image/svg+xml"
+    with serve(Switches(layout="microdata")) as site:
+        assert f"{site.url}city/{lima.id}" in [url.split("?")[0] for _, url in page(f"{site.url}search?q=lima").links()]
+
+
+def test_equal_requests_get_different_decoration(demo: Running) -> None:
     """The same request twice gives another advertisement, other recent cities or another tracking argument."""
     assert page(f"{demo.url}search?q=lima").chunks != page(f"{demo.url}search?q=lima").chunks
 
@@ -93,7 +150,7 @@ def test_a_form_that_only_javascript_makes(script: str) -> None:
 
 
 def test_requests_are_counted_with_their_times() -> None:
-    """Whoever tests against the site can see what it received."""
+    """A test can see what the site received, and when."""
     with serve(Switches(latency=0.05)) as site:
         page(f"{site.url}search?q=spain")
         urlopen(Request(f"{site.url}newsletter", data=b"email=x")).close()  # noqa: S310 # our own server
@@ -115,7 +172,7 @@ def test_json_behind_the_script() -> None:
 
 
 @pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "limit=many", "page_size=0"])
-def test_wrong_switches_are_said_to_be_wrong(setting: str) -> None:
+def test_a_wrong_switch_is_refused(setting: str) -> None:
     """A switch that does not exist, or a value that it cannot take, names what there is."""
     with pytest.raises(WrongUsage, match=setting.split("=")[0]):
         Switches.parse([setting])

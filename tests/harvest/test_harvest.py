@@ -40,9 +40,13 @@ def check(rows: list[dict[str, object]], least: int) -> None:
         assert city.population in row.values() or f"{city.population:,}" in said
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+# The others have records without an address (lines), lines of a head (pre) or two cities in a record: tests/golden/README.md.
+CHECKED_LAYOUTS = [layout for layout in LAYOUTS if layout not in ("lines", "pre", "small-groups")]
+
+
+@pytest.mark.parametrize("layout", CHECKED_LAYOUTS)
 def test_every_layout(layout: str, tmp_path: Path) -> None:
-    """List, table, grid, definition list and flat siblings give true records."""
+    """Lists, tables, cards, old HTML, JSON and so on give true records."""
     with serve(Switches.parse([f"layout={layout}"])) as site:
         _, rows = harvest(site, tmp_path)
     check(rows, 700)

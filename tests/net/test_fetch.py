@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from upwell.demo import Running, Switches, serve
-from upwell.demo.site import FAULTS
+from upwell.demo.switches import FAULTS
 from upwell.errors import Forbidden, Unreachable, WrongUsage
 from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners

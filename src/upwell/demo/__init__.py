@@ -1,12 +1,15 @@
 """The demo site: a real small web application over the world's cities, whose content is known exactly.
 
-cities    the records and the search over them
-pages     what the site looks like, in five layouts
-site      the handlers, and the switches that make the site harder
-server    running it on loopback, from Python or from `upwell demo --serve`
+cities        the records and the search over them
+switches      what can be changed about the site: its layout, its limits, what goes wrong
+result_page   one page of an answer: which matches it shows, where its links lead
+pages         the templates, a folder for each layout
+site          the handlers
+server        running it on loopback, from Python or from `upwell demo --serve`
 """
 
 from upwell.demo.server import Running, serve
-from upwell.demo.site import Received, Switches
+from upwell.demo.site import Received
+from upwell.demo.switches import Switches
 
 __all__ = ["Received", "Running", "Switches", "serve"]

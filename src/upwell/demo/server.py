@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from upwell.demo.cities import City, all_cities
-from upwell.demo.site import Received, Switches, application
+from upwell.demo.site import Received, application
+from upwell.demo.switches import Switches
 
 __all__ = ["Running", "serve"]
 
