@@ -26,8 +26,9 @@ from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
-from upwell.site.discover import Discovery, fresh
-from upwell.site.page_size import grown, larger, with_setting
+from upwell.site.discover import Discovery
+from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
+from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import drifted
 from upwell.source.learn import apart, learn_source
@@ -63,6 +64,7 @@ class Setting:
     state: State
     observe: Observer
     spent: Callable[[], Spent]
+    earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
 
 
 class SourceReader:
@@ -104,9 +106,9 @@ class SourceReader:
         if self.ledger.model.leader:
             return ()
         probes = self.plan.probes
-        nonsense_words = [*self.discovery.background, *nonsense(self.rng, self.plan.background)][: self.plan.background]
+        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background)][: self.plan.background]
         background = yield from self._answers(() if values else tuple(nonsense_words))
-        own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.words)
+        own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = self.broad_questions()[len(EVERYTHING) :]
         words = values or tuple(dict.fromkeys((*own, *broad, *of_page(self.discovery.home))))
         answers: list[TagTree] = []
@@ -151,7 +153,7 @@ class SourceReader:
         query, keys = self._query_of[id(tree)], [record.key for record in reading.records]
         before = self.interface
         next_page = next_page_of(tree, reading, query)
-        settings = larger(before, (self.discovery.home, tree), query, len(keys), next_page)
+        settings = larger_page_settings(before, (self.discovery.home, tree), query, len(keys), next_page)
         for name, value in settings[:MAX_SIZE_TRIALS]:
             if self.spent().limit_reached:
                 return
@@ -161,7 +163,7 @@ class SourceReader:
                 continue
             wide = apply(self.ledger.model, answer[1], status=answer[0].status)
             wide_keys = [record.key for record in wide.records]
-            if grown(keys, wide_keys, value, next_page_of(answer[1], wide, query)):
+            if is_larger_page(keys, wide_keys, value, next_page_of(answer[1], wide, query)):
                 self.interface = self.ledger.interface = wider
                 self._whole_answers = {query: interfaces.fill(before, query) for query in whole}
                 return
@@ -184,7 +186,7 @@ class SourceReader:
         """The request that asks a query, with a fresh token where the form has one."""
         if query in self._whole_answers:
             return self._whole_answers[query]
-        self.interface = yield from fresh(self.interface, self.last_tree)
+        self.interface = yield from with_fresh_tokens(self.interface, self.last_tree)
         return interfaces.fill(self.interface, query)
 
     def get(self, request: Request) -> Generator[Request | Look, Response | Seen, tuple[Response, TagTree] | None]:

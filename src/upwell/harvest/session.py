@@ -37,7 +37,7 @@ class SourceSession:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
-        self.earlier_questions = setting.discovery.again  # of the run that is refreshed
+        self.earlier_questions = setting.earlier_questions
         self.chooser = Chooser(
             self.ledger,
             setting.plan,
