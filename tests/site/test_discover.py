@@ -12,7 +12,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import Look, Request, Response, Seen
+from upwell.model import BrowserVisit, RenderedPage, Request, Response
 from upwell.net.fetch import Manners
 from upwell.site.discover import Discovery, discover
 from upwell.site.script_requests import interface_of_request
@@ -39,7 +39,7 @@ def answer_to(word: str, kind: str = "") -> str:
 def explore(
     site: Callable[[str, dict[str, str]], str | None],
     rendered: str | None = None,
-    typed: Callable[[str], Seen] | None = None,
+    typed: Callable[[str], RenderedPage] | None = None,
 ) -> tuple[Discovery, list[str]]:
     """Runs the discovery against a function from path and arguments to a page; gives all paths that were asked for too.
 
@@ -49,9 +49,11 @@ def explore(
     steps = discover("http://x/", np.random.default_rng(0), "never" if rendered is None else "auto")
     wanted = next(steps)
     while True:
-        answer: Response | Seen
-        if isinstance(wanted, Look):
-            answer = typed(wanted.query) if typed and wanted.query else Seen(url=wanted.url, html=rendered or "")
+        answer: Response | RenderedPage
+        if isinstance(wanted, BrowserVisit):
+            answer = (
+                typed(wanted.query) if typed and wanted.query else RenderedPage(url=wanted.url, html=rendered or "")
+            )
         else:
             parts = urlsplit(wanted.url)
             asked.append(parts.path)
@@ -135,9 +137,9 @@ def test_a_word_that_is_in_an_address_by_chance() -> None:
             return "".join(f"<p>{title} and what else this page has to say about it</p>" for title, _ in RECORDS[:5])
         return "river river stone" + BOX.format("/find.html", "") if path in ("/", "/find.html") else None
 
-    def typed(word: str) -> Seen:
+    def typed(word: str) -> RenderedPage:
         calls = tuple(Request(url=f"http://x/river/n{i}.html") for i in range(30))
-        return Seen(url=f"http://x/find.html?q={word}", html=answer_to(word), calls=calls)
+        return RenderedPage(url=f"http://x/find.html?q={word}", html=answer_to(word), calls=calls)
 
     discovery, asked = explore(site, "<p>river river stone", typed)
     assert [(interface.url, interface.query_field, interface.rendered) for interface in discovery.interfaces] == [

@@ -20,7 +20,7 @@ from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.session import SourceSession, Steps
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import Look, Request, Response, SearchInterface, Seen
+from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchInterface
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.data import read_page
@@ -40,7 +40,10 @@ SURE_SHARE = 2 / 3  # of the score of the best interface, that another must have
 
 
 async def drive(
-    steps: Generator[Request | Look, Response | Seen, T], net: Fetcher, chromium: Chromium, rendered: str = ""
+    steps: Generator[Request | BrowserVisit, Response | RenderedPage, T],
+    net: Fetcher,
+    chromium: Chromium,
+    rendered: str = "",
 ) -> T:
     """Runs a generator that yields requests: sends each, hands back the response, until there is a result.
 
@@ -50,8 +53,8 @@ async def drive(
         wanted = next(steps)
         while True:
             try:
-                if isinstance(wanted, Look):
-                    answer: Response | Seen = await chromium.look(wanted)
+                if isinstance(wanted, BrowserVisit):
+                    answer: Response | RenderedPage = await chromium.look(wanted)
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
@@ -65,9 +68,9 @@ async def drive(
         return result
 
 
-def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | Look, Response | Seen, None]:
+def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
     """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over."""
-    waiting: deque[tuple[SourceSession, Steps, Response | Seen | Exception | None]] = deque(
+    waiting: deque[tuple[SourceSession, Steps, Response | RenderedPage | Exception | None]] = deque(
         (session, session.steps(), None) for session in sessions
     )
     unreadable: NothingLearned | None = None

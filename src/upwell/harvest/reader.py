@@ -20,7 +20,7 @@ from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
-from upwell.model import Kind, Look, Record, Request, Response, SearchInterface, Seen, Skipped
+from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
 from upwell.page.data import read_page
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
@@ -100,7 +100,7 @@ class SourceReader:
             frequent = wordfreq.top_n_list("en", FREQUENT_WORDS)
         return (*EVERYTHING, *FREQUENT_LETTERS, *frequent)
 
-    def probe(self) -> Generator[Request | Look, Response | Seen, tuple[str, ...]]:
+    def probe(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[str, ...]]:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""
         values = self.interface.choices  # a form without text can be asked for these, and for nothing else
         if self.ledger.model.leader:
@@ -142,7 +142,9 @@ class SourceReader:
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
 
-    def _find_larger_pages(self, answers: Sequence[TagTree]) -> Generator[Request | Look, Response | Seen, None]:
+    def _find_larger_pages(
+        self, answers: Sequence[TagTree]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Tries settings that show more records on a page; answers that came whole are not asked for again."""
         readings = [(tree, apply(self.ledger.model, tree)) for tree in answers]
         whole = [self._query_of[id(tree)] for tree, reading in readings if next_page_of(tree, reading, "") is None]
@@ -168,7 +170,9 @@ class SourceReader:
                 self._whole_answers = {query: interfaces.fill(before, query) for query in whole}
                 return
 
-    def _answers(self, queries: Sequence[str]) -> Generator[Request | Look, Response | Seen, list[TagTree]]:
+    def _answers(
+        self, queries: Sequence[str]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[TagTree]]:
         """The answers to queries, as far as they can be had."""
         trees = []
         for query in queries:
@@ -182,14 +186,16 @@ class SourceReader:
 
     # -- asking and reading ----------------------------------------------------------------------------------------------
 
-    def request_for(self, query: str) -> Generator[Request | Look, Response | Seen, Request]:
+    def request_for(self, query: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request]:
         """The request that asks a query, with a fresh token where the form has one."""
         if query in self._whole_answers:
             return self._whole_answers[query]
         self.interface = yield from with_fresh_tokens(self.interface, self.last_tree)
         return interfaces.fill(self.interface, query)
 
-    def get(self, request: Request) -> Generator[Request | Look, Response | Seen, tuple[Response, TagTree] | None]:
+    def get(
+        self, request: Request
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[Response, TagTree] | None]:
         """One answer, or None where it could not be had (which is counted)."""
         try:
             response = yield request
@@ -244,7 +250,9 @@ class SourceReader:
 
     def learn_again(
         self,
-    ) -> Generator[Request | Look, Response | Seen, tuple[Reading | None, list[tuple[Reading, str, Response]]]]:
+    ) -> Generator[
+        Request | BrowserVisit, Response | RenderedPage, tuple[Reading | None, list[tuple[Reading, str, Response]]]
+    ]:
         """Tests whether the source has changed: a query that had records is asked once more; if it has none now, the model is learned anew.
 
         Gives the last answer as the new model reads it (None: nothing has changed), and what can now be read of the answers before it.

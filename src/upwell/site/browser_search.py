@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from upwell.model import JsonInterface, Look, Request, SearchInterface
+from upwell.model import BrowserVisit, JsonInterface, Request, SearchInterface
 from upwell.page.tree import read
 from upwell.queries.words import nonsense
 from upwell.site import interfaces
@@ -24,7 +24,7 @@ def try_typing(trials: Trials) -> Steps[None]:
     home = trials.home
     tried: set[tuple[str, str, str]] = set()
     for word in trial_words(home, home, trials.working_words, trials.limits.words)[:MAX_TYPED_WORDS]:
-        page = yield from show_page(Look(url=home.url, query=word))
+        page = yield from show_page(BrowserVisit(url=home.url, query=word))
         if page is None:
             return
         for request in page.calls:
@@ -44,7 +44,7 @@ def try_typing(trials: Trials) -> Steps[None]:
         interface = interface_of_request(Request(url=page.url), word) if page.url != home.url else None
         if interface is not None:
             (query,) = nonsense(trials.rng, 1)
-            without_matches = yield from show_page(Look(url=interfaces.fill(interface, query).url))
+            without_matches = yield from show_page(BrowserVisit(url=interfaces.fill(interface, query).url))
             if without_matches is None or not is_harmless(interface.url, home.url):
                 return
             nonsense_items = without_query(items_of_page(read(without_matches.html, url=without_matches.url)), query)

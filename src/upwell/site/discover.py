@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from upwell.errors import Forbidden, Unreachable
-from upwell.model import Form, Look, Request, Response, SearchInterface
+from upwell.model import BrowserVisit, Form, Request, Response, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
@@ -134,7 +134,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
 
 def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
     """Tries what exists only after JavaScript: a form, else the request that typing a query makes, else links to other pages."""
-    rendered = yield from show_page(Look(url=trials.home.url))
+    rendered = yield from show_page(BrowserVisit(url=trials.home.url))
     if rendered is None:
         return
     trials.home = read(rendered.html, url=rendered.url)  # the plain page may be an empty shell

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from upwell.answers.refusal import refusal
 from upwell.errors import Forbidden, MissingExtra, Unreachable
-from upwell.model import FormInterface, Look, Request, Response, SearchInterface, Seen
+from upwell.model import BrowserVisit, FormInterface, RenderedPage, Request, Response, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.site import interfaces
@@ -17,7 +17,7 @@ from upwell.site import interfaces
 __all__ = ["Steps", "fetch", "show_page", "with_fresh_tokens"]
 
 T = TypeVar("T")
-Steps = Generator[Request | Look, Response | Seen, T]
+Steps = Generator[Request | BrowserVisit, Response | RenderedPage, T]
 
 
 def fetch(request: Request, forbidden: list[str] | None = None) -> Steps[Response | None]:
@@ -33,13 +33,13 @@ def fetch(request: Request, forbidden: list[str] | None = None) -> Steps[Respons
     return replace(response, blocked=refusal(response)) if isinstance(response, Response) else None
 
 
-def show_page(visit: Look) -> Steps[Seen | None]:
+def show_page(visit: BrowserVisit) -> Steps[RenderedPage | None]:
     """What the browser shows, or None where it cannot show the page or is not installed."""
     try:
         page = yield visit
     except (Unreachable, Forbidden, MissingExtra):
         return None
-    return page if isinstance(page, Seen) else None
+    return page if isinstance(page, RenderedPage) else None
 
 
 def with_fresh_tokens(interface: SearchInterface, tree: TagTree | None) -> Steps[SearchInterface]:
