@@ -47,7 +47,7 @@ def test_no_utils_and_no_long_module() -> None:
     """No drawer for everything; a module past 400 lines asks to be two (page/tree.py is the one that may)."""
     for path in SOURCE.rglob("*.py"):
         assert path.name != "utils.py"
-        assert len(path.read_text().splitlines()) <= 420 or path.name == "tree.py", path
+        assert len(path.read_text().splitlines()) <= 400 or path.name == "tree.py", path
 
 
 def test_the_public_surface() -> None:

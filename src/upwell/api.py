@@ -31,7 +31,7 @@ from upwell.offline.queries import queries
 from upwell.page.tree import read
 from upwell.site import forms as site_forms
 from upwell.site import interfaces as site_interfaces
-from upwell.site.discover import Browser, Discovery, look
+from upwell.site.discover import Browser, Discovery, discover
 from upwell.source.model import SourceModel
 from upwell.store.folder import folder_of, opened
 from upwell.store.records import FORMATS, Format, read_keys
@@ -72,8 +72,8 @@ def forms(
     """
     text = str(page)
     if text.startswith(("http://", "https://")):
-        ways = asyncio.run(_look(text, manners or Manners(), browser))
-        tree, found = ways.home, tuple(ways.found)
+        discovery = asyncio.run(_discover(text, manners or Manners(), browser))
+        tree, found = discovery.home, tuple(discovery.interfaces)
     else:
         path = Path(page)
         if not path.is_file():
@@ -94,9 +94,9 @@ def forms(
     }
 
 
-async def _look(url: str, manners: Manners, browser: Browser) -> Discovery:
+async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
     async with Fetcher(manners, typed=(url,)) as net, Chromium(net) as chromium:
-        return await loop.drive(look(url, np.random.default_rng(0), browser), net, chromium)
+        return await loop.drive(discover(url, np.random.default_rng(0), browser), net, chromium)
 
 
 def extract(

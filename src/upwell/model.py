@@ -1,13 +1,13 @@
-"""The values that rooms hand to each other: frozen, picklable, without parser or driver objects.
+"""The values that packages hand to each other: frozen, picklable, without parser or driver objects.
 
-Request → Response   what is sent and what came back
-Outcome              what came of a request: a response, or why there is none
-Look → Seen          a page to show in the browser, and what it showed
-Form, Field          a form of a page, as it was judged
-SearchInterface      how a source is asked: FormInterface, AddressInterface or JsonInterface
-Record               one match with its fields
-Estimate             a number with its 95 % interval
-Skipped              a page that could not be used, and why
+Request → Response             what is sent over HTTP and what came back
+Outcome                        how a request ended, and what it cost
+BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
+Form, Field                    a form of a page, and what it is for
+SearchInterface                how a source is asked: FormInterface, AddressInterface or JsonInterface
+Record                         one match in an answer, with its fields
+Estimate                       a number with its 95 % interval
+Skipped                        a page that could not be used, and why
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 __all__ = [
     "AddressInterface",
+    "BrowserVisit",
     "Estimate",
     "Field",
     "Form",
@@ -23,66 +24,65 @@ __all__ = [
     "FormKind",
     "JsonInterface",
     "Kind",
-    "Look",
     "Outcome",
     "Record",
+    "RenderedPage",
     "Request",
     "Response",
     "SearchInterface",
-    "Seen",
     "Skipped",
     "Via",
 ]
 
-Kind = Literal["multi", "single", "none", "error"]
+Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
-Via = Literal["search-action", "opensearch", "form", "link", "browser"]
+Via = Literal["search-action", "opensearch", "form", "link", "browser"]  # how an interface was found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One HTTP request, complete."""
+    """One HTTP request."""
 
     url: str
     method: Literal["GET", "POST"] = "GET"
     body: bytes = b""
     content_type: str = ""
-    query: str = ""  # what it asks for, where it asks; kept in the archive
+    query: str = ""  # the query that it asks, where it asks one; kept in the archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What came back: the address after redirects, and the body as it was after decompression."""
+    """What came back: the address after redirects, and the decompressed body."""
 
     request: Request
     url: str
     status: int
     headers: Mapping[str, str]
     body: bytes
-    blocked: str = ""  # why this is no answer but a refusal, where that is known
+    blocked: str = ""  # why this is a refusal and no answer; "" where it is an answer or nobody has looked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a request: a response, or why there is none; and what it took."""
+    """How a request ended, with a response or an error, and what it cost."""
 
     response: Response | None = None
-    error: str = ""
+    error: str = ""  # why there is no response
     sent: int = 1  # requests, with redirects and repeated tries
-    bytes: int = 0
+    bytes: int = 0  # received
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """A page to be looked at in the browser, and a query to be typed into its search box."""
+class BrowserVisit:
+    """A page to show in the browser, and a query to type into its search box ("": nothing is typed)."""
 
     url: str
     query: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What the browser shows: the page after JavaScript, and the requests that were made since the query was typed."""
+class RenderedPage:
+    """What the browser shows: the page after JavaScript, and the requests that its scripts made since the query was typed."""
 
     url: str
     html: str
@@ -96,23 +96,21 @@ class Field:
     row: int  # in the page's tree
     name: str
     type: str
-    preset: tuple[str, ...] = ()  # what a browser sends of it untouched; several of a select with `multiple`
-    choices: tuple[
-        str, ...
-    ] = ()  # what it can be set to, where that is not any text; of a submit button: what it sends
-    words: str = ""  # label, placeholder, id and the like: what says what the field is for
+    preset: tuple[str, ...] = ()  # what a browser sends when nobody touches it; a `multiple` select may send several
+    choices: tuple[str, ...] = ()  # what a select, checkbox or radio can be set to; what a submit button sends
+    words: str = ""  # label, placeholder, id and the like, which say what the field is for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """One form of a page, in document order, with what it was judged to be."""
+    """One form of a page, and what it is for."""
 
-    index: int
+    index: int  # among the forms of the page, in document order
     kind: FormKind
     score: float  # how sure: 0 … 1
-    query_field: str | None
+    query_field: str | None  # the field that takes the query, where it is a search form with a text field
     method: Literal["GET", "POST"]
-    action: str
+    action: str  # the address that it is sent to
     fields: tuple[Field, ...]
     charset: str = "utf-8"
     enctype: str = ""  # of a POST, where it is not application/x-www-form-urlencoded
@@ -137,10 +135,10 @@ class _Interface:
         """
         own = asdict(self)
         own["values"] = own.get("choices", ())
-        return {name: own.get(name, empty) for name, empty in _EMPTY.items()}
+        return {name: own.get(name, default) for name, default in _JSON_DEFAULTS.items()}
 
 
-_EMPTY: dict[str, Any] = {
+_JSON_DEFAULTS: dict[str, Any] = {
     "method": "POST",  # of JsonInterface
     "url": "",
     "query_field": "",
@@ -159,14 +157,14 @@ _EMPTY: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormInterface(_Interface):
-    """A form, or an address that is made like one, with a field that takes the query."""
+    """A form with a field that takes the query, or an address with an argument that does."""
 
     method: Literal["GET", "POST"]
     query_field: str
     fields: tuple[tuple[str, str], ...] = ()  # in document order; the query field is among them, empty
     charset: str = "utf-8"
-    tokens: tuple[str, ...] = ()  # the names of fields whose value must be fetched anew before each request
-    choices: tuple[str, ...] = ()  # where the query field is a select: the only queries that it takes
+    tokens: tuple[str, ...] = ()  # the names of fields whose values grow old: they are fetched anew before each request
+    choices: tuple[str, ...] = ()  # the only queries that it takes, where the query field is a select; empty: any text
     enctype: str = ""  # as Form.enctype
 
 
@@ -175,7 +173,7 @@ class AddressInterface(_Interface):
     """An address with `{query}` in it."""
 
     method: Literal["GET", "POST"] = "GET"
-    fields: tuple[tuple[str, str], ...] = ()  # sent besides, in the body of a POST
+    fields: tuple[tuple[str, str], ...] = ()  # sent in the body of a POST
 
     @property
     def query_field(self) -> str:
@@ -215,19 +213,19 @@ SearchInterface = FormInterface | AddressInterface | JsonInterface
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One match: its fields by name, and where it came from."""
+    """One match in an answer."""
 
-    key: str
-    url: str | None
-    path: str
+    key: str  # the same for all sightings of the record
+    url: str | None  # of its record page
+    path: str  # of its first element on the page
     text: str
     fields: Mapping[str, str] = field(default_factory=dict)
-    links: tuple[str, ...] = ()  # targets of its links, as the page writes them
+    links: tuple[str, ...] = ()  # the targets of its links, as the page writes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A number that was not counted: the estimate and the ends of its 95 % interval."""
+    """An estimated number and its 95 % interval."""
 
     estimate: float
     low: float
@@ -236,8 +234,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """One page that could not be used: counted and reported, never raised."""
+    """A page that could not be used: counted and reported, never raised."""
 
-    stage: str
+    stage: str  # of the work: fetch, learn, extract …
     page: str
     reason: str

@@ -16,7 +16,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import Look, Seen
+from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MOST, Chromium
 from upwell.net.fetch import Fetcher, Manners
 
@@ -55,8 +55,8 @@ def scripted() -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
 
 
-def see(look: Look, manners: Manners | None = None) -> Seen:
-    async def run() -> Seen:
+def see(look: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
+    async def run() -> RenderedPage:
         async with Fetcher(manners or Manners(rate=0), typed=(look.url,)) as net, Chromium(net) as chromium:
             return await chromium.look(look)
 
@@ -71,8 +71,8 @@ def ways(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str,
 def test_a_page_after_javascript_and_a_typed_query() -> None:
     """The form that a script made is there; typing brings the request that the script makes, and the answer on the page."""
     with serve(Switches(script="results")) as site:
-        assert 'type="search"' in see(Look(url=site.url)).html
-        typed = see(Look(url=site.url, query="iceland"))
+        assert 'type="search"' in see(BrowserVisit(url=site.url)).html
+        typed = see(BrowserVisit(url=site.url, query="iceland"))
     assert [call.url for call in typed.calls] == [f"{site.url}api/search?q=iceland&page=1"]
     assert 'class="city"' in typed.html
 
@@ -80,10 +80,10 @@ def test_a_page_after_javascript_and_a_typed_query() -> None:
 def test_the_browser_obeys_robots_and_types_into_no_other_box() -> None:
     """A forbidden page is not opened; a page with a login and a newsletter only has no box to type into."""
     with serve(Switches(disallow="/")) as site, pytest.raises(Forbidden):
-        see(Look(url=site.url))
+        see(BrowserVisit(url=site.url))
     with serve() as site:
         with pytest.raises(Unreachable, match="no search box"):
-            see(Look(url=f"{site.url}register", query="word"))
+            see(BrowserVisit(url=f"{site.url}register", query="word"))
         assert {r.method for r in site.received} == {"GET"}
 
 
@@ -98,7 +98,7 @@ def test_answers_that_only_the_browser_shows_are_harvested_there(tmp_path: Path)
 
 def test_a_page_that_fetches_without_end_is_stopped_and_still_shown() -> None:
     with scripted() as (url, asked):
-        seen = see(Look(url=f"{url}greedy"))
+        seen = see(BrowserVisit(url=f"{url}greedy"))
         assert "shown" in seen.html
         assert 20 < len(asked) <= MOST + 1  # and robots.txt
 
@@ -113,4 +113,4 @@ def test_never_means_never() -> None:
 def test_a_closed_port_is_said() -> None:
     """Nobody there: an error, not a traceback of the browser."""
     with pytest.raises(Unreachable, match="cannot be shown"):
-        see(Look(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))
+        see(BrowserVisit(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))

@@ -3,7 +3,8 @@
 import pytest
 
 from upwell.page.tree import read
-from upwell.site import declared, interfaces, page_links
+from upwell.site import declared, interfaces
+from upwell.site.promising_links import promising_links
 
 LD = '<script type="application/ld+json">%s</script>'
 ACTION = '{"@type":"SearchAction","target":%s,"query-input":"required name=term"}'
@@ -39,7 +40,7 @@ def test_search_actions(html: str) -> None:
 )
 def test_what_is_no_search_action_is_passed_over(data: str) -> None:
     """Broken JSON, no place for the query, nesting without end."""
-    assert declared.actions(read(LD % data, url="https://example.org/")) == ()
+    assert declared.search_actions(read(LD % data, url="https://example.org/")) == ()
 
 
 OPENSEARCH = """<?xml version="1.0"?><OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/"><ShortName>X</ShortName>
@@ -63,9 +64,9 @@ def test_opensearch(template: str, url: str) -> None:
     page = read(
         '<link rel=search type="application/opensearchdescription+xml" href=/osd.xml>', url="https://example.org/"
     )
-    assert declared.descriptions(page) == ("https://example.org/osd.xml",)
-    (found,) = declared.opensearch((OPENSEARCH % template).encode(), "https://example.org/osd.xml")
-    assert interfaces.fill(found, "a b").url == url
+    assert declared.opensearch_links(page) == ("https://example.org/osd.xml",)
+    (interface,) = declared.opensearch_interfaces((OPENSEARCH % template).encode(), "https://example.org/osd.xml")
+    assert interfaces.fill(interface, "a b").url == url
 
 
 def test_links_that_act_are_none_of_those_that_lead_on() -> None:
@@ -84,7 +85,7 @@ def test_links_that_act_are_none_of_those_that_lead_on() -> None:
         "".join(f'<a href="{address}">x</a>' for address in bad)
         + "<a href=/c>Catalogue</a><a href=/a>Advanced search</a><a href=/out>Sign out</a>"
     )
-    assert [address for _, address in page_links.onward(read(page, url="https://example.org/"))] == [
+    assert [link.url for link in promising_links(read(page, url="https://example.org/"))] == [
         "https://example.org/a",
         "https://example.org/c",
     ]
@@ -95,8 +96,8 @@ def test_a_form_presses_its_first_button_and_knows_odd_controls() -> None:
     html = """<form action=/no><fieldset disabled><input name=gone value=1></fieldset><input name=q><input type=hidden name=_charset_>
     <select name=m multiple><option selected>1<option selected>2</select><select name=d><option disabled selected>no<option>yes</select>
     <button name=b value=first formaction=/find>Search</button><button name=b value=second>Other</button></form>"""
-    (way,) = interfaces.find(read(html, url="http://x/"))
-    assert interfaces.fill(way, "w").url == "http://x/find?q=w&_charset_=UTF-8&m=1&m=2&d=yes&b=first"
+    (interface,) = interfaces.find(read(html, url="http://x/"))
+    assert interfaces.fill(interface, "w").url == "http://x/find?q=w&_charset_=UTF-8&m=1&m=2&d=yes&b=first"
     image = "<form action=/find><input name=q><input type=image name=go alt=Search></form>"
     assert (
         interfaces.fill(interfaces.find(read(image, url="http://x/"))[0], "w").url == "http://x/find?q=w&go.x=0&go.y=0"

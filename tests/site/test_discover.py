@@ -1,4 +1,4 @@
-"""Ways in, found and tried: without a network where pages come from a function, and on the demo site where requests are counted."""
+"""Search interfaces are found and tried: without a network where pages come from a function, and on the demo site where requests are counted."""
 
 import json
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import Look, Request, Response, Seen
+from upwell.model import BrowserVisit, RenderedPage, Request, Response
 from upwell.net.fetch import Manners
-from upwell.site.discover import Discovery, look
-from upwell.site.script_requests import of_call
+from upwell.site.discover import Discovery, discover
+from upwell.site.script_requests import interface_of_request
 
 BOX = "<form action={0}><input name=q type=search>{1}<button>Search</button></form>"
 RECORDS = [
@@ -26,7 +26,7 @@ RECORDS = [
 ]
 
 
-def found(word: str, kind: str = "") -> str:
+def answer_to(word: str, kind: str = "") -> str:
     """An answer: the records that have the word."""
     rows = [
         f"<li><a href={path}>{title} of {path}</a>"
@@ -39,19 +39,21 @@ def found(word: str, kind: str = "") -> str:
 def explore(
     site: Callable[[str, dict[str, str]], str | None],
     rendered: str | None = None,
-    typed: Callable[[str], Seen] | None = None,
+    typed: Callable[[str], RenderedPage] | None = None,
 ) -> tuple[Discovery, list[str]]:
-    """Runs the search for ways in against a function from path and arguments to a page; and all paths that were asked for.
+    """Runs the discovery against a function from path and arguments to a page; gives all paths that were asked for too.
 
     `rendered`: what a browser makes of every page, where there is one; `typed`: what it shows after a word was typed.
     """
     asked: list[str] = []
-    steps = look("http://x/", np.random.default_rng(0), "never" if rendered is None else "auto")
+    steps = discover("http://x/", np.random.default_rng(0), "never" if rendered is None else "auto")
     wanted = next(steps)
     while True:
-        answer: Response | Seen
-        if isinstance(wanted, Look):
-            answer = typed(wanted.query) if typed and wanted.query else Seen(url=wanted.url, html=rendered or "")
+        answer: Response | RenderedPage
+        if isinstance(wanted, BrowserVisit):
+            answer = (
+                typed(wanted.query) if typed and wanted.query else RenderedPage(url=wanted.url, html=rendered or "")
+            )
         else:
             parts = urlsplit(wanted.url)
             asked.append(parts.path)
@@ -67,13 +69,15 @@ def explore(
 
 def test_a_box_on_the_page() -> None:
     """The plain case costs the page, two nonsense words and a word."""
-    ways, asked = explore(lambda path, sent: found(sent["q"]) if "q" in sent else "river" + BOX.format("/find", ""))
-    assert [way.url for way in ways.found] == ["http://x/find"]
+    discovery, asked = explore(
+        lambda path, sent: answer_to(sent["q"]) if "q" in sent else "river" + BOX.format("/find", "")
+    )
+    assert [interface.url for interface in discovery.interfaces] == ["http://x/find"]
     assert len(asked) == 4
 
 
 def test_a_decoy_at_home_and_the_box_a_click_away() -> None:
-    """A box that filters the page's own list is no way in; search-like links are opened first; what acts is never opened."""
+    """A box that filters the page's own list is a decoy; search-like links are opened first; what acts is never opened."""
     home = BOX.format("/filter", "") + "".join(f"<li><a href={p}>{t}</a>" for t, p in RECORDS[:9])
     menu = "<a href=/about>About</a><a href=/item/delete>Delete</a><a href=/logout>Log out</a><a href=/adv>Advanced search</a>"
 
@@ -81,18 +85,18 @@ def test_a_decoy_at_home_and_the_box_a_click_away() -> None:
         if path == "/filter":
             return "".join(f"<li><a href={p}>{t}</a>" for t, p in RECORDS[:9] if sent["q"] in t)
         if path == "/find":
-            return found(sent["q"])
+            return answer_to(sent["q"])
         return {"/": home + menu, "/adv": "river music" + BOX.format("/find", "")}.get(path)
 
-    ways, asked = explore(site)
-    assert [(way.url, way.via) for way in ways.found] == [("http://x/find", "link")]
-    assert [way.url for way in ways.decoys] == ["http://x/filter"]
+    discovery, asked = explore(site)
+    assert [(interface.url, interface.via) for interface in discovery.interfaces] == [("http://x/find", "link")]
+    assert [interface.url for interface in discovery.decoys] == ["http://x/filter"]
     assert asked[asked.index("/adv") - 1] == "/filter"
     assert not {"/logout", "/item/delete"} & set(asked)
 
 
 def test_links_that_sort_a_list_are_nothing_new() -> None:
-    """A box that filters the page's own list is none though the filtered list is sorted by links with the query in them."""
+    """A box that filters the page's own list is a decoy, though the filtered list has sorting links with the query in them."""
     rows = [f"<tr><td><a href=/repo{n}>river {n} of all there are</a>" for n in range(2)]
 
     def site(path: str, sent: dict[str, str]) -> str | None:
@@ -102,15 +106,15 @@ def test_links_that_sort_a_list_are_nothing_new() -> None:
         if path == "/repo1":
             return "river stone" + BOX.format("/find", "")
         if path == "/find":
-            return found(sent["q"])
+            return answer_to(sent["q"])
         return (
             BOX.format("/", "") + (f"<table><tr>{heads}{''.join(some)}</table>" if some else "none")
             if path == "/"
             else None
         )
 
-    ways, _ = explore(site)
-    assert [way.url for way in ways.found] == ["http://x/find"]
+    discovery, _ = explore(site)
+    assert [interface.url for interface in discovery.interfaces] == ["http://x/find"]
 
 
 def test_the_box_behind_a_link_that_javascript_makes() -> None:
@@ -118,57 +122,59 @@ def test_the_box_behind_a_link_that_javascript_makes() -> None:
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path == "/find":
-            return found(sent["q"])
+            return answer_to(sent["q"])
         return {"/": "<script src=library.js></script>", "/shelf/": "river" + BOX.format("/find", "")}.get(path)
 
-    ways, _ = explore(site, "<div class=shelf><a href=/shelf/>One shelf of many things</a></div>")
-    assert [(way.url, way.via) for way in ways.found] == [("http://x/find", "link")]
+    discovery, _ = explore(site, "<div class=shelf><a href=/shelf/>One shelf of many things</a></div>")
+    assert [(interface.url, interface.via) for interface in discovery.interfaces] == [("http://x/find", "link")]
 
 
 def test_a_word_that_is_in_an_address_by_chance() -> None:
-    """A script that fetches every match to show a part of it: these addresses are no ways in, and few of them are tried."""
+    """A script that fetches every match to show a part of it: these addresses are no interfaces, and few of them are tried."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path.startswith("/river/"):
             return "".join(f"<p>{title} and what else this page has to say about it</p>" for title, _ in RECORDS[:5])
         return "river river stone" + BOX.format("/find.html", "") if path in ("/", "/find.html") else None
 
-    def typed(word: str) -> Seen:
+    def typed(word: str) -> RenderedPage:
         calls = tuple(Request(url=f"http://x/river/n{i}.html") for i in range(30))
-        return Seen(url=f"http://x/find.html?q={word}", html=found(word), calls=calls)
+        return RenderedPage(url=f"http://x/find.html?q={word}", html=answer_to(word), calls=calls)
 
-    ways, asked = explore(site, "<p>river river stone", typed)
-    assert [(way.url, way.query_field, way.rendered) for way in ways.found] == [("http://x/find.html", "q", True)]
+    discovery, asked = explore(site, "<p>river river stone", typed)
+    assert [(interface.url, interface.query_field, interface.rendered) for interface in discovery.interfaces] == [
+        ("http://x/find.html", "q", True)
+    ]
     assert len(asked) < 40
 
 
-def test_no_way_in_ends_after_twenty_pages() -> None:
-    """A site of endless links without a box is left."""
-    ways, asked = explore(
+def test_without_a_search_box_the_search_ends_after_twenty_pages() -> None:
+    """The links of the site have no end."""
+    discovery, asked = explore(
         lambda path, sent: "".join(f"<a href={path.rstrip('/')}/{c}{i}>{c}{i}</a>" for c in "abc" for i in range(9))
     )
-    assert ways.found == []
+    assert discovery.interfaces == []
     assert len(asked) <= 21
 
 
-def test_two_doors_to_one_room_and_two_rooms() -> None:
+def test_interfaces_to_the_same_and_to_other_records() -> None:
     """Forms that bring the same records are one source; those that bring others are several."""
     home = "river music" + BOX.format("/books", "") + BOX.format("/again", "") + BOX.format("/films", "")
     kinds = {"/books": "book", "/again": "book", "/films": "film"}
-    ways, _ = explore(lambda path, sent: found(sent["q"], kinds[path]) if path in kinds else home)
-    assert [way.url for way in ways.found] == ["http://x/books", "http://x/films"]
+    discovery, _ = explore(lambda path, sent: answer_to(sent["q"], kinds[path]) if path in kinds else home)
+    assert [interface.url for interface in discovery.interfaces] == ["http://x/books", "http://x/films"]
 
 
-def test_a_default_that_hides_records_is_opened() -> None:
+def test_a_preset_that_hides_records_is_opened() -> None:
     """A select that says "books" and could say "any" is set to any; one without "any" is a source for each value."""
-    select = "<select name=kind><option selected>book<option>film{}</select>"
     for more, expected in (("<option value=''>any", [""]), ("", ["book", "film"])):
-        home = "river" + BOX.format("/find", select.format(more))
-        ways, _ = explore(lambda path, sent, home=home: found(sent["q"], sent["kind"]) if "q" in sent else home)  # type: ignore[misc] # home is bound
-        assert [dict(way.as_dict()["fields"])["kind"] for way in ways.found] == expected
+        select = f"<select name=kind><option selected>book<option>film{more}</select>"
+        pages = {"/": "river" + BOX.format("/find", select)}
+        discovery, _ = explore(lambda path, sent: pages.get(path) or answer_to(sent["q"], sent["kind"]))  # noqa: B023 # called here
+        assert [dict(interface.as_dict()["fields"])["kind"] for interface in discovery.interfaces] == expected
 
 
-def test_a_setting_that_says_where_to_look_is_no_other_room() -> None:
+def test_a_setting_that_says_where_to_look_is_no_other_source() -> None:
     """Titles or addresses: what they bring for a word differs, but all records are behind both."""
     box = BOX.format(
         "/find", "<select name=in><option value=title selected>title<option value=address>address</select>"
@@ -183,24 +189,26 @@ def test_a_setting_that_says_where_to_look_is_no_other_room() -> None:
             return "".join(f"<li><a href={path}>{title} of {path}</a>" for title, path in rows)
         return "river" + box if path == "/" else None
 
-    ways, _ = explore(site)
-    assert [way.as_dict()["fields"] for way in ways.found] == [(("q", ""), ("in", "title"))]
+    discovery, _ = explore(site)
+    assert [interface.as_dict()["fields"] for interface in discovery.interfaces] == [(("q", ""), ("in", "title"))]
 
 
 def test_a_form_without_text_is_asked_by_its_values() -> None:
     """Selects only (Entity §3): kept where the values bring distinct answers, not where they only sort the same ones."""
     form = "<form action=/find class=search><select name=w><option>river<option>music<option>stone</select><button>Search</button></form>"
-    ways, _ = explore(lambda path, sent: found(sent["w"]) if "w" in sent else form)
-    assert [(way.query_field, way.choices) for way in ways.found] == [("w", ("river", "music", "stone"))]
-    ways, _ = explore(lambda path, sent: found("river") if "w" in sent else form)
-    assert [way.score < 0.6 for way in ways.found] == [True]
+    discovery, _ = explore(lambda path, sent: answer_to(sent["w"]) if "w" in sent else form)
+    assert [(interface.query_field, interface.choices) for interface in discovery.interfaces] == [
+        ("w", ("river", "music", "stone"))
+    ]
+    discovery, _ = explore(lambda path, sent: answer_to("river") if "w" in sent else form)
+    assert [interface.score < 0.6 for interface in discovery.interfaces] == [True]
 
 
 def test_the_second_text_field_is_tried_where_the_first_finds_nothing() -> None:
     """Two text fields (Entity §3: 4 % of sites)."""
     form = "river<form action=/find class=search><input name=q><input name=title><button>Search</button></form>"
-    ways, _ = explore(lambda path, sent: found(sent["title"]) if "title" in sent else form)
-    assert [way.query_field for way in ways.found] == ["title"]
+    discovery, _ = explore(lambda path, sent: answer_to(sent["title"]) if "title" in sent else form)
+    assert [interface.query_field for interface in discovery.interfaces] == ["title"]
 
 
 def test_tokens_are_fetched_anew() -> None:
@@ -212,10 +220,10 @@ def test_tokens_are_fetched_anew() -> None:
         good = bool(fresh) and used == fresh[-1]
         fresh.append(f"{len(fresh):032x}")
         form = BOX.format("/find method=post", f"<input type=hidden name=token value={fresh[-1]}>")
-        return form + (found(sent["q"]) if good else "river")
+        return form + (answer_to(sent["q"]) if good else "river")
 
-    ways, _ = explore(site)
-    assert ways.found[0].as_dict()["tokens"] == ("token",)
+    discovery, _ = explore(site)
+    assert discovery.interfaces[0].as_dict()["tokens"] == ("token",)
 
 
 def test_a_forbidden_search_page_ends_with_its_rule() -> None:
@@ -245,16 +253,17 @@ def test_what_exists_only_after_javascript(script: str, path: str, tmp_path: Pat
     with serve(Switches.parse([f"script={script}"])) as site:
         assert api.forms(site.url, manners=Manners(rate=0), browser="never")["templates"] == []
         said = api.forms(site.url, manners=Manners(rate=0))
-        (way,) = json.loads(json.dumps(said["templates"]))
-        assert (way["url"], way["query_field"], way["via"]) == (site.url + path, "q", "browser")
+        (interface,) = json.loads(json.dumps(said["templates"]))
+        assert (interface["url"], interface["query_field"], interface["via"]) == (site.url + path, "q", "browser")
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=200), manners=Manners(rate=0))
     assert int(str(result.summary["records"])) > 100
 
 
-def test_calls_that_are_no_templates() -> None:
+def test_requests_that_are_no_interfaces() -> None:
     """The query must be a value of its own in the request."""
-    assert of_call(Request(url="http://x/api?q=riverbank"), "river") is None
-    assert of_call(Request(url="http://x/api", method="POST", body=b"x", content_type="text/plain"), "river") is None
+    assert interface_of_request(Request(url="http://x/api?q=riverbank"), "river") is None
+    plain_text = Request(url="http://x/api", method="POST", body=b"river", content_type="text/plain")
+    assert interface_of_request(plain_text, "river") is None
 
 
 def test_what_failed_is_asked_again_and_ignored_robots_are_said(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a form is for, and what its filled template sends."""
+"""What a form is for, and what its interface sends for a query."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -74,9 +74,9 @@ def test_filling_sends_what_chromium_sends(charset: str, method: str) -> None:
         address, body = theirs.url, theirs.post_data_buffer or b""
     tree = read(html.replace("<input type=file name=f>", ""), url="http://example.test/")
     (form,) = forms.find(tree)
-    way = interfaces.of_form(form, tree, "q")
-    assert way is not None
-    ours = interfaces.fill(way, query)
+    interface = interfaces.from_form(form, tree, "q")
+    assert interface is not None
+    ours = interfaces.fill(interface, query)
     if method == "get":
         address = address.replace("&f=", "")
     assert (ours.url, ours.body) == (address, body)
@@ -110,9 +110,9 @@ def test_pressing_enter_sends_what_chromium_sends(kind: str) -> None:
         address, body = sent.value.url, sent.value.post_data_buffer or b""
         said = sent.value.headers.get("content-type", "")
     tree = read(html, url="http://example.test/")
-    way = interfaces.of_form(forms.find(tree)[0], tree, "q")
-    assert way is not None
-    ours = interfaces.fill(way, 'Zürich "深')
+    interface = interfaces.from_form(forms.find(tree)[0], tree, "q")
+    assert interface is not None
+    ours = interfaces.fill(interface, 'Zürich "深')
     boundary = said.partition("boundary=")[2]
     if boundary:
         body = body.replace(boundary.encode(), ours.content_type.partition("boundary=")[2].encode())
@@ -141,6 +141,6 @@ def test_the_search_form_of_the_demo_site(demo: Running) -> None:
         page.goto(demo.url)
         tree = read(page.content(), url=demo.url)
     assert [form.kind for form in forms.find(tree)] == ["search", "login", "mailing list"]
-    (way,) = interfaces.find(tree)
-    assert interfaces.fill(way, "x") == Request(url=f"{demo.url}search?q=x", query="x")
-    assert parse_qsl(urlsplit(interfaces.fill(way, "a+b c").url).query) == [("q", "a+b c")]
+    (interface,) = interfaces.find(tree)
+    assert interfaces.fill(interface, "x") == Request(url=f"{demo.url}search?q=x", query="x")
+    assert parse_qsl(urlsplit(interfaces.fill(interface, "a+b c").url).query) == [("q", "a+b c")]

@@ -20,15 +20,15 @@ from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.session import SourceSession, Steps
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import Look, Request, Response, SearchInterface, Seen
+from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchInterface
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, interfaces
-from upwell.site.declared import MARK, of_address
-from upwell.site.discover import Discovery, look
+from upwell.site.declared import QUERY_MARK, interface_of_address
+from upwell.site.discover import Discovery, discover
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.store.state import State
@@ -40,7 +40,10 @@ SURE_SHARE = 2 / 3  # of the score of the best interface, that another must have
 
 
 async def drive(
-    steps: Generator[Request | Look, Response | Seen, T], net: Fetcher, chromium: Chromium, rendered: str = ""
+    steps: Generator[Request | BrowserVisit, Response | RenderedPage, T],
+    net: Fetcher,
+    chromium: Chromium,
+    rendered: str = "",
 ) -> T:
     """Runs a generator that yields requests: sends each, hands back the response, until there is a result.
 
@@ -50,8 +53,8 @@ async def drive(
         wanted = next(steps)
         while True:
             try:
-                if isinstance(wanted, Look):
-                    answer: Response | Seen = await chromium.look(wanted)
+                if isinstance(wanted, BrowserVisit):
+                    answer: Response | RenderedPage = await chromium.look(wanted)
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
@@ -65,9 +68,9 @@ async def drive(
         return result
 
 
-def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | Look, Response | Seen, None]:
+def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
     """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over."""
-    waiting: deque[tuple[SourceSession, Steps, Response | Seen | Exception | None]] = deque(
+    waiting: deque[tuple[SourceSession, Steps, Response | RenderedPage | Exception | None]] = deque(
         (session, session.steps(), None) for session in sessions
     )
     unreadable: NothingLearned | None = None
@@ -114,15 +117,21 @@ async def run(
 
         before = _begin_again(site.state) if plan.refresh else {}
         discovery = await _discover(url, plan, net, chromium)
-        discovery.again = tuple(_covering(before))
-        setting = Setting(discovery=discovery, plan=plan, state=site.state, observe=observe, spent=spent)
-        sessions = [SourceSession(interface, setting) for interface in discovery.found]
-        for interface in discovery.found:
+        setting = Setting(
+            discovery=discovery,
+            plan=plan,
+            state=site.state,
+            observe=observe,
+            spent=spent,
+            earlier_questions=tuple(_covering(before)),
+        )
+        sessions = [SourceSession(interface, setting) for interface in discovery.interfaces]
+        for interface in discovery.interfaces:
             observe(Found(template=interface))
         site.sources = [session.ledger for session in sessions]
         for source in site.sources:
             source.siblings = [other for other in site.sources if other is not source]
-        rendered = next((t.url.partition("{")[0].partition("?")[0] for t in discovery.found if t.rendered), "")
+        rendered = next((t.url.partition("{")[0].partition("?")[0] for t in discovery.interfaces if t.rendered), "")
         try:
             await drive(by_turns(sessions), net, chromium, rendered)
         except asyncio.CancelledError:
@@ -208,7 +217,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
     rng = np.random.default_rng(plan.seed)
     async with Fetcher(manners, typed=(url,), memory=State()) as net, Chromium(net) as chromium:
         discovery = await _discover(url, plan, net, chromium)
-        interface = discovery.found[0]
+        interface = discovery.interfaces[0]
         observe(Found(template=interface))
         asked: list[tuple[str, Response]] = []
 
@@ -258,29 +267,31 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """The home page with the interface that the user named, else with all interfaces that were found, best first."""
     if plan.form is None and not plan.template:
-        discovery = await drive(look(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
-        if not discovery.found:
+        discovery = await drive(discover(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
+        if not discovery.interfaces:
             kinds = [form.kind for form in forms.find(discovery.home)]
             there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
-            around = f"and {len(discovery.opened)} pages around it have no search either"
+            around = f"and {len(discovery.opened_pages)} pages around it have no search either"
             raise NoSearchForm(
                 f"{url} has {there}, none that searches, {around}; name the search page itself, or a form with --form"
             )
-        least = SURE_SHARE * discovery.found[0].score
-        return replace(discovery, found=[interface for interface in discovery.found if interface.score >= least])
+        least = SURE_SHARE * discovery.interfaces[0].score
+        return replace(
+            discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= least]
+        )
     home = await net.fetch(Request(url=url))
     if home.status >= 400:
         raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
     tree = read_page(home.body, home.url, home.headers)
     if plan.template:
-        interface = of_address(plan.template.replace("{query}", MARK), "form")
+        interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
         if interface is None:
             raise WrongUsage(f"--template {plan.template}: it should be an address with {{query}} where the query goes")
-        return Discovery(tree, found=[interface])
+        return Discovery(tree, [interface])
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
-    if not 0 <= index < len(known) or (interface := interfaces.of_form(known[index], tree)) is None:
+    if not 0 <= index < len(known) or (interface := interfaces.from_form(known[index], tree)) is None:
         raise NoSearchForm(
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
-    return Discovery(tree, found=[interface])
+    return Discovery(tree, [interface])

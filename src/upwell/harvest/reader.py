@@ -20,14 +20,15 @@ from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
-from upwell.model import Kind, Look, Record, Request, Response, SearchInterface, Seen, Skipped
+from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
 from upwell.page.data import read_page
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
-from upwell.site.discover import Discovery, fresh
-from upwell.site.page_size import grown, larger, with_setting
+from upwell.site.discover import Discovery
+from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
+from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import drifted
 from upwell.source.learn import apart, learn_source
@@ -63,6 +64,7 @@ class Setting:
     state: State
     observe: Observer
     spent: Callable[[], Spent]
+    earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
 
 
 class SourceReader:
@@ -98,15 +100,15 @@ class SourceReader:
             frequent = wordfreq.top_n_list("en", FREQUENT_WORDS)
         return (*EVERYTHING, *FREQUENT_LETTERS, *frequent)
 
-    def probe(self) -> Generator[Request | Look, Response | Seen, tuple[str, ...]]:
+    def probe(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[str, ...]]:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""
         values = self.interface.choices  # a form without text can be asked for these, and for nothing else
         if self.ledger.model.leader:
             return ()
         probes = self.plan.probes
-        nonsense_words = [*self.discovery.background, *nonsense(self.rng, self.plan.background)][: self.plan.background]
+        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background)][: self.plan.background]
         background = yield from self._answers(() if values else tuple(nonsense_words))
-        own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.words)
+        own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = self.broad_questions()[len(EVERYTHING) :]
         words = values or tuple(dict.fromkeys((*own, *broad, *of_page(self.discovery.home))))
         answers: list[TagTree] = []
@@ -140,7 +142,9 @@ class SourceReader:
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
 
-    def _find_larger_pages(self, answers: Sequence[TagTree]) -> Generator[Request | Look, Response | Seen, None]:
+    def _find_larger_pages(
+        self, answers: Sequence[TagTree]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Tries settings that show more records on a page; answers that came whole are not asked for again."""
         readings = [(tree, apply(self.ledger.model, tree)) for tree in answers]
         whole = [self._query_of[id(tree)] for tree, reading in readings if next_page_of(tree, reading, "") is None]
@@ -151,7 +155,7 @@ class SourceReader:
         query, keys = self._query_of[id(tree)], [record.key for record in reading.records]
         before = self.interface
         next_page = next_page_of(tree, reading, query)
-        settings = larger(before, (self.discovery.home, tree), query, len(keys), next_page)
+        settings = larger_page_settings(before, (self.discovery.home, tree), query, len(keys), next_page)
         for name, value in settings[:MAX_SIZE_TRIALS]:
             if self.spent().limit_reached:
                 return
@@ -161,12 +165,14 @@ class SourceReader:
                 continue
             wide = apply(self.ledger.model, answer[1], status=answer[0].status)
             wide_keys = [record.key for record in wide.records]
-            if grown(keys, wide_keys, value, next_page_of(answer[1], wide, query)):
+            if is_larger_page(keys, wide_keys, value, next_page_of(answer[1], wide, query)):
                 self.interface = self.ledger.interface = wider
                 self._whole_answers = {query: interfaces.fill(before, query) for query in whole}
                 return
 
-    def _answers(self, queries: Sequence[str]) -> Generator[Request | Look, Response | Seen, list[TagTree]]:
+    def _answers(
+        self, queries: Sequence[str]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[TagTree]]:
         """The answers to queries, as far as they can be had."""
         trees = []
         for query in queries:
@@ -180,14 +186,16 @@ class SourceReader:
 
     # -- asking and reading ----------------------------------------------------------------------------------------------
 
-    def request_for(self, query: str) -> Generator[Request | Look, Response | Seen, Request]:
+    def request_for(self, query: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, Request]:
         """The request that asks a query, with a fresh token where the form has one."""
         if query in self._whole_answers:
             return self._whole_answers[query]
-        self.interface = yield from fresh(self.interface, self.last_tree)
+        self.interface = yield from with_fresh_tokens(self.interface, self.last_tree)
         return interfaces.fill(self.interface, query)
 
-    def get(self, request: Request) -> Generator[Request | Look, Response | Seen, tuple[Response, TagTree] | None]:
+    def get(
+        self, request: Request
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[Response, TagTree] | None]:
         """One answer, or None where it could not be had (which is counted)."""
         try:
             response = yield request
@@ -242,7 +250,9 @@ class SourceReader:
 
     def learn_again(
         self,
-    ) -> Generator[Request | Look, Response | Seen, tuple[Reading | None, list[tuple[Reading, str, Response]]]]:
+    ) -> Generator[
+        Request | BrowserVisit, Response | RenderedPage, tuple[Reading | None, list[tuple[Reading, str, Response]]]
+    ]:
         """Tests whether the source has changed: a query that had records is asked once more; if it has none now, the model is learned anew.
 
         Gives the last answer as the new model reads it (None: nothing has changed), and what can now be read of the answers before it.

@@ -18,13 +18,13 @@ from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.paging import count_on, next_page_of
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import EVERYTHING, Setting, SourceReader
-from upwell.model import Look, Record, Request, Response, SearchInterface, Seen
+from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 
 __all__ = ["SourceSession", "Steps"]
 
-Steps = Generator[Request | Look, Response | Seen, Reason]
+Steps = Generator[Request | BrowserVisit, Response | RenderedPage, Reason]
 MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
@@ -37,7 +37,7 @@ class SourceSession:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
-        self.earlier_questions = setting.discovery.again  # of the run that is refreshed
+        self.earlier_questions = setting.earlier_questions
         self.chooser = Chooser(
             self.ledger,
             setting.plan,
@@ -73,7 +73,7 @@ class SourceSession:
             return "blocked"
         return self.chooser.reason_to_stop()
 
-    def _open(self, question: Question) -> Generator[Request | Look, Response | Seen, OpenQuery]:
+    def _open(self, question: Question) -> Generator[Request | BrowserVisit, Response | RenderedPage, OpenQuery]:
         if question.query in self.earlier_questions and "://" in question.query:
             facet = from_earlier_run(question.query, self.reader.interface.query_field)
             question = Question(query=facet.query, facet=facet)
@@ -85,7 +85,7 @@ class SourceSession:
 
     # -- one page --------------------------------------------------------------------------------------------------------
 
-    def _fetch_page(self, query: OpenQuery) -> Generator[Request | Look, Response | Seen, None]:
+    def _fetch_page(self, query: OpenQuery) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Fetches the next page of a query, takes its records in, and prepares the request for the page after it."""
         if query.request is None:
             raise RuntimeError("a query without a next page is closed")

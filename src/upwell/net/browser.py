@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from upwell.errors import MissingExtra, Unreachable
-from upwell.model import Look, Request, Response, Seen
+from upwell.model import BrowserVisit, RenderedPage, Request, Response
 from upwell.net.addresses import is_public
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ class Chromium:
         """A GET as a page that JavaScript has completed: the same contract as `Fetcher.fetch`."""
         if request.method != "GET":
             return await self.net.fetch(request)
-        seen = await self.look(Look(url=request.url))
+        seen = await self.look(BrowserVisit(url=request.url))
         headers = {"Content-Type": "text/html; charset=utf-8"}
         return Response(request=request, url=seen.url, status=200, headers=headers, body=seen.html.encode())
 
-    async def look(self, look: Look) -> Seen:
+    async def look(self, look: BrowserVisit) -> RenderedPage:
         """A page after JavaScript; with a query, after it was typed into the page's search box and Enter was pressed."""
         asked = Request(url=look.url, body=look.query.encode(), content_type=KEPT_AS, query=look.query)
 
@@ -94,9 +94,9 @@ class Chromium:
 
         kept = json.loads((await self.net.remembered(asked, get)).body)
         calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in kept.pop("calls"))
-        return Seen(**kept, calls=calls)
+        return RenderedPage(**kept, calls=calls)
 
-    async def _look(self, look: Look) -> Seen:
+    async def _look(self, look: BrowserVisit) -> RenderedPage:
         from playwright.async_api import Error
 
         if not self.net.manners.ignore_robots:
@@ -122,7 +122,7 @@ class Chromium:
                     async with self.net.turn(look.url):
                         await self._type(page, look.query, traffic)
                     await traffic.settle()
-                return Seen(url=page.url, html=await page.content(), calls=tuple(calls))
+                return RenderedPage(url=page.url, html=await page.content(), calls=tuple(calls))
         except (Error, TimeoutError) as error:
             said = str(error).splitlines()[0] if str(error) else "too slow"
             raise Unreachable(f"{look.url} cannot be shown in the browser ({said})") from error

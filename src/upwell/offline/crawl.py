@@ -1,4 +1,4 @@
-"""What to fetch next when a site is walked from an entrance page: its own pages, breadth first, to a depth."""
+"""Fetching the pages of a site from an entrance page: breadth first, to a depth."""
 
 import re
 from collections import deque
@@ -32,11 +32,11 @@ class CrawlQueue:
         return bool(self._queue)
 
     def pop(self) -> tuple[str, int]:
-        """The next address, and how far it is from the entrance."""
+        """The next address, and how many clicks it is from the entrance."""
         return self._queue.popleft()
 
     def add(self, addresses: Iterable[str], depth: int) -> None:
-        """The links of a page that stood at this depth."""
+        """Adds the links of a page that is so many clicks from the entrance."""
         if depth >= self.depth:
             return
         for address in addresses:
@@ -53,7 +53,7 @@ class CrawlQueue:
 async def crawl(
     entrance: str, depth: int, follow: Literal["all", "toc"], budget: int, manners: Manners
 ) -> list[tuple[str, TagTree]]:
-    """The pages of a site from an entrance page; with `toc` only along links that inform (Wisdom §3.1)."""
+    """The pages of a site from an entrance page; with `toc` only along the links of its tables of contents (Wisdom §3.1)."""
     queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []
     site = informative.Site()
@@ -66,19 +66,19 @@ async def crawl(
                 if not pages:
                     raise  # without the entrance there is nothing
                 continue
-            kind = response.headers.get("Content-Type", "text/html")
-            if response.status >= 400 or "html" not in kind:
+            content_type = response.headers.get("Content-Type", "text/html")
+            if response.status >= 400 or "html" not in content_type:
                 if not pages:
                     raise Unreachable(
-                        f"{address} answered with status {response.status} and {kind}; it is no page to start from"
+                        f"{address} answered with status {response.status} and {content_type}; it is no page to start from"
                     )
                 continue
             tree = read_page(response.body, response.url, response.headers)
             pages.append((address, tree))
             if follow == "toc":
                 site.add(tree)
-                known = informative.read_blocks(tree, site).blocks
-                queue.add((a for b in known if b.type == "toc" for a in informative.links_of(tree, b)), level)
+                tocs = [block for block in informative.read_blocks(tree, site).blocks if block.type == "toc"]
+                queue.add((link for toc in tocs for link in informative.links_of(tree, toc)), level)
             else:
-                queue.add((found for _, found in tree.links()), level)
+                queue.add((link for _, link in tree.links()), level)
     return pages

@@ -1,1 +1,8 @@
-"""How a site is asked: `forms` (what each is for), `declared` (SearchAction, OpenSearch), `interfaces` (what is sent), `links` (where to look)."""
+"""Finding the search interfaces of a site.
+
+forms, declared, script_requests    where interfaces come from: forms, SearchAction and OpenSearch, requests of scripts
+interfaces                          what an interface sends for a query
+interface_trial, preset_settings    whether it brings records; settings whose preset hides some
+discover, promising_links           which pages are looked at, and in which order
+page_size                           more records on a page
+"""

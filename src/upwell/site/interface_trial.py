@@ -1,91 +1,155 @@
-"""Trying an interface: which words to ask it for, and what an answer shows that is worth comparing."""
+"""Trying a search interface: its answers must show items that neither its page nor an answer to nonsense shows.
 
-import json
-import re
-from collections import Counter
-from urllib.parse import quote, quote_plus, unquote, urldefrag
+items    what a page shows that can be told apart (`site.items`)
+decoy    an interface that was tried and brought nothing new
+reach    which records are behind an interface; two interfaces with the same reach are one source
+"""
 
-import wordfreq
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
-from upwell.model import Response
-from upwell.page.data import is_json, read_page
-from upwell.page.terms import tokens
+import numpy as np
+
+from upwell.model import FormInterface, Response, SearchInterface, Via
+from upwell.page.data import read_page
 from upwell.page.tree import TagTree
+from upwell.queries.words import nonsense
+from upwell.site import interfaces
+from upwell.site.items import items_of_page, items_of_response, without_query
+from upwell.site.steps import Steps, fetch, with_fresh_tokens
+from upwell.site.trial_words import trial_words
 
-__all__ = ["answered", "shown", "without", "words"]
+__all__ = ["Accepted", "Limits", "Trials", "is_usable", "try_interface"]
 
-
-def words(page: TagTree, home: TagTree, worked: list[str], count: int) -> list[str]:
-    """Words to try with: those that worked elsewhere on the site, of the page's content, and common words of its language."""
-    language = page.language or home.language or "en"
-    try:
-        common = wordfreq.top_n_list(language, 700)
-    except LookupError:
-        language, common = "en", wordfreq.top_n_list("en", 700)
-    plain = [word for word in common[250:] if len(word) > 4 and word.isalpha()][::8]
-    own = content(page, language) or content(home, language)
-    half = count // 2 + 1
-    return list(dict.fromkeys([*worked, *own[:half], *plain[: count - half]]))
+MIN_NEW_ITEMS = 3  # a record is a link and a text at least
+CHANGING_FACTOR = 2  # new items must be more than this many times what differs between two answers to nonsense
 
 
-def content(page: TagTree, language: str) -> list[str]:
-    """The words of a page outside of its menus and forms: of records rather than of every page; the more frequent ones first.
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How far the search for interfaces goes."""
 
-    Words that are rare in the language but not unheard of come before the others: everybody's words are on no record or on all.
+    pages: int = 20  # that are opened besides the home page
+    words: int = 9  # that an interface is asked for before it counts as a decoy
+    interfaces: int = 4  # of one page that are tried
+    setting_requests: int = 12  # to see whether presets of a form hide records
+    values: int = 6  # of a select that are tried
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """An interface that brings records, and what showed it."""
+
+    interface: SearchInterface
+    word: str = ""  # that was asked for; "" where it is not asked by words
+    items: frozenset[str] = frozenset()  # that the answer had and other pages had not
+
+
+@dataclass
+class Trials:
+    """What trying the interfaces of a site has shown so far."""
+
+    home: TagTree
+    rng: np.random.Generator
+    limits: Limits
+    accepted: list[Accepted] = field(default_factory=list)
+    decoys: list[SearchInterface] = field(default_factory=list)
+    forbidden: list[str] = field(default_factory=list)  # why requests were not sent
+    working_words: list[str] = field(default_factory=list)  # that brought records
+    nonsense: list[str] = field(default_factory=list)  # that was asked
+    nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense
+
+    def ask(self, interface: SearchInterface, query: str, last_page: TagTree | None = None) -> Steps[Response | None]:
+        """The answer of an interface to a query, with fresh tokens."""
+        interface = yield from with_fresh_tokens(interface, last_page)
+        return (yield from fetch(interfaces.fill(interface, query), self.forbidden))
+
+    def set_via(self, via: Via, page: str = "") -> None:
+        """Notes how the accepted interfaces were found; where a page is given, those of this page."""
+        self.accepted = [
+            replace(known, interface=replace(known.interface, via=via)) if page in ("", known.interface.page) else known
+            for known in self.accepted
+        ]
+
+
+def is_usable(answer: Response | None) -> bool:
+    """Whether an answer can show records."""
+    return answer is not None and answer.status < 400 and not answer.blocked
+
+
+def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typed_word: str = "") -> Steps[bool]:
+    """Whether an interface of a page brings records: words must bring items that neither the page nor nonsense brings.
+
+    Madhavan et al. 2008 §4 asks for distinct answers; departs from it: distinct from the page itself too, because a box that
+    filters the page's own list answers distinctly and holds nothing more. Where the interface is a request that was seen when
+    a word was typed, another word must bring something: the typed one may be in the address by chance.
     """
-    outside = list(page.rows("nav", "header", "footer", "form", "button", "label", "aside", "h1"))
-    chunks = [
-        chunk
-        for chunk, row in zip(page.chunks, page.chunk_row.tolist(), strict=True)
-        if not any(start <= row < page.end[start] for start in outside)
-    ]
-    often = Counter(word for chunk in chunks for word in tokens(chunk) if len(word) > 3 and word.isalpha())
-    fit = {word: 2.0 <= wordfreq.zipf_frequency(word, language) <= 5.3 for word in often}
-    return sorted(often, key=lambda word: (not fit[word], -often[word]))
+    page_items = items_of_page(page)
+    if isinstance(interface, FormInterface) and interface.choices:
+        return (yield from _try_choices(trials, interface, page_items))
+    trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2))
+    for_nonsense: list[frozenset[str]] = []
+    answer_path = ""
+    last_page = page
+    for query in trials.nonsense:
+        interface = yield from with_fresh_tokens(interface, last_page)
+        answer = yield from fetch(interfaces.fill(interface, query), trials.forbidden)
+        if answer is None or answer.blocked:
+            trials.decoys.append(interface)
+            return False
+        last_page = read_page(answer.body, answer.url, answer.headers)
+        for_nonsense.append(without_query(items_of_response(answer), query))
+        answer_path = urlsplit(answer.url).path
+    trials.nonsense_items = for_nonsense[0] | for_nonsense[1]
+    changing = len(for_nonsense[1] - for_nonsense[0] - without_query(page_items))
+    for word in trial_words(page, trials.home, trials.working_words, trials.limits.words):
+        if word == typed_word:
+            continue
+        interface = yield from with_fresh_tokens(interface, last_page)
+        answer = yield from fetch(interfaces.fill(interface, word), trials.forbidden)
+        if answer is None or not is_usable(answer):
+            continue
+        last_page = read_page(answer.body, answer.url, answer.headers)
+        if trials.accepted and urlsplit(answer.url).path != answer_path:
+            continue  # the site went to the only match by itself: that does not say which records are behind this interface
+        known_items = page_items | trials.nonsense_items
+        new = without_query(items_of_response(answer), word) - without_query(known_items, word)
+        if len(new) >= CHANGING_FACTOR * changing + MIN_NEW_ITEMS:
+            if (yield from _has_known_reach(trials, word, new)):
+                return False
+            trials.accepted.append(Accepted(interface=interface, word=word, items=new))
+            trials.working_words += [word] if word not in trials.working_words else []
+            return True
+    trials.decoys.append(interface)
+    return False
 
 
-def shown(page: TagTree) -> frozenset[str]:
-    """What a page shows that can be told apart: link targets and longer texts."""
-    targets = {urldefrag(address)[0] for _, address in page.links()} - {urldefrag(page.url)[0]}
-    return frozenset([*targets, *(chunk for chunk in page.chunks if len(chunk) > 20)])
+def _has_known_reach(trials: Trials, word: str, items: frozenset[str]) -> Steps[bool]:
+    """Whether most of what a word brought comes through an accepted interface too."""
+    for known in list(trials.accepted):
+        known_items = known.items
+        if known.word != word and not known.interface.choices:
+            answer = yield from trials.ask(known.interface, word)
+            known_items = without_query(items_of_response(answer), word) if answer is not None else frozenset()
+        if len(items & known_items) * 2 > min(len(items), len(known_items)):
+            return True
+    return False
 
 
-def answered(response: Response) -> frozenset[str]:
-    """What an answer shows; of JSON, its texts."""
-    if not is_json(response.body, response.headers.get("Content-Type", "")):
-        return shown(read_page(response.body, response.url, response.headers))
-    try:
-        waiting: list[object] = [json.loads(response.body)]
-    except (ValueError, RecursionError):
-        return frozenset()
-    found = set()
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str) and len(value) > 2:
-            found.add(value)
-    return frozenset(found)
-
-
-def without(items: frozenset[str], query: str = "") -> frozenset[str]:
-    """Items with the query taken out of them: an answer that only repeats the query shows nothing new.
-
-    Where it is all that an argument says, the argument goes: the columns of a list are sorted by links with and without it.
-    """
-    if not query:
-        return frozenset(unquote(item.lower()) for item in items)
-    written = {query.lower(), quote(query).lower(), quote_plus(query).lower()}
-    forms = "|".join(map(re.escape, sorted(written)))
-    argument = re.compile(rf"(?<=[?&;])[^=&;?#]*=(?:{forms})(?:[&;]|(?=#)|$)")
-    found = set()
-    for item in items:
-        text = item.lower()
-        if "?" in text:
-            text = argument.sub("", text).rstrip("?&;")
-        for form in written:
-            text = text.replace(form, "")
-        found.add(unquote(text))
-    return frozenset(found)
+def _try_choices(trials: Trials, interface: FormInterface, page_items: frozenset[str]) -> Steps[bool]:
+    """A form without text: its choices must bring distinct answers with something new in them."""
+    step = max(1, len(interface.choices) // trials.limits.values)
+    tried = interface.choices[::step][: trials.limits.values]
+    answers: list[frozenset[str]] = []
+    for value in tried:
+        answer = yield from fetch(interfaces.fill(interface, value), trials.forbidden)
+        if answer is not None and is_usable(answer):
+            new = items_of_response(answer) - page_items
+            for echoed in tried:  # out of every answer, or a value would tell it from the others
+                new = without_query(new, echoed)
+            answers.append(new)
+    if not interfaces.are_informative(answers) or max(map(len, answers)) < 2:
+        trials.decoys.append(interface)
+        return False
+    trials.accepted.append(Accepted(interface=interface, items=frozenset().union(*answers)))
+    return True

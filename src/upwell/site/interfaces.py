@@ -1,4 +1,4 @@
-"""The request that a filled search form sends, exactly as a browser would send it."""
+"""Search interfaces of a page: made from its forms and declarations, and filled into requests as a browser would send them."""
 
 import json
 import re
@@ -11,33 +11,34 @@ from upwell.page import form_data
 from upwell.page.tree import TagTree
 from upwell.site import declared, forms
 
-__all__ = ["fill", "find", "informative", "of_form", "refresh", "same_interface", "same_request", "settings", "texts"]
+__all__ = [
+    "are_informative",
+    "fill",
+    "find",
+    "from_form",
+    "same_interface",
+    "settings",
+    "text_fields",
+    "with_tokens_of",
+]
 
 # Hidden fields that a site checks and that grow old; by their names, or by a value that nobody wrote by hand.
 TOKEN_NAME = re.compile(
     r"token|csrf|xsrf|nonce|authenticity|viewstate|eventvalidation|form_?build_?id|session|sessid", re.I
 )
 TOKEN_VALUE = re.compile(r"(?=.*\d)(?=.*[a-z])[0-9a-z+/=_-]{20,}", re.I)
-INFORMATIVE = (
-    0.25  # Madhavan et al. 2008 §4: a template whose answers have fewer distinct signatures than this share is not
-)
-FREE = ("text", "search")
+MIN_DISTINCT_SHARE = 0.25  # Madhavan et al. 2008 §4: of distinct answers that an informative form gives at least
+FREE_TEXT_TYPES = ("text", "search")
 
 
 def find(tree: TagTree) -> tuple[SearchInterface, ...]:
-    """Every way to ask that the page itself offers, best first: what it declares, then its search forms by their score."""
-    judged = sorted((form for form in forms.find(tree) if form.kind == "search"), key=lambda form: -form.score)
-    found: list[SearchInterface] = list(declared.actions(tree))
-    for form in judged:
-        template = of_form(form, tree)
-        if template is not None and not any(same_request(template, known) for known in found):
-            found.append(template)
+    """Every search interface that the page itself offers, best first: what it declares, then its search forms by their score."""
+    found: list[SearchInterface] = list(declared.search_actions(tree))
+    for form in sorted(forms.find(tree), key=lambda form: -form.score):
+        interface = from_form(form, tree) if form.kind == "search" else None
+        if interface is not None and fill(interface, "query") not in [fill(known, "query") for known in found]:
+            found.append(interface)
     return tuple(found)
-
-
-def same_request(one: SearchInterface, other: SearchInterface) -> bool:
-    """Whether two templates send the same thing."""
-    return fill(one, "query") == fill(other, "query")
 
 
 def same_interface(one: SearchInterface, other: SearchInterface | None) -> bool:
@@ -57,8 +58,8 @@ def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
             return url, interface.body
 
 
-def of_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
-    """A search form as a template: defaults kept, the query field empty, the first submit button pressed.
+def from_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
+    """A search form as an interface: presets kept, the query field empty, the first submit button pressed.
 
     `field` names another text field to ask with. A form without text field is asked through its select (or radio) with the
     most values (Entity §3: 3 % of sites); None where it has nothing that can be varied.
@@ -66,7 +67,7 @@ def of_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
     name = field or form.query_field or ""
     choices: tuple[str, ...] = ()
     if not name:
-        name, choices = max(settings(form), key=lambda one: len(one[1]), default=("", ()))
+        name, choices = max(settings(form), key=lambda setting: len(setting[1]), default=("", ()))
         if not name:
             return None
     fields = _with_query_field(form.fields, name)
@@ -79,72 +80,78 @@ def of_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
         score=form.score,
         via="form",
         page=tree.url,
-        tokens=tuple(dict.fromkeys(f.name for f in form.fields if _is_token(f))),
+        tokens=tuple(dict.fromkeys(field.name for field in form.fields if _is_token(field))),
         choices=choices,
         enctype=form.enctype,
     )
 
 
 def _with_query_field(fields: Iterable[Field], name: str) -> list[Field]:
-    """The fields of a form with the first that is shown under this name empty, so that a query can be put in it."""
+    """The fields of a form with the first visible one of this name empty, so that a query can be put in it."""
     emptied: list[Field] = []
-    is_empty = False
+    is_emptied = False
     for field in fields:
         if field.name == name and field.type not in ("hidden", "submit", "image"):
-            if not is_empty:
-                field, is_empty = replace(field, preset=("",)), True
+            if not is_emptied:
+                field, is_emptied = replace(field, preset=("",)), True
             elif field.type == "radio":
                 field = replace(field, preset=())
         emptied.append(field)
     return emptied
 
 
+def _is_token(field: Field) -> bool:
+    return field.type == "hidden" and bool(
+        TOKEN_NAME.search(field.name) or TOKEN_VALUE.fullmatch("".join(field.preset))
+    )
+
+
 def settings(form: Form) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What can be set besides text: selects and radios with their values (an empty one means "any"), checkboxes left out."""
-    found: dict[str, tuple[str, ...]] = {}
+    """What can be set besides text: the names of selects and radios with their values, where they have several."""
+    values_of: dict[str, tuple[str, ...]] = {}
     for field in form.fields:
         if field.type == "select" and field.name and len(field.choices) > 1:
-            found[field.name] = tuple(dict.fromkeys(field.choices))
+            values_of[field.name] = tuple(dict.fromkeys(field.choices))
         elif field.type == "radio" and field.name:
-            found[field.name] = (*found.get(field.name, ()), *field.choices)
-    return tuple((name, values) for name, values in found.items() if len(values) > 1)
+            values_of[field.name] = (*values_of.get(field.name, ()), *field.choices)
+    return tuple((name, values) for name, values in values_of.items() if len(values) > 1)
 
 
-def texts(form: Form) -> tuple[str, ...]:
-    """The names of the fields that take free text, the likeliest first."""
-    names = [f.name for f in form.fields if f.type in FREE and f.name]
+def text_fields(form: Form) -> tuple[str, ...]:
+    """The names of the fields that take free text, the likeliest for a query first."""
+    names = [field.name for field in form.fields if field.type in FREE_TEXT_TYPES and field.name]
     first = [form.query_field] if form.query_field in names else []
     return tuple(dict.fromkeys([*first, *names]))
 
 
-def informative(signatures: Iterable[object]) -> bool:
-    """Whether the answers of a template's values tell apart what the source holds (Madhavan et al. 2008 §4).
+def are_informative(signatures: Iterable[object]) -> bool:
+    """Whether the answers to a form's values tell apart what the source holds (Madhavan et al. 2008 §4).
 
-    >>> informative(["a", "b", "a", "c"]), informative(["same"] * 10)
+    >>> are_informative(["a", "b", "a", "c"]), are_informative(["same"] * 10)
     (True, False)
     """
-    seen = list(signatures)
-    return len(set(seen)) > 1 and len(set(seen)) / len(seen) >= INFORMATIVE
+    answers = list(signatures)
+    return len(set(answers)) > 1 and len(set(answers)) / len(answers) >= MIN_DISTINCT_SHARE
 
 
-def refresh(template: FormInterface, tree: TagTree) -> FormInterface | None:
-    """The template with the tokens of another page of the site, or None where that page does not have the form."""
+def with_tokens_of(tree: TagTree, interface: FormInterface) -> FormInterface | None:
+    """The interface with the tokens of another page of the site, or None where that page does not have the form."""
     for form in forms.find(tree):
-        fresh = of_form(form, tree, template.query_field) if form.method == template.method else None
-        if fresh is None or urlsplit(fresh.url).path != urlsplit(template.url).path:
+        same_form = from_form(form, tree, interface.query_field) if form.method == interface.method else None
+        if same_form is None or urlsplit(same_form.url).path != urlsplit(interface.url).path:
             continue
-        now = dict(fresh.fields)
-        if template.query_field in now and all(name in now for name in template.tokens):
-            fields = tuple((name, now[name] if name in template.tokens else value) for name, value in template.fields)
-            return replace(template, fields=fields)
+        value_of = dict(same_form.fields)
+        if interface.query_field in value_of and all(name in value_of for name in interface.tokens):
+            fields = tuple((n, value_of[n] if n in interface.tokens else value) for n, value in interface.fields)
+            return replace(interface, fields=fields)
     return None
 
 
 def fill(interface: SearchInterface, query: str) -> Request:
-    """The request for a query; what the form's charset cannot write becomes a character reference, as in a browser.
+    """The request that asks an interface for a query.
 
-    >>> ask = FormInterface(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
-    >>> fill(ask, "two words").url
+    >>> form = FormInterface(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
+    >>> fill(form, "two words").url
     'http://x/find?q=two+words&n=20'
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
@@ -155,11 +162,9 @@ def fill(interface: SearchInterface, query: str) -> Request:
             return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
         case AddressInterface():
             url = urldefrag(interface.url)[0].replace("{query}", quote(query, safe=""))
-            return (
-                form_data.form_request("POST", url, interface.fields, query=query)
-                if interface.method == "POST"
-                else Request(url=url, query=query)
-            )
+            if interface.method == "POST":
+                return form_data.form_request("POST", url, interface.fields, query=query)
+            return Request(url=url, query=query)
         case FormInterface():
             entries = [(name, query if name == interface.query_field else value) for name, value in interface.fields]
             if interface.query_field not in dict(interface.fields):
@@ -172,9 +177,3 @@ def fill(interface: SearchInterface, query: str) -> Request:
                 enctype=interface.enctype,
                 query=query,
             )
-
-
-def _is_token(field: Field) -> bool:
-    return field.type == "hidden" and bool(
-        TOKEN_NAME.search(field.name) or TOKEN_VALUE.fullmatch("".join(field.preset))
-    )

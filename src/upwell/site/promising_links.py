@@ -1,0 +1,82 @@
+"""Which links of a page may lead to a search form, and which are opened first; links that act are never followed."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from urllib.parse import urldefrag, urlsplit
+
+from upwell.page.links import acts, is_page
+from upwell.page.tree import TagTree
+from upwell.site.forms import SEARCH_WORDS
+
+__all__ = ["PromisingLink", "is_harmless", "is_on_site", "promising_links"]
+
+SECTION_OF_RECORDS = re.compile(r"advanced|catalog|katalog|browse|database|collection|archive|records|list", re.I)
+SECTION_WITHOUT_RECORDS = re.compile(
+    r"help|faq|about|privacy|terms|imprint|legal|contact|cookie|blog/|news/|feed|rss|atom|sitemap|docs?/|special:", re.I
+)
+MAX_OF_ONE_SHAPE = 3  # a menu has several sections of one shape of address, a list of records has hundreds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromisingLink:
+    """A link worth opening to find a search form."""
+
+    url: str
+    is_search: bool  # its text or address speaks of searching
+    worth: float
+
+
+def is_on_site(url: str, home: str) -> bool:
+    """Whether an address belongs to the site of the home page: its host, with or without `www.`, or a host below it."""
+    here, there = (urlsplit(address).hostname or "" for address in (url, home))
+    base = there.removeprefix("www.")
+    return bool(here) and (here in (there, base) or here.endswith(f".{base}"))
+
+
+def is_harmless(url: str, home: str) -> bool:
+    """Whether an interface at this address may be asked: it is on the site, and its path speaks of searching or of no action."""
+    return is_on_site(url, home) and (bool(SEARCH_WORDS.search(urlsplit(url).path)) or not acts(url))
+
+
+def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:
+    """Links worth opening to find a search form, best first.
+
+    Those that speak of searching come first; then what looks like a section: few arguments, a short path, links of menus
+    and main part before those of the footer. Of links that differ only in the values of arguments, or in the last step
+    of a long path, a few are enough.
+    """
+    best: dict[str, PromisingLink] = {}
+    for row, address in page.links():
+        url = urldefrag(address)[0]
+        text = " ".join([page.text(row), page.attr(row, "title") or "", page.attr(row, "aria-label") or ""]).strip()
+        if not is_on_site(url, page.url) or acts(url, text) or not is_page(url):
+            continue
+        if url in (page.url, urldefrag(page.url)[0]):
+            continue
+        parts = urlsplit(url)
+        is_search = bool(SEARCH_WORDS.search(text) or SEARCH_WORDS.search(parts.path))
+        worth = (
+            4.0 * is_search
+            + 1.0 * bool(SECTION_OF_RECORDS.search(f"{text} {parts.path}"))
+            - 0.5 * len([step for step in parts.path.split("/") if step])
+            - 0.5 * len(parts.query) / 20
+            - 1.5 * bool(SECTION_WITHOUT_RECORDS.search(f"{parts.path}{text}"))
+            - 1.0 * any(page.name(above) == "footer" for above in page.ancestors(row))
+        )
+        if url not in best or worth > best[url].worth:
+            best[url] = PromisingLink(url=url, is_search=is_search, worth=worth)
+    shapes: Counter[tuple[object, ...]] = Counter()
+    kept = []
+    for link in sorted(best.values(), key=lambda link: -link.worth):
+        shapes[_shape(link.url)] += 1
+        if shapes[_shape(link.url)] <= MAX_OF_ONE_SHAPE:
+            kept.append(link)
+    return tuple(kept)
+
+
+def _shape(url: str) -> tuple[object, ...]:
+    """The same for addresses that differ only in the values of arguments or in the last step of the path."""
+    parts = urlsplit(url)
+    steps = parts.path.split("/")
+    return (parts.netloc, *steps[:-1], len(steps), *re.findall(r"(?:^|[&;])([^=&;]*)", parts.query))

@@ -1,0 +1,46 @@
+"""Words to try an interface with: those of the site's records, and common words of its language."""
+
+from collections import Counter
+
+import wordfreq
+
+from upwell.page.terms import tokens
+from upwell.page.tree import TagTree
+
+__all__ = ["trial_words"]
+
+OUTSIDE_CONTENT = ("nav", "header", "footer", "form", "button", "label", "aside", "h1")
+# Zipf frequencies between which a word is on some records: everybody's words are on none or on all, unheard-of ones on one.
+MIN_ZIPF, MAX_ZIPF = 2.0, 5.3
+COMMON_RANKS = slice(250, 700)  # of the words of a language: after the function words
+COMMON_STEP = 8  # every eighth of them, so that the words differ
+MIN_COMMON_CHARS = 5
+MIN_OWN_CHARS = 4
+
+
+def trial_words(page: TagTree, home: TagTree, working_words: list[str], count: int) -> list[str]:
+    """Words to try with: those that worked elsewhere on the site, words of the page's content, common words of its language."""
+    language = page.language or home.language or "en"
+    try:
+        ranked = wordfreq.top_n_list(language, COMMON_RANKS.stop)
+    except LookupError:
+        language, ranked = "en", wordfreq.top_n_list("en", COMMON_RANKS.stop)
+    common = [word for word in ranked[COMMON_RANKS] if len(word) >= MIN_COMMON_CHARS and word.isalpha()][::COMMON_STEP]
+    own = _content_words(page, language) or _content_words(home, language)
+    half = count // 2 + 1
+    return list(dict.fromkeys([*working_words, *own[:half], *common[: count - half]]))
+
+
+def _content_words(page: TagTree, language: str) -> list[str]:
+    """The words of a page outside of its menus and forms: fairly rare words of the language first, then by how often they stand there."""
+    outside = list(page.rows(*OUTSIDE_CONTENT))
+    chunks = [
+        chunk
+        for chunk, row in zip(page.chunks, page.chunk_row.tolist(), strict=True)
+        if not any(start <= row < page.end[start] for start in outside)
+    ]
+    counts = Counter(
+        word for chunk in chunks for word in tokens(chunk) if len(word) >= MIN_OWN_CHARS and word.isalpha()
+    )
+    is_fairly_rare = {word: MIN_ZIPF <= wordfreq.zipf_frequency(word, language) <= MAX_ZIPF for word in counts}
+    return sorted(counts, key=lambda word: (not is_fairly_rare[word], -counts[word]))
