@@ -6,66 +6,27 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
+from pathlib import Path
 
 import brotli
 import pytest
 from aiohttp.abc import ResolveResult
 from backports import zstd
 
+from tests.net.raw_server import http_answer, raw_server
 from upwell.answers.refusal import refusal
 from upwell.errors import Forbidden, Refused, Unreachable
 from upwell.model import Request, Response
 from upwell.net.addresses import Guard
 from upwell.net.fetch import Fetcher, Manners
+from upwell.store.state import State
 
 QUICK = Manners(rate=0, timeout=1.0, retries=1, ignore_robots=True, max_bytes=1_000_000)
-
-
-@contextmanager
-def raw(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
-    """A server that hands each connection and the head of its request to a function; and all heads that came."""
-    heads: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def one(client: socket.socket) -> None:
-            with client:
-                try:
-                    head = client.recv(65536)
-                    heads.append(head)
-                    answer(client, head)
-                except OSError:
-                    pass  # the client has had enough
-
-        def serve() -> None:
-            while True:
-                try:
-                    client, _ = server.accept()
-                except OSError:
-                    return
-                threading.Thread(target=one, args=(client,), daemon=True).start()
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/", heads
-        server.shutdown(socket.SHUT_RDWR)
-    thread.join()
-
-
-def said(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    lines = [
-        f"HTTP/1.1 {status}",
-        "Content-Type: text/html",
-        "Connection: close",
-        *headers,
-        f"Content-Length: {len(body)}",
-    ]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 def get(url: str, manners: Manners = QUICK) -> Response:
@@ -120,11 +81,11 @@ def broken_chunks(client: socket.socket, _: bytes) -> None:
 
 def cut_off(client: socket.socket, _: bytes) -> None:
     body = gzip.compress(b"word " * 1000)
-    client.sendall(said(body[:-20], "Content-Encoding: gzip"))
+    client.sendall(http_answer(body[:-20], "Content-Encoding: gzip"))
 
 
 def damaged(client: socket.socket, _: bytes) -> None:
-    client.sendall(said(b"\x1f\x8b\x08\x00garbage garbage garbage", "Content-Encoding: gzip"))
+    client.sendall(http_answer(b"\x1f\x8b\x08\x00garbage garbage garbage", "Content-Encoding: gzip"))
 
 
 HOSTILE = [
@@ -145,7 +106,7 @@ HOSTILE = [
 def test_nothing_hangs_and_nothing_is_taken(server: Callable[[socket.socket, bytes], None]) -> None:
     """Two tries of at most a second each, then an error that names the address."""
     started = time.monotonic()
-    with raw(server) as (url, _), pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+    with raw_server(server) as (url, _), pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
         get(url)
     assert time.monotonic() - started < 3.5
 
@@ -166,9 +127,9 @@ def test_a_small_answer_does_not_fill_the_memory(kind: str) -> None:
     coding = "gzip, gzip" if kind == "gzip in gzip" else kind
 
     def bomb(client: socket.socket, _: bytes) -> None:
-        client.sendall(said(BOMBS[kind], f"Content-Encoding: {coding}"))
+        client.sendall(http_answer(BOMBS[kind], f"Content-Encoding: {coding}"))
 
-    with raw(bomb) as (url, heads), pytest.raises(Unreachable, match="more than 1,000,000 bytes"):
+    with raw_server(bomb) as (url, heads), pytest.raises(Unreachable, match="more than 1,000,000 bytes"):
         get(url)
     assert len(heads) == 1
 
@@ -186,7 +147,9 @@ def test_every_coding_is_undone(coding: str) -> None:
         "zstd": zstd.compress(body),
         "identity": body,
     }[coding]
-    with raw(lambda client, _: client.sendall(said(coded, f"Content-Encoding: {coding.split()[-1]}"))) as (url, heads):
+    with raw_server(
+        lambda client, _: client.sendall(http_answer(coded, f"Content-Encoding: {coding.split()[-1]}"))
+    ) as (url, heads):
         assert get(url).body == body
     assert b"Accept-Encoding: gzip, deflate, br, zstd" in heads[0]
 
@@ -200,16 +163,19 @@ def test_retry_after_in_both_forms(form: str) -> None:
         asked.append(time.monotonic())
         when = "1" if form == "seconds" else format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
         late = len(asked) > 1
-        client.sendall(said(b"ok") if late else said(b"", f"Retry-After: {when}", status="503 Busy"))
+        client.sendall(http_answer(b"ok") if late else http_answer(b"", f"Retry-After: {when}", status="503 Busy"))
 
-    with raw(busy) as (url, _):
+    with raw_server(busy) as (url, _):
         assert get(url).status == 200
     assert asked[1] - asked[0] >= 0.95
 
 
 def test_a_host_that_asks_for_too_much_time_is_left() -> None:
     """An hour is not waited for; the answer says that it is a refusal, and why."""
-    with raw(lambda client, _: client.sendall(said(b"", "Retry-After: 3600", status="429 Slow"))) as (url, heads):
+    with raw_server(lambda client, _: client.sendall(http_answer(b"", "Retry-After: 3600", status="429 Slow"))) as (
+        url,
+        heads,
+    ):
         response = get(url)
     assert (response.status, len(heads)) == (429, 1)
     assert "3,600 s" in refusal(response)
@@ -228,13 +194,13 @@ def test_no_more_than_two_at_once() -> None:
         time.sleep(0.05)
         with lock:
             now -= 1
-        client.sendall(said(b"ok"))
+        client.sendall(http_answer(b"ok"))
 
     async def burst(url: str) -> list[Response]:
         async with Fetcher(QUICK) as net:
             return await asyncio.gather(*(net.fetch(Request(url=f"{url}{i}")) for i in range(12)))
 
-    with raw(slow) as (url, _):
+    with raw_server(slow) as (url, _):
         assert [r.status for r in asyncio.run(burst(url))] == [200] * 12
     assert most == 2
 
@@ -246,13 +212,13 @@ def test_the_rate_follows_a_host_that_slows_down() -> None:
     def slow(client: socket.socket, _: bytes) -> None:
         asked.append(time.monotonic())
         time.sleep(0.3)
-        client.sendall(said(b"ok"))
+        client.sendall(http_answer(b"ok"))
 
     async def some(url: str) -> None:
         async with Fetcher(Manners(rate=20, ignore_robots=True)) as net:
             await asyncio.gather(*(net.fetch(Request(url=f"{url}{i}")) for i in range(10)))
 
-    with raw(slow) as (url, _):
+    with raw_server(slow) as (url, _):
         asyncio.run(some(url))
     gaps = [later - sooner for sooner, later in pairwise(asked)]
     assert sum(gaps[-3:]) / 3 > 0.2 > gaps[0]
@@ -260,10 +226,12 @@ def test_the_rate_follows_a_host_that_slows_down() -> None:
 
 def test_redirects_into_a_private_network_are_not_followed() -> None:
     """A redirect to another host is given back as it is, and a link to a private address is refused before anything is sent."""
-    with raw(lambda client, _: client.sendall(said(b"secret"))) as (inner, heads):
+    with raw_server(lambda client, _: client.sendall(http_answer(b"secret"))) as (inner, heads):
         port = inner.rsplit(":", 1)[1]
         target = f"http://127.0.0.2:{port}"
-        with raw(lambda client, _: client.sendall(said(b"", f"Location: {target}", status="302 Found"))) as (url, _):
+        with raw_server(
+            lambda client, _: client.sendall(http_answer(b"", f"Location: {target}", status="302 Found"))
+        ) as (url, _):
 
             async def run() -> Response:
                 async with Fetcher(replace(QUICK, rate=100)) as net:
@@ -320,9 +288,9 @@ def test_robots_that_cannot_be_had(status: str, allowed: bool) -> None:
     """RFC 9309: 4xx allows everything, 5xx forbids everything."""
 
     def answer(client: socket.socket, head: bytes) -> None:
-        client.sendall(said(b"x", status=status) if b"/robots.txt" in head else said(b"ok"))
+        client.sendall(http_answer(b"x", status=status) if b"/robots.txt" in head else http_answer(b"ok"))
 
-    with raw(answer) as (url, _):
+    with raw_server(answer) as (url, _):
         if allowed:
             assert get(url, Manners(rate=0, retries=0)).body == b"ok"
         else:
@@ -334,9 +302,9 @@ def test_robots_that_forbid_everything_are_no_error() -> None:
     """The plainest rules that forbid all, which many hosts give, are named as a rule."""
 
     def answer(client: socket.socket, head: bytes) -> None:
-        client.sendall(said(b"User-agent: *\nDisallow: /"))
+        client.sendall(http_answer(b"User-agent: *\nDisallow: /"))
 
-    with raw(answer) as (url, _), pytest.raises(Forbidden, match="by “Disallow: /”"):
+    with raw_server(answer) as (url, _), pytest.raises(Forbidden, match="by “Disallow: /”"):
         get(url, Manners(rate=0, retries=0))
 
 
@@ -347,9 +315,9 @@ def test_robots_is_asked_once_in_a_burst_and_names_the_rule() -> None:
     def answer(client: socket.socket, head: bytes) -> None:
         time.sleep(0.1)
         if b"GET /robots.txt" in head:
-            client.sendall(said(b"", "Location: /rules", status="301 Moved"))
+            client.sendall(http_answer(b"", "Location: /rules", status="301 Moved"))
         else:
-            client.sendall(said(rules if b"GET /rules" in head else b"page"))
+            client.sendall(http_answer(rules if b"GET /rules" in head else b"page"))
 
     async def burst(url: str) -> list[object]:
         async with Fetcher(Manners(rate=0, retries=0)) as net:
@@ -358,7 +326,7 @@ def test_robots_is_asked_once_in_a_burst_and_names_the_rule() -> None:
                 await asyncio.gather(*(net.fetch(Request(url=url + path)) for path in paths), return_exceptions=True)
             )
 
-    with raw(answer) as (url, heads):
+    with raw_server(answer) as (url, heads):
         came = asyncio.run(burst(url))
     assert all("“Disallow: /private/*/deep”" in str(error) for error in came[:6])
     assert isinstance(came[6], Response)
@@ -379,7 +347,7 @@ def test_many_failures_leave_nothing_open() -> None:
         await asyncio.sleep(0.05)
         return sum(isinstance(error, Unreachable) for error in came), len(asyncio.all_tasks()) - 1
 
-    with raw(drop) as (url, heads):
+    with raw_server(drop) as (url, heads):
         assert asyncio.run(run(url)) == (30, 0)
     assert len(heads) == 60
 
@@ -401,3 +369,20 @@ def test_refusals_are_recognised(status: int, body: bytes, why: str) -> None:
     """What is no answer is named; a captcha in the corner of a page of records is none."""
     response = Response(request=Request(url="http://x/"), url="http://x/", status=status, headers={}, body=body)
     assert refusal(response) == why
+
+
+def test_headers_that_are_not_utf8_are_remembered(tmp_path: Path) -> None:
+    """Bytes of another charset in a header come back from the state as they came from the server."""
+    odd = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\nX-City: Z\xfcrich\r\n\r\nok"
+
+    async def fetch(state: State) -> Response:
+        async with Fetcher(QUICK, memory=state) as net:
+            return await net.fetch(Request(url=url))
+
+    with raw_server(lambda client, _: client.sendall(odd)) as (url, heads):
+        responses = []
+        for _ in range(2):
+            with State(tmp_path / "state.sqlite") as state:
+                responses.append(asyncio.run(fetch(state)))
+    assert responses[0] == responses[1]
+    assert len(heads) == 1

@@ -97,4 +97,4 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
         large = Outcome(response=answer(request, random.Random(0).randbytes(1_000_000)))  # no secrets
         with pytest.raises(CannotKeep, match="full"):
             state.keep(request, large)
-        assert state.said("version") == "1"
+        assert state.said("version") == "2"

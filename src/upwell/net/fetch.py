@@ -17,7 +17,7 @@ import aiohttp
 import yarl
 
 from upwell.errors import Refused, Unreachable, WrongUsage
-from upwell.model import Outcome, Request, Response
+from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.addresses import Guard, is_loopback
 from upwell.net.decode import ACCEPTED, Decoder, Excess
 from upwell.net.pace import Pace
@@ -58,8 +58,8 @@ class Manners:
 class Recorder(Protocol):
     """What keeps every exchange before it is used: `upwell.store.archive.Archive`."""
 
-    def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> None:
-        """Keeps a response and the request that it answers, with the headers that were sent."""
+    def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> ArchivedBody:
+        """Keeps a response and the request that it answers, with the headers that were sent; says where the body lies."""
         ...
 
 
@@ -240,7 +240,8 @@ class Fetcher:
             if answer.status not in AGAIN:
                 pace.answered(time.monotonic() - started)
         if self.recorder is not None:
-            self.recorder.write(response, answer.request_info.headers.items())
+            place = self.recorder.write(response, answer.request_info.headers.items())
+            response = replace(response, archived=place)
         return response
 
     async def _body(self, answer: aiohttp.ClientResponse) -> bytes:

@@ -3,14 +3,16 @@
     request    what was sent; `response` what came, or `revisit` where the same bytes had come before; `metadata` the query
     file       upwell-00000.warc.gz …, one gzip member a record, a new file when one is full
 
-A record is on disk before its answer is used. A process that is killed leaves at most one torn record, at the end of the last
-file; `Archive` cuts it off when it opens the folder again.
+A record is with the operating system before its answer is used, and the state of the harvest holds no bodies but the places
+where they lie here. A process that is killed leaves at most one torn record, at the end of the last file; `Archive` cuts it off
+when it opens the folder again.
 """
 
 import base64
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ from fastwarc.stream_io import FastWARCError, StreamError
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from upwell.errors import WrongUsage
-from upwell.model import Request, Response
+from upwell.model import ArchivedBody, Request, Response
 
 __all__ = ["Archive", "Saved", "files", "pages", "repair"]
 
@@ -47,18 +49,28 @@ class Saved:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _FirstCopy:
+    """The response record that holds a body; later responses with the same body refer to it."""
+
+    record_id: str
+    url: str
+    date: str
+    place: ArchivedBody
+
+
 class Archive:
     """A folder of WARC files that grows; used as the Fetcher's recorder, inside `with`."""
 
     def __init__(self, folder: Path, *, max_bytes: int = 1_000_000_000) -> None:  # WARC 1.1 Annex C: about 1 GB a file
         self.folder, self.max_bytes = folder, max_bytes
-        self._first: dict[str, tuple[str, str, str]] = {}  # payload digest → id, address and date of its first response
+        self._first_copies: dict[str, _FirstCopy] = {}  # by digest of the body
         folder.mkdir(parents=True, exist_ok=True)
         known = files(folder)
         for path in known:
             if path == known[-1]:
                 repair(path)
-            self._remember(path)
+            self._index(path)
         self._number = int(known[-1].name.split("-")[1].split(".")[0]) if known else -1
         self._path = known[-1] if known else self._next()
         self._out = self._path.open("ab")
@@ -71,27 +83,35 @@ class Archive:
     ) -> None:
         self._out.close()
 
-    def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> None:
-        """Keeps a response and the request that it answers; it is with the operating system when this returns."""
+    def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> ArchivedBody:
+        """Keeps a response and the request that it answers; they are with the operating system when this returns.
+
+        Returns where the body lies: in this response's record, or in the first one that had the same body.
+        """
         request, date = response.request, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if self._out.tell() > self.max_bytes:
+            os.fsync(self._out.fileno())  # so that a crash of the machine can tear the last file only
             self._out.close()
             self._path = self._next()
             self._out = self._path.open("ab")
-        digest = f"sha1:{base64.b32encode(hashlib.sha1(response.body, usedforsecurity=False).digest()).decode()}"
+        digest = _digest(response.body)
         answer_id, request_id = f"<urn:uuid:{uuid4()}>", f"<urn:uuid:{uuid4()}>"
         head = _head(response)
-        before = self._first.get(digest) if response.body else None
+        first = self._first_copies.get(digest) if response.body else None
         common = {"WARC-Target-URI": response.url, "WARC-Date": date}
         kept = {**common, "WARC-Payload-Digest": digest, "Content-Type": "application/http; msgtype=response"}
-        if before is None:
+        if first is None:
             record = self._record(WarcRecordType.response, answer_id, kept, head + response.body)
-            self._first[digest] = (answer_id, response.url, date)
+            place = ArchivedBody(file=self._path.name, offset=self._out.tell(), digest=digest)
+            first = self._first_copies[digest] = _FirstCopy(answer_id, response.url, date, place)
         else:
-            seen = dict(
-                zip(("WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"), before, strict=True)
-            )
-            record = self._record(WarcRecordType.revisit, answer_id, {**kept, "WARC-Profile": REVISIT, **seen}, head)
+            kept |= {
+                "WARC-Profile": REVISIT,
+                "WARC-Refers-To": first.record_id,
+                "WARC-Refers-To-Target-URI": first.url,
+                "WARC-Refers-To-Date": first.date,
+            }
+            record = self._record(WarcRecordType.revisit, answer_id, kept, head)
         asked = {**common, "WARC-Concurrent-To": answer_id, "Content-Type": "application/http; msgtype=request"}
         record += self._record(WarcRecordType.request, request_id, asked, _sent(request, sent))
         if request.query:
@@ -100,6 +120,18 @@ class Archive:
             record += self._record(WarcRecordType.metadata, f"<urn:uuid:{uuid4()}>", about, fields)
         self._out.write(record)
         self._out.flush()
+        return first.place
+
+    def read(self, place: ArchivedBody) -> bytes | None:
+        """The body at a place; None where it is not there any more, or is not the one that was written."""
+        try:
+            with (self.folder / place.file).open("rb") as file:
+                file.seek(place.offset)
+                block: bytes = next(ArchiveIterator(file, parse_http=False)).reader.read()
+        except (OSError, StopIteration, FastWARCError, StreamError):
+            return None
+        body = block.partition(b"\r\n\r\n")[2]  # behind the HTTP headers
+        return body if _digest(body) == place.digest else None
 
     def _next(self) -> Path:
         self._number += 1
@@ -123,15 +155,15 @@ class Archive:
         record.write(out)
         return gzip.compress(out.getvalue(), LEVEL)
 
-    def _remember(self, path: Path) -> None:
+    def _index(self, path: Path) -> None:
+        """Takes up which bodies a file holds."""
         with path.open("rb") as file:
             for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
-                where = (
-                    record.headers["WARC-Record-ID"],
-                    record.headers["WARC-Target-URI"],
-                    record.headers["WARC-Date"],
-                )
-                self._first.setdefault((record.headers.get("WARC-Payload-Digest") or ""), where)
+                headers = record.headers
+                digest = headers.get("WARC-Payload-Digest") or ""
+                place = ArchivedBody(file=path.name, offset=record.stream_pos, digest=digest)
+                copy = _FirstCopy(headers["WARC-Record-ID"], headers["WARC-Target-URI"], headers["WARC-Date"], place)
+                self._first_copies.setdefault(digest, copy)
 
 
 def files(path: Path) -> list[Path]:
@@ -211,6 +243,10 @@ def _queries(file: Path) -> dict[str, str]:
             if text.startswith("query: "):
                 found[record.headers.get("WARC-Refers-To") or ""] = text.removeprefix("query: ").strip()
     return found
+
+
+def _digest(body: bytes) -> str:
+    return f"sha1:{base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()}"
 
 
 def _is_text(content_type: str) -> bool:

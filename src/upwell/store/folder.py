@@ -28,6 +28,9 @@ def opened(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
     try:
         with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
+            state.archive = (
+                archive  # opened second: the state's lock keeps a second process from mending the archive too
+            )
             yield folder, state, archive
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):

@@ -1,6 +1,7 @@
 """A harvest's memory on disk: what every request brought, committed before it is used, and the records.
 
-    outcomes    what a request brought, in the order in which it came: an answer, or why there was none
+    outcomes    what a request brought, in the order in which it came: an answer, or why there was none; of a body that is in
+                the archive, only its place there
     records     the records held, by key; a further sight fills gaps, a change in a later run is kept in `history`
     sights      which query brought which record in which run
 
@@ -16,57 +17,62 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from upwell.errors import CannotKeep
-from upwell.model import Outcome, Record, Request, Response
+from upwell.model import ArchivedBody, Outcome, Record, Request, Response
 
-__all__ = ["State"]
+__all__ = ["Bodies", "State"]
 
-VERSION = 1
+VERSION = 2
 CACHE = 512  # kilobytes of pages in memory; a harvest writes more than it reads, and a hundred of them run at once
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outcomes (
     id INTEGER PRIMARY KEY, run INTEGER, request TEXT, head TEXT, body BLOB, error TEXT, sent INTEGER, bytes INTEGER,
-    at REAL);
+    at REAL, archive_file TEXT, archive_offset INTEGER, archive_digest TEXT);
 CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (run, request);
 CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, row TEXT, seen INTEGER, first INTEGER, last INTEGER);
 CREATE TABLE IF NOT EXISTS sights (key TEXT, run INTEGER, query TEXT, page TEXT, PRIMARY KEY (key, run, query, page)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS history (key TEXT, run INTEGER, row TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
 """
+UPGRADES = {  # what makes the tables of a version those of the next
+    1: """
+ALTER TABLE outcomes ADD COLUMN archive_file TEXT;
+ALTER TABLE outcomes ADD COLUMN archive_offset INTEGER;
+ALTER TABLE outcomes ADD COLUMN archive_digest TEXT;
+""",
+}
+
+
+class Bodies(Protocol):
+    """What gives archived bodies back: `upwell.store.archive.Archive`."""
+
+    def read(self, place: ArchivedBody) -> bytes | None:
+        """The body at a place; None where it cannot be read there."""
+        ...
 
 
 class State:
-    """The memory of one site's harvest: a file, or nothing but this process's memory where there is no path."""
+    """The memory of one site's harvest: a file, or nothing but this process's memory where there is no path.
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path
-        try:
-            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5)
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process is told, not mixed in
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute(f"PRAGMA cache_size = -{CACHE}")
-            self._db.execute("BEGIN IMMEDIATE")
-            for statement in TABLES.split(";"):
-                self._db.execute(statement)
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._trouble(error) from error
-        if int(self.said("version", str(VERSION))) != VERSION:
-            raise CannotKeep(
-                f"{path} is of version {self.said('version')}, this Upwell keeps {VERSION}; use another -o"
-            )
-        self.say("version", str(VERSION))
-        self.run = int(self.said("run", "1"))
+    With an `archive`, what it holds is not kept here a second time. An answer whose body it cannot give back (a file removed, the
+    end of one lost in a crash of the machine) counts as never received, so that its request is sent again.
+    """
+
+    def __init__(self, path: Path | None = None, archive: Bodies | None = None) -> None:
+        self.path, self.archive = path, archive
         self._left: dict[str, list[int]] = {}  # outcomes of this run that were not recalled yet, by request
         self._used: dict[str, int] = {}  # the last answer to a request that was recalled or kept
-        self._forget_last_errors()
-        for number, request in self._db.execute(
-            "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run,)
-        ):
-            self._left.setdefault(request, []).append(number)
+        try:
+            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5)
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+        try:
+            self._open()
+        except BaseException:  # whatever it was, the file's lock is given back
+            self._db.close()
+            raise
 
     def __enter__(self) -> "State":
         return self
@@ -75,6 +81,37 @@ class State:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._db.close()
+
+    def _open(self) -> None:
+        try:
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process is told, not mixed in
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute(f"PRAGMA cache_size = -{CACHE}")
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+        self._write(self._create_tables)
+        self.run = int(self.said("run", "1"))
+        self._forget_last_errors()
+        for number, request in self._db.execute(
+            "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run,)
+        ):
+            self._left.setdefault(request, []).append(number)
+
+    def _create_tables(self, db: sqlite3.Connection) -> None:
+        """Creates the tables of a new file; those of an older version become those of this one."""
+        for statement in TABLES.split(";"):
+            db.execute(statement)
+        version = int(self.said("version", str(VERSION)))
+        if version > VERSION:
+            raise CannotKeep(
+                f"{self.path} was written by a newer Upwell (version {version}, this one knows {VERSION}); "
+                "update Upwell, or use another -o"
+            )
+        for older in range(version, VERSION):
+            for statement in UPGRADES[older].split(";"):
+                db.execute(statement)
+        db.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (str(VERSION),))
 
     # -- a few words about the harvest ---------------------------------------------------------------------------------
 
@@ -105,18 +142,21 @@ class State:
         if younger and self._left.get(key) and self._age(self._left[key][0]) > younger:
             return None
         if reuse and key in self._used:  # first, as it was when it was asked: what came later is left for later
-            return Outcome(response=self._outcome(self._used[key], request).response, sent=0, bytes=0)
-        waiting = self._left.get(key)
-        if not waiting:
-            return None
-        number = waiting.pop(0)
-        found = self._outcome(number, request)
-        self._note(key, number, found.response)
-        return found
+            last = self._outcome(self._used[key], request)
+            if last is not None:
+                return Outcome(response=last.response, sent=0, bytes=0)
+        waiting = self._left.get(key, [])
+        while waiting:
+            number = waiting.pop(0)
+            found = self._outcome(number, request)
+            if found is not None:
+                self._note(key, number, found.response)
+                return found
+        return None
 
     def keep(self, request: Request, outcome: Outcome) -> None:
         """Commits what a request brought."""
-        answer, head, body = outcome.response, None, None
+        answer, head, body, place = outcome.response, None, None, None
         if answer is not None:
             about = {
                 "url": answer.url,
@@ -124,9 +164,23 @@ class State:
                 "headers": dict(answer.headers),
                 "blocked": answer.blocked,
             }
-            head, body = json.dumps(about, ensure_ascii=False), zlib.compress(answer.body, 1)
-        row = (self.run, _key(request), head, body, outcome.error, outcome.sent, outcome.bytes, time.time())
-        into = "INSERT INTO outcomes (run, request, head, body, error, sent, bytes, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            head = json.dumps(about)  # in ASCII: a header that is not UTF-8 has lone surrogates, which SQLite refuses
+            place = answer.archived if self.archive is not None else None
+            body = zlib.compress(answer.body, 1) if place is None else None
+        row = {
+            "run": self.run,
+            "request": _key(request),
+            "head": head,
+            "body": body,
+            "error": outcome.error,
+            "sent": outcome.sent,
+            "bytes": outcome.bytes,
+            "at": time.time(),
+            "archive_file": place and place.file,
+            "archive_offset": place and place.offset,
+            "archive_digest": place and place.digest,
+        }
+        into = f"INSERT INTO outcomes ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})"  # noqa: S608 # the names above
         number = self._write(lambda db: db.execute(into, row)).lastrowid
         self._note(_key(request), int(number or 0), answer)
 
@@ -138,16 +192,23 @@ class State:
     def _age(self, number: int) -> float:
         return time.time() - float(self._db.execute("SELECT at FROM outcomes WHERE id = ?", (number,)).fetchone()[0])
 
-    def _outcome(self, number: int, request: Request) -> Outcome:
-        found = self._db.execute(
-            "SELECT head, body, error, sent, bytes FROM outcomes WHERE id = ?", (number,)
+    def _outcome(self, number: int, request: Request) -> Outcome | None:
+        """An outcome by its number; None where the archive no longer has its body."""
+        head, packed, error, sent, size, file, offset, digest = self._db.execute(
+            "SELECT head, body, error, sent, bytes, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
+            (number,),
         ).fetchone()
-        head, body, error, sent, size = found
         if head is None:
             return Outcome(error=error, sent=sent, bytes=size)
-        return Outcome(
-            response=Response(request=request, **json.loads(head), body=zlib.decompress(body)), sent=sent, bytes=size
-        )
+        place = ArchivedBody(file=file, offset=offset, digest=digest) if file is not None else None
+        if place is None:
+            body: bytes | None = zlib.decompress(packed)
+        else:
+            body = self.archive.read(place) if self.archive is not None else None
+        if body is None:
+            return None
+        response = Response(request=request, **json.loads(head), body=body, archived=place)
+        return Outcome(response=response, sent=sent, bytes=size)
 
     def _forget_last_errors(self) -> None:
         """What went wrong after the last answer may be why the harvest ended: it is tried again."""
