@@ -17,7 +17,7 @@ from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.model import BrowserVisit, RenderedPage
-from upwell.net.browser import MOST, Chromium
+from upwell.net.browser import MAX_REQUESTS, Chromium
 from upwell.net.fetch import Fetcher, Manners
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
@@ -57,7 +57,7 @@ def scripted() -> Iterator[tuple[str, list[str]]]:
 
 def see(look: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
     async def run() -> RenderedPage:
-        async with Fetcher(manners or Manners(rate=0), typed=(look.url,)) as net, Chromium(net) as chromium:
+        async with Fetcher(manners or Manners(rate=0), user_urls=(look.url,)) as net, Chromium(net) as chromium:
             return await chromium.look(look)
 
     return asyncio.run(run())
@@ -100,7 +100,7 @@ def test_a_page_that_fetches_without_end_is_stopped_and_still_shown() -> None:
     with scripted() as (url, asked):
         seen = see(BrowserVisit(url=f"{url}greedy"))
         assert "shown" in seen.html
-        assert 20 < len(asked) <= MOST + 1  # and robots.txt
+        assert 20 < len(asked) <= MAX_REQUESTS + 1  # and robots.txt
 
 
 def test_never_means_never() -> None:

@@ -22,7 +22,7 @@ from tests.net.raw_server import http_answer, raw_server
 from upwell.answers.refusal import refusal
 from upwell.errors import Forbidden, Refused, Unreachable
 from upwell.model import Request, Response
-from upwell.net.addresses import Guard
+from upwell.net.addresses import GuardedResolver
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.state import State
 
@@ -248,7 +248,7 @@ def test_redirects_into_a_private_network_are_not_followed() -> None:
 def test_a_name_that_means_a_private_address_is_refused_unless_typed() -> None:
     """Names are checked where they are resolved, and one that was public stays public (DNS rebinding)."""
 
-    class Names(Guard):
+    class Names(GuardedResolver):
         def __init__(self, *addresses: str) -> None:
             super().__init__()
             self.addresses = iter(addresses)
@@ -264,12 +264,12 @@ def test_a_name_that_means_a_private_address_is_refused_unless_typed() -> None:
 
                 async def close(self) -> None: ...
 
-            self._inner = Inner()  # type: ignore[assignment] # stands in for the system's resolver
+            self._resolver = Inner()  # type: ignore[assignment] # stands in for the system's resolver
             return await super().resolve(host, port, family)
 
     async def run(*addresses: str, typed: bool) -> None:
         guard = Names(*addresses)
-        guard.typed = {"site.example"} if typed else set()
+        guard.user_hosts = {"site.example"} if typed else set()
         for _ in addresses:
             await guard.resolve("site.example")
 

@@ -42,14 +42,14 @@ def keep(folder: Path, *pages: Response) -> list[ArchivedBody]:
             archived = Response(
                 **{name: getattr(response, name) for name in response.__slots__} | {"archived": places[-1]}
             )
-            state.keep(response.request, Outcome(response=archived, sent=1, bytes=len(response.body)))
+            state.store(response.request, Outcome(response=archived, sent=1, bytes=len(response.body)))
     return places
 
 
 def recall(folder: Path, *pages: Response) -> list[Response | None]:
     """What a state that is opened again remembers of the pages' requests."""
     with opened(folder) as (_, state, _):
-        outcomes = [state.recall(response.request) for response in pages]
+        outcomes = [state.replay(response.request) for response in pages]
     return [outcome.response if outcome is not None else None for outcome in outcomes]
 
 
@@ -166,8 +166,8 @@ def test_without_an_archive_the_body_stays_in_the_state(tmp_path: Path) -> None:
         Response(request=page(2).request, url="u", status=200, headers={}, body=b"x", archived=elsewhere),
     )
     with State(tmp_path / "state.sqlite") as state:
-        state.keep(plain.request, Outcome(response=plain))
-        state.keep(other.request, Outcome(response=other))
+        state.store(plain.request, Outcome(response=plain))
+        state.store(other.request, Outcome(response=other))
     assert [file for file, _ in stored(tmp_path)] == [None, None]
     assert recall(tmp_path, plain, other) == [plain, other]
 
@@ -209,7 +209,7 @@ def test_a_state_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     """The message says who wrote it and what to do."""
     path = tmp_path / "state.sqlite"
     with State(path) as state:
-        state.say("version", "3")
+        state.set_note("version", "3")
     with pytest.raises(CannotKeep, match="newer Upwell"):
         State(path)
     assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'version'").fetchone() == ("3",)

@@ -21,19 +21,19 @@ def test_outcomes_come_back_in_their_order(tmp_path: Path) -> None:
     """A request that failed and was sent again is recalled so; after the last outcome there is nothing, or the last answer."""
     path, request = tmp_path / "state.sqlite", Request(url="http://h/?q=1", query="1")
     with State(path) as state:
-        state.keep(request, Outcome(error="down", sent=5))
-        state.keep(request, Outcome(response=answer(request, b"\xff\x00"), sent=2, bytes=9))
+        state.store(request, Outcome(error="down", sent=5))
+        state.store(request, Outcome(response=answer(request, b"\xff\x00"), sent=2, bytes=9))
     with State(path) as state:
-        first, second = state.recall(request), state.recall(request)
+        first, second = state.replay(request), state.replay(request)
         assert first is not None
         assert second is not None
         assert second.response is not None
         assert (first.error, first.sent, second.response.body, second.bytes) == ("down", 5, b"\xff\x00", 9)
-        assert state.recall(request) is None
-        again = state.recall(request, reuse=True)
+        assert state.replay(request) is None
+        again = state.replay(request, reuse=True)
         assert again is not None
         assert again.sent == 0
-        assert state.recall(Request(url="http://h/?q=1", method="POST", body=b"a")) is None
+        assert state.replay(Request(url="http://h/?q=1", method="POST", body=b"a")) is None
 
 
 def test_what_went_wrong_last_is_tried_again(tmp_path: Path) -> None:
@@ -41,12 +41,12 @@ def test_what_went_wrong_last_is_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "state.sqlite"
     one, two, three = (Request(url=f"http://h/{n}") for n in range(3))
     with State(path) as state:
-        state.keep(one, Outcome(error="early"))
-        state.keep(two, Outcome(response=answer(two)))
-        state.keep(three, Outcome(error="late"))
+        state.store(one, Outcome(error="early"))
+        state.store(two, Outcome(response=answer(two)))
+        state.store(three, Outcome(error="late"))
     with State(path) as state:
-        assert state.recall(one) is not None
-        assert state.recall(three) is None
+        assert state.replay(one) is not None
+        assert state.replay(three) is None
 
 
 def test_records_are_merged_and_counted_once_for_each_answer(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_a_later_run_tells_new_changed_and_unseen() -> None:
     """What changed replaces what was held, which goes into the history; what is gone leaves the table."""
     with State() as state:
         state.add([Record(key=k, url=None, path="", text="", fields={"n": k}) for k in "abc"], ABOUT)
-        state.next_run()
+        state.start_next_run()
         state.add([Record(key=k, url=None, path="", text="", fields={"n": n}) for k, n in ("aA", "bb", "dd")], ABOUT)
-        assert state.compared() == {"new": ["d"], "changed": ["a"], "unchanged": ["b"], "unseen": ["c"]}
-        state.drop(["c"])
+        assert state.keys_by_change() == {"new": ["d"], "changed": ["a"], "unchanged": ["b"], "unseen": ["c"]}
+        state.move_to_history(["c"])
         assert [(row["_key"], row["n"]) for row in state.rows()] == [("a", "A"), ("b", "b"), ("d", "d")]
 
 
@@ -78,7 +78,7 @@ def test_two_processes_a_damaged_file_and_a_place_that_is_none(tmp_path: Path) -
     """Each is said with what to do about it, and nothing is changed."""
     path = tmp_path / "state.sqlite"
     with State(path) as state:
-        state.say("a", "b")
+        state.set_note("a", "b")
         with pytest.raises(CannotKeep, match="another process"):
             State(path)
     (tmp_path / "bad.sqlite").write_bytes(b"not a database, but long enough to look at" * 100)
@@ -96,5 +96,5 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
         request = Request(url="http://h/")
         large = Outcome(response=answer(request, random.Random(0).randbytes(1_000_000)))  # no secrets
         with pytest.raises(CannotKeep, match="full"):
-            state.keep(request, large)
-        assert state.said("version") == "2"
+            state.store(request, large)
+        assert state.note("version") == "2"
