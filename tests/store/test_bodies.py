@@ -1,4 +1,4 @@
-"""Bodies are stored once: the state holds places in the archive, and does without what the archive has lost."""
+"""Bodies are stored once: the state refers to the archive, and requests what the archive has lost again."""
 
 import asyncio
 import gzip
@@ -17,8 +17,7 @@ from upwell.errors import CannotKeep
 from upwell.harvest.plan import Plan
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.fetch import Fetcher, Manners
-from upwell.store import archive
-from upwell.store.archive import Archive
+from upwell.store.archive import Archive, files
 from upwell.store.folder import opened
 from upwell.store.records import read_keys
 from upwell.store.state import State
@@ -33,12 +32,12 @@ def page(number: int, body: bytes = b"") -> Response:
     return Response(request=request, url=request.url, status=200, headers=headers, body=body or b"<p>%d" % number * 50)
 
 
-def keep(folder: Path, *pages: Response) -> list[ArchivedBody]:
-    """Archives and remembers pages as the Fetcher does, and says where their bodies lie."""
+def store(folder: Path, *pages: Response) -> list[ArchivedBody]:
+    """Archives pages and stores them in the state as the Fetcher does; returns where their bodies lie."""
     places = []
-    with opened(folder) as (_, state, kept):
+    with opened(folder) as (_, state, archive):
         for response in pages:
-            places.append(kept.write(response, []))
+            places.append(archive.write(response, []))
             archived = Response(
                 **{name: getattr(response, name) for name in response.__slots__} | {"archived": places[-1]}
             )
@@ -46,14 +45,14 @@ def keep(folder: Path, *pages: Response) -> list[ArchivedBody]:
     return places
 
 
-def recall(folder: Path, *pages: Response) -> list[Response | None]:
-    """What a state that is opened again remembers of the pages' requests."""
+def replay(folder: Path, *pages: Response) -> list[Response | None]:
+    """What a state that is opened again has for the pages' requests."""
     with opened(folder) as (_, state, _):
         outcomes = [state.replay(response.request) for response in pages]
     return [outcome.response if outcome is not None else None for outcome in outcomes]
 
 
-def stored(folder: Path) -> list[tuple[str | None, bytes | None]]:
+def columns(folder: Path) -> list[tuple[str | None, bytes | None]]:
     """The archive file and the body of every outcome in a state."""
     db = sqlite3.connect(folder / "state.sqlite")
     rows = list(db.execute("SELECT archive_file, body FROM outcomes ORDER BY id"))
@@ -64,39 +63,39 @@ def stored(folder: Path) -> list[tuple[str | None, bytes | None]]:
 def test_the_state_points_into_the_archive_and_gives_the_answer_back(tmp_path: Path) -> None:
     """No body in the state; headers, status, address and body come back exactly."""
     pages = [page(number) for number in range(3)]
-    keep(tmp_path, *pages)
-    assert stored(tmp_path) == [("upwell-00000.warc.gz", None)] * 3
-    assert recall(tmp_path, *pages) == pages
+    store(tmp_path, *pages)
+    assert columns(tmp_path) == [("upwell-00000.warc.gz", None)] * 3
+    assert replay(tmp_path, *pages) == pages
 
 
 def test_a_revisit_points_to_the_first_copy(tmp_path: Path) -> None:
     """Equal bodies share one place, also when the second comes after the folder was opened again."""
     first, second, third = page(1, b"same"), page(2, b"same"), page(3, b"same")
-    places = keep(tmp_path, first, second) + keep(tmp_path, third)
+    places = store(tmp_path, first, second) + store(tmp_path, third)
     assert places[0] == places[1] == places[2]
-    assert recall(tmp_path, first, second, third) == [first, second, third]
+    assert replay(tmp_path, first, second, third) == [first, second, third]
 
 
 def test_bodies_in_several_files(tmp_path: Path) -> None:
     """Places name the file; a revisit may point from the last file into the first."""
     pages = [page(number) for number in range(12)] + [page(99, page(0).body)]
-    with Archive(tmp_path, max_bytes=1500) as kept:
-        places = [kept.write(response, []) for response in pages]
-        assert [kept.read(place) for place in places] == [response.body for response in pages]
-    assert {place.file for place in places} <= {file.name for file in archive.files(tmp_path)}
+    with Archive(tmp_path, max_bytes=1500) as archive:
+        places = [archive.write(response, []) for response in pages]
+        assert [archive.read(place) for place in places] == [response.body for response in pages]
+    assert {place.file for place in places} <= {file.name for file in files(tmp_path)}
     assert len({place.file for place in places}) > 3
     assert places[-1].file == "upwell-00000.warc.gz"
-    with Archive(tmp_path, max_bytes=1500) as kept:
-        assert [kept.read(place) for place in places] == [response.body for response in pages]
-        assert kept.write(page(100, page(5).body), []) == places[5]  # found again in a file that is not the last
+    with Archive(tmp_path, max_bytes=1500) as archive:
+        assert [archive.read(place) for place in places] == [response.body for response in pages]
+        assert archive.write(page(100, page(5).body), []) == places[5]  # found again in a file that is not the last
 
 
 def test_an_empty_body_and_one_that_looks_like_headers(tmp_path: Path) -> None:
     """The body begins behind the first empty line of the record, whatever is in it."""
     empty = Response(request=Request(url="http://h/e"), url="http://h/e", status=204, headers={}, body=b"")
     odd = page(1, b"\r\n\r\nWARC/1.1\r\nContent-Length: 0\r\n\r\n\x1f\x8b\x00")
-    keep(tmp_path, empty, odd)
-    assert recall(tmp_path, empty, odd) == [empty, odd]
+    store(tmp_path, empty, odd)
+    assert replay(tmp_path, empty, odd) == [empty, odd]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br"])
@@ -106,8 +105,8 @@ def test_a_page_that_travelled_compressed(tmp_path: Path, coding: str) -> None:
     coded = gzip.compress(body) if coding == "gzip" else brotli.compress(body)
 
     async def fetch(url: str) -> Response:
-        with opened(tmp_path) as (_, state, kept):
-            async with Fetcher(FREE, recorder=kept, memory=state) as net:
+        with opened(tmp_path) as (_, state, archive):
+            async with Fetcher(FREE, recorder=archive, memory=state) as net:
                 return await net.fetch(Request(url=f"{url}page"))
 
     with raw_server(lambda client, _: client.sendall(http_answer(coded, f"Content-Encoding: {coding}"))) as (
@@ -118,48 +117,48 @@ def test_a_page_that_travelled_compressed(tmp_path: Path, coding: str) -> None:
     assert len(heads) == 2  # robots.txt and the page, once
     assert first == again
     assert (again.body, again.headers["Content-Encoding"]) == (body, coding)
-    assert all(file and packed is None for file, packed in stored(tmp_path))
+    assert all(file and packed is None for file, packed in columns(tmp_path))
 
 
 def test_a_lost_end_of_the_archive_is_asked_for_again(tmp_path: Path) -> None:
     """After a crash of the machine the archive may be shorter than the state knows: those answers count as never received."""
     pages = [page(number) for number in range(6)]
-    places = keep(tmp_path / "whole", *pages)
-    (file,) = archive.files(tmp_path / "whole")
+    places = store(tmp_path / "whole", *pages)
+    (file,) = files(tmp_path / "whole")
     whole = file.read_bytes()
     for length in range(places[2].offset, len(whole), 41):
         folder = tmp_path / str(length)
         shutil.copytree(tmp_path / "whole", folder)
         (folder / "archive" / file.name).write_bytes(whole[:length])
-        answers = recall(folder, *pages)
+        answers = replay(folder, *pages)
         intact = sum(answer is not None for answer in answers)
         assert answers == pages[:intact] + [None] * (6 - intact)
         assert intact >= 2
         # what is archived later lies where the lost records were, and is not taken for them
         later = [page(number) for number in range(20, 26)]
-        keep(folder, *later)
-        assert recall(folder, *pages, *later) == answers + later
+        store(folder, *later)
+        assert replay(folder, *pages, *later) == answers + later
 
 
 def test_damage_inside_the_archive_is_noticed(tmp_path: Path) -> None:
     """A body whose digest is not the one that was written is not handed out."""
-    places = keep(tmp_path, page(0), page(1))
-    (file,) = archive.files(tmp_path)
-    with Archive(tmp_path / "archive") as kept:
+    places = store(tmp_path, page(0), page(1))
+    (file,) = files(tmp_path)
+    with Archive(tmp_path / "archive") as archive:
         wrong = ArchivedBody(file=places[0].file, offset=places[0].offset, digest=places[1].digest)
-        assert kept.read(wrong) is None
-        assert kept.read(ArchivedBody(file="upwell-00007.warc.gz", offset=0, digest="")) is None
+        assert archive.read(wrong) is None
+        assert archive.read(ArchivedBody(file="upwell-00007.warc.gz", offset=0, digest="")) is None
         whole = file.read_bytes()
         for position in range(places[0].offset, places[1].offset):
             file.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
-            assert kept.read(places[0]) in (None, page(0).body)
-            assert kept.read(places[1]) == page(1).body
+            assert archive.read(places[0]) in (None, page(0).body)
+            assert archive.read(places[1]) == page(1).body
         file.write_bytes(whole[: places[0].offset + 10] + bytes(100) + whole[places[0].offset + 110 :])
-        assert kept.read(places[0]) is None
+        assert archive.read(places[0]) is None
 
 
-def test_without_an_archive_the_body_stays_in_the_state(tmp_path: Path) -> None:
-    """What is not archived (looks in the browser), or was archived by somebody else, is kept whole."""
+def test_without_an_archive_the_body_is_in_the_state(tmp_path: Path) -> None:
+    """What is not archived (looks in the browser), or was archived by somebody else, is archive whole."""
     elsewhere = ArchivedBody(file="upwell-00000.warc.gz", offset=0, digest="sha1:X")
     plain, other = (
         page(1),
@@ -168,12 +167,12 @@ def test_without_an_archive_the_body_stays_in_the_state(tmp_path: Path) -> None:
     with State(tmp_path / "state.sqlite") as state:
         state.store(plain.request, Outcome(response=plain))
         state.store(other.request, Outcome(response=other))
-    assert [file for file, _ in stored(tmp_path)] == [None, None]
-    assert recall(tmp_path, plain, other) == [plain, other]
+    assert [file for file, _ in columns(tmp_path)] == [None, None]
+    assert replay(tmp_path, plain, other) == [plain, other]
 
 
 def test_a_harvest_without_its_archive_asks_again(tmp_path: Path) -> None:
-    """With the archive gone all is asked again and the table is the same; with its end gone, only what was there."""
+    """Without the archive every request is sent again and the table is the same; without its end, only those whose answers were there."""
     with serve() as site:
         first = api.harvest(site.url, out=tmp_path, plan=Plan(budget=40), manners=FREE)
         sent, keys = len(site.received), read_keys(first.records)
@@ -181,7 +180,7 @@ def test_a_harvest_without_its_archive_asks_again(tmp_path: Path) -> None:
         again = api.harvest(site.url, out=tmp_path, plan=Plan(budget=40), manners=FREE)
         assert len(site.received) == 2 * sent
         assert read_keys(again.records) == keys
-        (file,) = archive.files(first.folder / "archive")
+        (file,) = files(first.folder / "archive")
         file.write_bytes(file.read_bytes()[: file.stat().st_size * 9 // 10])
         third = api.harvest(site.url, out=tmp_path, plan=Plan(budget=40), manners=FREE)
         assert 0 < len(site.received) - 2 * sent < sent / 2
@@ -191,7 +190,7 @@ def test_a_harvest_without_its_archive_asks_again(tmp_path: Path) -> None:
 def test_a_state_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
     """Its bodies are read from where they are; what comes now points into the archive."""
     old, new = page(1), page(2)
-    keep(tmp_path, old)
+    store(tmp_path, old)
     db = sqlite3.connect(tmp_path / "state.sqlite")
     for name in ("archive_file", "archive_offset", "archive_digest"):
         db.execute(f"ALTER TABLE outcomes DROP COLUMN {name}")
@@ -199,10 +198,10 @@ def test_a_state_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
     db.execute("UPDATE about SET value = '1' WHERE name = 'version'")
     db.commit()
     db.close()
-    assert recall(tmp_path, old) == [old]
-    keep(tmp_path, new)
-    assert [file is None for file, _ in stored(tmp_path)] == [True, False]
-    assert recall(tmp_path, old, new) == [old, new]
+    assert replay(tmp_path, old) == [old]
+    store(tmp_path, new)
+    assert [file is None for file, _ in columns(tmp_path)] == [True, False]
+    assert replay(tmp_path, old, new) == [old, new]
 
 
 def test_a_state_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
