@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -115,3 +117,39 @@ def test_a_closed_port_in_the_browser() -> None:
     """One line with the reason, not a traceback of the browser."""
     with pytest.raises(Unreachable, match="cannot be shown"):
         show(BrowserVisit(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))
+
+
+WITHOUT_PLAYWRIGHT = """
+import asyncio, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "playwright":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Refuse())
+from upwell import api
+from upwell.errors import MissingExtra
+from upwell.model import BrowserVisit
+from upwell.net.browser import Chromium
+from upwell.net.fetch import Fetcher, Manners
+
+async def look():
+    async with Fetcher(Manners(rate=0), user_urls=sys.argv[1:]) as net, Chromium(net) as chromium:
+        await chromium.look(BrowserVisit(url=sys.argv[1]))
+
+try:
+    asyncio.run(look())
+except MissingExtra as error:
+    print(error)
+print(len(api.forms(sys.argv[1], manners=Manners(rate=0))["templates"]))
+"""
+
+
+def test_without_playwright_the_message_says_what_to_install() -> None:
+    """On an install without the extra a look fails with one line, and `auto` goes on without the browser."""
+    with scripted() as (url, _):
+        command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT, url]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout == "the browser needs the package playwright: pip install 'upwell[browser]'\n1\n"

@@ -100,11 +100,11 @@ class Chromium:
         return RenderedPage(**stored, calls=calls)
 
     async def _look(self, look: BrowserVisit) -> RenderedPage:
-        from playwright.async_api import Error
-
         if not self.net.manners.ignore_robots:
             await self.net.robots.check(look.url)
         browser = await self._start()
+        from playwright.async_api import Error  # after `_start`, which says what to install if playwright is missing
+
         context = await browser.new_context(
             user_agent=self.net.manners.user_agent, accept_downloads=False, service_workers="block"
         )
