@@ -57,10 +57,10 @@ def scripted() -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
 
 
-def show(look: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
+def show(visit: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
     async def run() -> RenderedPage:
-        async with Fetcher(manners or Manners(rate=0), user_urls=(look.url,)) as net, Chromium(net) as chromium:
-            return await chromium.look(look)
+        async with Fetcher(manners or Manners(rate=0), user_urls=(visit.url,)) as net, Chromium(net) as chromium:
+            return await chromium.render(visit)
 
     return asyncio.run(run())
 
@@ -134,12 +134,12 @@ from upwell.model import BrowserVisit
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners
 
-async def look():
+async def render():
     async with Fetcher(Manners(rate=0), user_urls=sys.argv[1:]) as net, Chromium(net) as chromium:
-        await chromium.look(BrowserVisit(url=sys.argv[1]))
+        await chromium.render(BrowserVisit(url=sys.argv[1]))
 
 try:
-    asyncio.run(look())
+    asyncio.run(render())
 except MissingExtra as error:
     print(error)
 print(len(api.forms(sys.argv[1], manners=Manners(rate=0))["templates"]))
@@ -147,7 +147,7 @@ print(len(api.forms(sys.argv[1], manners=Manners(rate=0))["templates"]))
 
 
 def test_without_playwright_the_message_says_what_to_install() -> None:
-    """On an install without the extra a look fails with one line, and `auto` goes on without the browser."""
+    """On an install without the extra a visit fails with one line, and `auto` goes on without the browser."""
     with scripted() as (url, _):
         command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT, url]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

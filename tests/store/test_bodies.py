@@ -1,11 +1,13 @@
-"""Bodies are stored once: the state refers to the archive, and requests what the archive has lost again."""
+"""Bodies are stored once: the state refers to the archive, and what the archive has lost is requested again."""
 
 import asyncio
 import gzip
 import shutil
 import sqlite3
 import zlib
+from dataclasses import replace
 from pathlib import Path
+from socket import socket
 
 import brotli
 import pytest
@@ -38,9 +40,7 @@ def store(folder: Path, *pages: Response) -> list[ArchivedBody]:
     with opened(folder) as (_, state, archive):
         for response in pages:
             places.append(archive.write(response, []))
-            archived = Response(
-                **{name: getattr(response, name) for name in response.__slots__} | {"archived": places[-1]}
-            )
+            archived = replace(response, archived=places[-1])
             state.store(response.request, Outcome(response=archived, sent=1, bytes=len(response.body)))
     return places
 
@@ -109,10 +109,10 @@ def test_a_page_that_travelled_compressed(tmp_path: Path, coding: str) -> None:
             async with Fetcher(FREE, recorder=archive, memory=state) as net:
                 return await net.fetch(Request(url=f"{url}page"))
 
-    with raw_server(lambda client, _: client.sendall(http_answer(coded, f"Content-Encoding: {coding}"))) as (
-        url,
-        heads,
-    ):
+    def answer(client: socket, _: bytes) -> None:
+        client.sendall(http_answer(coded, f"Content-Encoding: {coding}"))
+
+    with raw_server(answer) as (url, heads):
         first, again = asyncio.run(fetch(url)), asyncio.run(fetch(url))
     assert len(heads) == 2  # robots.txt and the page, once
     assert first == again
@@ -158,12 +158,9 @@ def test_damage_inside_the_archive_is_noticed(tmp_path: Path) -> None:
 
 
 def test_without_an_archive_the_body_is_in_the_state(tmp_path: Path) -> None:
-    """What is not archived (looks in the browser), or was archived by somebody else, is archive whole."""
+    """Pages in the browser are not archived; and a state that was given no archive cannot read from one."""
     elsewhere = ArchivedBody(file="upwell-00000.warc.gz", offset=0, digest="sha1:X")
-    plain, other = (
-        page(1),
-        Response(request=page(2).request, url="u", status=200, headers={}, body=b"x", archived=elsewhere),
-    )
+    plain, other = page(1), replace(page(2), archived=elsewhere)
     with State(tmp_path / "state.sqlite") as state:
         state.store(plain.request, Outcome(response=plain))
         state.store(other.request, Outcome(response=other))

@@ -54,7 +54,7 @@ async def drive(
         while True:
             try:
                 if isinstance(wanted, BrowserVisit):
-                    answer: Response | RenderedPage = await chromium.look(wanted)
+                    answer: Response | RenderedPage = await chromium.render(wanted)
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:

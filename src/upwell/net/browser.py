@@ -33,10 +33,10 @@ CHROMIUM_ARGUMENTS = (
     "--disable-background-networking",
     "--disable-sync",
 )
-# The content type under which a look is stored in the state; a stored look is found by it, so it must not change.
-LOOK_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
+# The content type under which a visit is stored in the state; a stored visit is found by it, so it must not change.
+VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
-    60  # of one look: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
+    60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
 )
 MAX_ANSWER_SECONDS = 5.0  # to wait for pending requests: some pages keep one open forever
 QUIET_SECONDS = 0.6  # without a request, after which a page counts as finished
@@ -82,26 +82,26 @@ class Chromium:
         """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher."""
         if request.method != "GET":
             return await self.net.fetch(request)
-        seen = await self.look(BrowserVisit(url=request.url))
+        page = await self.render(BrowserVisit(url=request.url))
         headers = {"Content-Type": "text/html; charset=utf-8"}
-        return Response(request=request, url=seen.url, status=200, headers=headers, body=seen.html.encode())
+        return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
 
-    async def look(self, look: BrowserVisit) -> RenderedPage:
+    async def render(self, visit: BrowserVisit) -> RenderedPage:
         """A page after its JavaScript ran; with a query, after it was typed into the page's search box and Enter was pressed."""
-        request = Request(url=look.url, body=look.query.encode(), content_type=LOOK_CONTENT_TYPE, query=look.query)
+        request = Request(url=visit.url, body=visit.query.encode(), content_type=VISIT_CONTENT_TYPE, query=visit.query)
 
-        async def show() -> Response:
-            seen = json.dumps(asdict(await self._look(look)), default=lambda value: value.decode("latin-1"))
-            headers = {"Content-Type": LOOK_CONTENT_TYPE}
-            return Response(request=request, url=look.url, status=200, headers=headers, body=seen.encode())
+        async def send() -> Response:
+            page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
+            headers = {"Content-Type": VISIT_CONTENT_TYPE}
+            return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
-        stored = json.loads((await self.net.replay_or_send(request, show)).body)
+        stored = json.loads((await self.net.replay_or_send(request, send)).body)
         calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in stored.pop("calls"))
         return RenderedPage(**stored, calls=calls)
 
-    async def _look(self, look: BrowserVisit) -> RenderedPage:
+    async def _render(self, visit: BrowserVisit) -> RenderedPage:
         if not self.net.manners.ignore_robots:
-            await self.net.robots.check(look.url)
+            await self.net.robots.check(visit.url)
         browser = await self._start()
         from playwright.async_api import Error  # after `_start`, which says what to install if playwright is missing
 
@@ -113,24 +113,24 @@ class Chromium:
             page = await context.new_page()
             page.set_default_timeout(1000 * self.timeout)
             pending = _PendingRequests(page)
-            home = urlsplit(look.url).hostname or ""
+            home = urlsplit(visit.url).hostname or ""
             requests_left = itertools.count(MAX_REQUESTS - 1, -1)
             await page.route("**/*", lambda route: self._allow_or_block(route, home, requests_left))
             async with asyncio.timeout(self.timeout):
-                async with self.net.slot(look.url):
-                    await page.goto(look.url, wait_until="load")
+                async with self.net.slot(visit.url):
+                    await page.goto(visit.url, wait_until="load")
                 await pending.settle()
-                if look.query:
+                if visit.query:
                     page.on(
                         "request", lambda request: calls.append(_as_request(request)) if _is_call(request) else None
                     )
-                    async with self.net.slot(look.url):
-                        await self._type_query(page, look.query, pending)
+                    async with self.net.slot(visit.url):
+                        await self._type_query(page, visit.query, pending)
                     await pending.settle()
                 return RenderedPage(url=page.url, html=await page.content(), calls=tuple(calls))
         except (Error, TimeoutError) as error:
             reason = str(error).splitlines()[0] if str(error) else "too slow"
-            raise Unreachable(f"{look.url} cannot be shown in the browser ({reason})") from error
+            raise Unreachable(f"{visit.url} cannot be shown in the browser ({reason})") from error
         finally:
             await context.close()
 
