@@ -1,1 +1,1 @@
-"""Reliability, measured: real applications harvested whole, kills, faults, load."""
+"""Reliability, measured: whole applications harvested (`zoo`), kills (`kill`), server faults (`faults`), many sites at once (`load`)."""

@@ -1,6 +1,6 @@
 """Each fault that the demo site knows, alone, on one answer in twenty: `python -m benchmarks.reliability.faults [--budget N]`.
 
-Coverage of the undisturbed harvest, of each disturbed one, and the difference in points.
+Prints the true coverage of an undisturbed harvest and of one with each fault, and the difference in percentage points.
 """
 
 import argparse
@@ -14,29 +14,29 @@ from upwell.demo.switches import FAULTS, Fault
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
-RATE = 0.05
+FAULT_RATE = 0.05
 
 
 def coverage(fault: Fault, budget: int) -> tuple[float, int]:
-    """The true coverage of a harvest of the demo site with a fault, and the requests that it took."""
+    """The true coverage of a harvest of the demo site with a fault, and the number of requests."""
     with tempfile.TemporaryDirectory() as folder:
-        switches = Switches(fault=fault, fault_rate=RATE if fault else 0.0)
+        switches = Switches(fault=fault, fault_rate=FAULT_RATE if fault else 0.0)
         manners = Manners(rate=0, timeout=3)
-        # a fault costs requests, not records: what was repeated is given on top
         result, truth = api.demo(out=Path(folder), switches=switches, plan=Plan(budget=budget), manners=manners)
         return float(str(truth["coverage"])), int(str(result.summary["requests"]))
 
 
 def main() -> None:
-    """The table."""
+    """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budget", type=int, default=600)
     budget = parser.parse_args().budget
-    whole, sent = coverage("", budget)
-    rows = [["none", f"{whole:.1%}", f"{sent:,}", ""]]
+    undisturbed, requests = coverage("", budget)
+    rows = [["none", f"{undisturbed:.1%}", f"{requests:,}", ""]]
     for fault in FAULTS:
-        held, sent = coverage(fault, round(budget * (1 + 3 * RATE)))
-        rows.append([fault, f"{held:.1%}", f"{sent:,}", f"{100 * (held - whole):+.1f}"])
+        # a fault costs requests, not records: the budget grows by what is sent again
+        disturbed, requests = coverage(fault, round(budget * (1 + 3 * FAULT_RATE)))
+        rows.append([fault, f"{disturbed:.1%}", f"{requests:,}", f"{100 * (disturbed - undisturbed):+.1f}"])
         print(" | ".join(rows[-1]), flush=True)
     columns = ["fault on 5 % of answers", "true coverage", "requests", "points"]
     print(Table(title=f"Faults, budget {budget} (15 % more where answers fail)", columns=columns, rows=rows).text())

@@ -1,6 +1,6 @@
-"""Many demo sites at once, and memory over time: `python -m benchmarks.reliability.load [--sites 100] [--budget 120]`.
+"""Harvests many demo sites at once and measures memory over time: `python -m benchmarks.reliability.load [--sites 100] [--budget 120]`.
 
-The sites run in processes of their own, so that only the harvests' memory is counted.
+The sites run in another process, so that only the harvests' memory is counted.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 
-def _sites(count: int, ready: "multiprocessing.Queue[list[str]]", done: "multiprocessing.Event") -> None:  # type: ignore[valid-type] # a factory
+def _serve_sites(count: int, ready: "multiprocessing.Queue[list[str]]", done: "multiprocessing.Event") -> None:  # type: ignore[valid-type] # Event is a function
     running = [serve() for _ in range(count)]
-    ready.put([one.__enter__().url for one in running])
+    ready.put([site.__enter__().url for site in running])
     done.wait()  # type: ignore[attr-defined] # as above
 
 
@@ -30,35 +30,35 @@ def memory() -> float:
 
 
 def main() -> None:
-    """Prints memory by time, and what came."""
+    """Prints requests, records, and the memory at five moments."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sites", type=int, default=100)
     parser.add_argument("--budget", type=int, default=120)
     options = parser.parse_args()
     ready: multiprocessing.Queue[list[str]] = multiprocessing.Queue()
     done = multiprocessing.Event()
-    process = multiprocessing.Process(target=_sites, args=(options.sites, ready, done), daemon=True)
+    process = multiprocessing.Process(target=_serve_sites, args=(options.sites, ready, done), daemon=True)
     process.start()
     urls = ready.get()
     samples: list[tuple[float, float]] = []
     started, stop = time.monotonic(), threading.Event()
 
-    def watch() -> None:
+    def sample_memory() -> None:
         while not stop.wait(1.0):
             samples.append((time.monotonic() - started, memory()))
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=sample_memory, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
-        found = api.harvest_all(urls, out=folder, plan=Plan(budget=options.budget), manners=Manners(rate=0))
+        results = api.harvest_all(urls, out=folder, plan=Plan(budget=options.budget), manners=Manners(rate=0))
     stop.set()
     done.set()
-    good = [one for one in found if isinstance(one, api.Result)]
-    records = sum(int(str(one.summary["records"])) for one in good)
-    requests = sum(int(str(one.summary["requests"])) for one in good)
-    print(f"{len(good)} of {len(urls)} sites, {requests:,} requests, {records:,} records")
+    succeeded = [result for result in results if isinstance(result, api.Result)]
+    records = sum(int(str(result.summary["records"])) for result in succeeded)
+    requests = sum(int(str(result.summary["requests"])) for result in succeeded)
+    print(f"{len(succeeded)} of {len(urls)} sites, {requests:,} requests, {records:,} records")
     for share in (0.1, 0.25, 0.5, 0.75, 1.0):
-        _, size = samples[max(0, round(share * len(samples)) - 1)]
-        print(f"after {share:.0%} of the time: {size:.0f} MB")
+        _, megabytes = samples[max(0, round(share * len(samples)) - 1)]
+        print(f"after {share:.0%} of the time: {megabytes:.0f} MB")
 
 
 if __name__ == "__main__":

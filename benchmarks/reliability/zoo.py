@@ -1,7 +1,7 @@
-"""Harvests each application of the zoo from its home page and compares with its truth: `python -m benchmarks.reliability.zoo ZOO [NAME…]`.
+"""Harvests real applications from their home pages and compares with what they truly hold: `python -m benchmarks.reliability.zoo ZOO [NAME…]`.
 
-ZOO is a copy of the zoo folder in which `setup.sh` was run. The budget is twice the ideal (records ÷ page size) and a little for finding
-the way in, or what `--budget` says. Ideal page sizes are those of the applications' notes.
+ZOO is a folder with one folder for each application, with `start.sh` and `truth.jsonl` in it, in which `setup.sh` was run. The column
+“× ideal” is the number of requests divided by the ideal, records ÷ page size. Page sizes come from the applications' notes.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from upwell.errors import UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
 
-HOMES = {  # home page, records on a page, whether a pager without limit reaches everything
+APPLICATIONS = {  # home page, records on a page (0: unknown), whether one query's pages can reach everything
     "datasette": ("http://127.0.0.1:8101/", 70.6, True),
     "calibreweb": ("http://127.0.0.1:8104/", 60, True),
     "trac": ("http://127.0.0.1:8105/env", 10, True),
@@ -35,9 +35,9 @@ HOMES = {  # home page, records on a page, whether a pager without limit reaches
 }
 
 
-def one(zoo: Path, name: str, budget: int, out: Path) -> list[str]:
-    """One row of the table."""
-    home, size, pager = HOMES[name]
+def harvest_row(zoo: Path, name: str, budget: int, out: Path) -> list[str]:
+    """Harvests one application; its row of the table."""
+    home, page_size, pages_reach_all = APPLICATIONS[name]
     subprocess.run(["/bin/sh", "start.sh"], cwd=zoo / name, check=True, capture_output=True)
     truth = [json.loads(line) for line in (zoo / name / "truth.jsonl").open(encoding="utf-8")]
     started = time.process_time()
@@ -46,30 +46,30 @@ def one(zoo: Path, name: str, budget: int, out: Path) -> list[str]:
     except UpwellError as error:
         return [name, f"{type(error).__name__}: {error}"[:100], *[""] * 9]
     score = scorer("harvest")
-    found = score.score(score.records_in(result.folder), truth)
+    figures = score.score(score.records_in(result.folder), truth)
     summary = json.loads((result.folder / "summary.json").read_text())
-    said, estimate = summary["coverage"], summary["size"]
-    ideal = len(truth) / size if size else 0
-    held = found["held"]
-    low, high = (held / max(1, estimate[end]) for end in ("high", "low"))
+    stated_coverage, size = summary["coverage"], summary["size"]
+    ideal = len(truth) / page_size if page_size else 0
+    held = figures["held"]
+    low, high = (held / max(1, size[end]) for end in ("high", "low"))
     template = summary["sources"][0]["template"]
     return [
         name,
         f"{template['method']} {urlsplit(template['url']).path} {template['query_field']} ×{len(summary['sources'])}",
         f"{summary['requests']:,}",
-        f"{found['records']:,}",
-        f"{found['coverage']:.1%}",
-        f"{said:.1%} ({min(1, low):.0%}–{min(1, high):.0%})",
-        f"{found['precision']:.3f}",
-        f"{found['duplicates']}",
-        f"{summary['requests'] / ideal:.2f}" if ideal and pager else "",
+        f"{figures['records']:,}",
+        f"{figures['coverage']:.1%}",
+        f"{stated_coverage:.1%} ({min(1, low):.0%}–{min(1, high):.0%})",
+        f"{figures['precision']:.3f}",
+        f"{figures['duplicates']}",
+        f"{summary['requests'] / ideal:.2f}" if ideal and pages_reach_all else "",
         summary["stopped"],
         f"{time.process_time() - started:.0f}",
     ]
 
 
 def main() -> None:
-    """The table, a row as soon as it is there."""
+    """Prints each row as soon as it is there, then the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("zoo", type=Path)
     parser.add_argument("names", nargs="*")
@@ -78,14 +78,15 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for name in options.names or HOMES:
-            rows.append(one(options.zoo, name, options.budget, options.out or Path(scratch)))
+        for name in options.names or APPLICATIONS:
+            rows.append(harvest_row(options.zoo, name, options.budget, options.out or Path(scratch)))
             print(" | ".join(rows[-1]), flush=True)
     print(
         Table(
-            title="The zoo, from the home page",
+            title="Applications, harvested from the home page",
             columns=[
-                "application", "way in", "requests", "records", "true coverage", "said (interval)", "precision", "duplicates", "× ideal", "stopped", "CPU s",
+                "application", "interface", "requests", "records", "true coverage", "stated (interval)", "precision", "duplicates", "× ideal",
+                "stopped", "CPU s",
             ],
             rows=rows,
         ).text()

@@ -113,7 +113,7 @@ async def _many(port: int) -> dict[str, object]:
     urls = [f"http://127.0.1.{i}:{port}/" for i in range(1, HOSTS + 1)]
     until, memory = time.monotonic() + SECONDS, []
 
-    async with Fetcher(Manners(rate=RATE), typed=urls) as net:
+    async with Fetcher(Manners(rate=RATE), user_urls=urls) as net:
 
         async def host(url: str) -> int:
             got = 0

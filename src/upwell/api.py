@@ -95,7 +95,7 @@ def forms(
 
 
 async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
-    async with Fetcher(manners, typed=(url,)) as net, Chromium(net) as chromium:
+    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net) as chromium:
         return await loop.drive(discover(url, np.random.default_rng(0), browser), net, chromium)
 
 

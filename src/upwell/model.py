@@ -1,6 +1,7 @@
 """The values that packages hand to each other: frozen, picklable, without parser or driver objects.
 
 Request → Response             what is sent over HTTP and what came back
+ArchivedBody                   where the archive holds the body of a response
 Outcome                        how a request ended, and what it cost
 BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
 Form, Field                    a form of a page, and what it is for
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 __all__ = [
     "AddressInterface",
+    "ArchivedBody",
     "BrowserVisit",
     "Estimate",
     "Field",
@@ -51,6 +53,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedBody:
+    """Where the archive holds a body: a WARC file of its folder, the offset of the record in it, and the body's digest."""
+
+    file: str
+    offset: int
+    digest: str  # as in WARC-Payload-Digest: "sha1:" and base 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """What came back: the address after redirects, and the decompressed body."""
 
@@ -60,6 +71,7 @@ class Response:
     headers: Mapping[str, str]
     body: bytes
     blocked: str = ""  # why this is a refusal and no answer; "" where it is an answer or nobody has looked
+    archived: ArchivedBody | None = field(default=None, compare=False)  # where the body lies in the archive, if it does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,9 @@
-"""The browser: pages after JavaScript, under the same manners as everything else."""
+"""The browser: pages after JavaScript, as polite as everything else."""
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +19,7 @@ from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.model import BrowserVisit, RenderedPage
-from upwell.net.browser import MOST, Chromium
+from upwell.net.browser import MAX_REQUESTS, Chromium
 from upwell.net.fetch import Fetcher, Manners
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
@@ -33,13 +35,13 @@ GREEDY = "<p id=out>wait</p><script>for (let i = 0; i < 300; i++) fetch('/piece/
 
 @contextmanager
 def scripted() -> Iterator[tuple[str, list[str]]]:
-    """A site whose answers are made in the page, without a request; and the paths that it was asked for."""
-    asked: list[str] = []
+    """A site whose answers are made by a script, without a request; and the paths requested so far."""
+    paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
-            asked.append(path)
+            paths.append(path)
             body = {"/": HOME, "/find": RESULTS, "/greedy": GREEDY}.get(path, "").encode()
             self.send_response(200 if body else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -51,28 +53,28 @@ def scripted() -> Iterator[tuple[str, list[str]]]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/", asked
+        yield f"http://127.0.0.1:{server.server_address[1]}/", paths
         server.shutdown()
 
 
-def see(look: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
+def show(visit: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
     async def run() -> RenderedPage:
-        async with Fetcher(manners or Manners(rate=0), typed=(look.url,)) as net, Chromium(net) as chromium:
-            return await chromium.look(look)
+        async with Fetcher(manners or Manners(rate=0), user_urls=(visit.url,)) as net, Chromium(net) as chromium:
+            return await chromium.render(visit)
 
     return asyncio.run(run())
 
 
-def ways(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
-    """The templates, as JSON has them."""
+def templates(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
+    """The templates that `upwell forms` prints."""
     return list(json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser)))["templates"])
 
 
 def test_a_page_after_javascript_and_a_typed_query() -> None:
     """The form that a script made is there; typing brings the request that the script makes, and the answer on the page."""
     with serve(Switches(script="results")) as site:
-        assert 'type="search"' in see(BrowserVisit(url=site.url)).html
-        typed = see(BrowserVisit(url=site.url, query="iceland"))
+        assert 'type="search"' in show(BrowserVisit(url=site.url)).html
+        typed = show(BrowserVisit(url=site.url, query="iceland"))
     assert [call.url for call in typed.calls] == [f"{site.url}api/search?q=iceland&page=1"]
     assert 'class="city"' in typed.html
 
@@ -80,37 +82,74 @@ def test_a_page_after_javascript_and_a_typed_query() -> None:
 def test_the_browser_obeys_robots_and_types_into_no_other_box() -> None:
     """A forbidden page is not opened; a page with a login and a newsletter only has no box to type into."""
     with serve(Switches(disallow="/")) as site, pytest.raises(Forbidden):
-        see(BrowserVisit(url=site.url))
+        show(BrowserVisit(url=site.url))
     with serve() as site:
         with pytest.raises(Unreachable, match="no search box"):
-            see(BrowserVisit(url=f"{site.url}register", query="word"))
+            show(BrowserVisit(url=f"{site.url}register", query="word"))
         assert {r.method for r in site.received} == {"GET"}
 
 
-def test_answers_that_only_the_browser_shows_are_harvested_there(tmp_path: Path) -> None:
-    """The plain answer is the same for every query: auto finds that out, and asks in the browser."""
+def test_answers_made_by_scripts_are_harvested_in_the_browser(tmp_path: Path) -> None:
+    """Without JavaScript every query has the same answer: `auto` notices, and asks in the browser."""
     with scripted() as (url, _):
-        (way,) = ways(url)
-        assert (way["url"], way["via"]) == (f"{url}find", "browser")
+        (template,) = templates(url)
+        assert (template["url"], template["via"]) == (f"{url}find", "browser")
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=45, patience=2), manners=Manners(rate=0))
     assert int(str(result.summary["records"])) >= 24
 
 
 def test_a_page_that_fetches_without_end_is_stopped_and_still_shown() -> None:
-    with scripted() as (url, asked):
-        seen = see(BrowserVisit(url=f"{url}greedy"))
+    """A page of 300 requests gets as many as are allowed."""
+    with scripted() as (url, paths):
+        seen = show(BrowserVisit(url=f"{url}greedy"))
         assert "shown" in seen.html
-        assert 20 < len(asked) <= MOST + 1  # and robots.txt
+        assert 20 < len(paths) <= MAX_REQUESTS + 1  # and robots.txt
 
 
-def test_never_means_never() -> None:
-    """Without the browser the box counts as one that finds nothing."""
+def test_browser_never() -> None:
+    """The search box is found, but counts as one that finds nothing."""
     with scripted() as (url, _):
-        (way,) = ways(url, "never")
-    assert (way["via"], way["score"] < 0.6) == ("form", True)
+        (template,) = templates(url, "never")
+    assert (template["via"], template["score"] < 0.6) == ("form", True)
 
 
-def test_a_closed_port_is_said() -> None:
-    """Nobody there: an error, not a traceback of the browser."""
+def test_a_closed_port_in_the_browser() -> None:
+    """One line with the reason, not a traceback of the browser."""
     with pytest.raises(Unreachable, match="cannot be shown"):
-        see(BrowserVisit(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))
+        show(BrowserVisit(url="http://127.0.0.1:9/"), Manners(rate=0, ignore_robots=True))
+
+
+WITHOUT_PLAYWRIGHT = """
+import asyncio, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "playwright":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Refuse())
+from upwell import api
+from upwell.errors import MissingExtra
+from upwell.model import BrowserVisit
+from upwell.net.browser import Chromium
+from upwell.net.fetch import Fetcher, Manners
+
+async def render():
+    async with Fetcher(Manners(rate=0), user_urls=sys.argv[1:]) as net, Chromium(net) as chromium:
+        await chromium.render(BrowserVisit(url=sys.argv[1]))
+
+try:
+    asyncio.run(render())
+except MissingExtra as error:
+    print(error)
+print(len(api.forms(sys.argv[1], manners=Manners(rate=0))["templates"]))
+"""
+
+
+def test_without_playwright_the_message_says_what_to_install() -> None:
+    """On an install without the extra a visit fails with one line, and `auto` goes on without the browser."""
+    with scripted() as (url, _):
+        command = [sys.executable, "-c", WITHOUT_PLAYWRIGHT, url]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout == "the browser needs the package playwright: pip install 'upwell[browser]'\n1\n"

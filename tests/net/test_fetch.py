@@ -1,4 +1,4 @@
-"""Politeness and limits, against a real server that misbehaves."""
+"""Politeness and limits, against a real server with faults."""
 
 import asyncio
 
@@ -20,34 +20,34 @@ def get(url: str, manners: Manners) -> Response:
 
 
 def test_redirects_are_followed_on_the_host(demo: Running) -> None:
-    """A single match ends on the city's own page."""
+    """A query with one match ends on the city's own page."""
     response = get(f"{demo.url}search?q=timbuktu", Manners(rate=0))
     assert response.status == 200
     assert "/city/" in response.url
 
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if f != "hang"])
-def test_every_fault_is_survived(fault: str) -> None:
-    """With a fault on half of the answers, retries bring nearly all of them; one that stays is an error that says why."""
+def test_retries_overcome_every_fault(fault: str) -> None:
+    """With a fault on half of the answers, retries bring nearly all of them; the error of a failed one names the address."""
     with serve(Switches.parse([f"fault={fault}", "fault_rate=0.5"])) as site:
-        good, told = 0, []
+        good, messages = 0, []
         for word in ("asia", "europe", "san", "berlin", "lima", "paris"):
             try:
                 good += get(f"{site.url}search?q={word}", Manners(rate=0, retries=8, longest_wait=2)).status == 200
             except Unreachable as error:
-                told.append(str(error))
+                messages.append(str(error))
         assert good >= 5
-        assert all(site.url in message for message in told)
+        assert all(site.url in message for message in messages)
 
 
-def test_a_hanging_server_costs_its_time_and_no_more() -> None:
+def test_a_hanging_server_costs_the_timeout_and_no_more() -> None:
     """An answer that never comes ends at the timeout."""
     with serve(Switches(fault="hang", fault_rate=1.0)) as site, pytest.raises(Unreachable, match="2 tries"):
         get(f"{site.url}search?q=asia", Manners(rate=0, timeout=0.3, retries=1))
 
 
 def test_the_rate_holds_at_the_server() -> None:
-    """A burst of 8 requests at 20 a second arrives at no more than 20 a second, measured where it arrives."""
+    """A burst of 8 requests at 20 a second, measured at the server."""
 
     async def burst(url: str) -> None:
         async with Fetcher(Manners(rate=20)) as net:
@@ -61,40 +61,40 @@ def test_the_rate_holds_at_the_server() -> None:
 
 
 def test_crawl_delay_is_obeyed() -> None:
-    """robots.txt may ask for more time than the rate leaves."""
+    """robots.txt may ask for fewer requests than the rate allows."""
 
-    async def some(url: str) -> None:
+    async def fetch_three(url: str) -> None:
         async with Fetcher(Manners(rate=1000)) as net:
             for i in range(3):
                 await net.fetch(Request(url=f"{url}city/{i}"))
 
     with serve(Switches(crawl_delay=0.2)) as site:
-        asyncio.run(some(site.url))
+        asyncio.run(fetch_three(site.url))
         times = [received.time for received in site.received if received.path.startswith("/city")]
     assert times[-1] - times[0] >= 0.36
 
 
 def test_robots_forbids(demo: Running) -> None:
-    """A forbidden path is never asked for, and the message names it."""
+    """A disallowed path is never requested, and the message names it."""
     with pytest.raises(Forbidden, match="/trip/add"):
         get(f"{demo.url}trip/add?city=1", Manners(rate=0))
     assert not any(received.path == "/trip/add" for received in demo.received)
 
 
-def test_no_rate_limit_is_for_loopback_only() -> None:
-    """Rate 0 elsewhere is wrong usage, before anything is sent."""
+def test_rate_0_is_for_loopback_only() -> None:
+    """Elsewhere it is wrong usage, before anything is sent."""
     with pytest.raises(WrongUsage, match=r"example\.org"):
         get("http://example.org/", Manners(rate=0))
 
 
 def test_a_body_over_the_limit_is_not_taken(demo: Running) -> None:
-    """The cap on bytes holds."""
+    """The error names the limit."""
     with pytest.raises(Unreachable, match="more than 100 bytes"):
         get(f"{demo.url}search?q=asia", Manners(rate=0, max_bytes=100, retries=0))
 
 
-def test_nobody_there() -> None:
-    """A closed port is a clear error."""
+def test_a_closed_port() -> None:
+    """The error asks whether the address is right."""
     with serve() as site:
         gone = site.url
     with pytest.raises(Unreachable, match="is the address right"):

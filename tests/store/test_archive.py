@@ -1,4 +1,4 @@
-"""The archive, read by warcio: what was sent and received, in order, once, and whole after a kill."""
+"""The archive as warcio reads it: every exchange in order, each body once, and no torn record after a kill."""
 
 import asyncio
 from pathlib import Path
@@ -24,26 +24,25 @@ def answer(body: bytes, url: str = "http://x/find?q=a", query: str = "a") -> Res
 
 def records(folder: Path) -> list[tuple[str, str, dict[str, str], bytes]]:
     """Type, target, all WARC headers and content of every record, as warcio sees them."""
-    found = []
+    entries = []
     for path in archive.files(folder):
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 headers = dict(record.rec_headers.headers)
-                found.append(
-                    (record.rec_type, headers.get("WARC-Target-URI", ""), headers, record.content_stream().read())
-                )
-    return found
+                target = headers.get("WARC-Target-URI", "")
+                entries.append((record.rec_type, target, headers, record.content_stream().read()))
+    return entries
 
 
 def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
-    """warcio reads WARC 1.1 with the body as it was after decoding, the headers that were sent, and the query."""
-    with Archive(tmp_path) as kept:
-        kept.write(answer(b"<p>first"), [("Host", "x"), ("User-Agent", "Upwell")])
-    found = records(tmp_path)
-    assert [kind for kind, *_ in found] == ["warcinfo", "response", "request", "metadata"]
-    assert found[1][3] == b"<p>first"
-    assert found[3][3] == b"query: a\r\n"
-    assert found[2][2]["WARC-Concurrent-To"] == found[1][2]["WARC-Record-ID"] == found[3][2]["WARC-Refers-To"]
+    """WARC 1.1 with the decoded body, the headers that were sent, and the query."""
+    with Archive(tmp_path) as writer:
+        writer.write(answer(b"<p>first"), [("Host", "x"), ("User-Agent", "Upwell")])
+    entries = records(tmp_path)
+    assert [kind for kind, *_ in entries] == ["warcinfo", "response", "request", "metadata"]
+    assert entries[1][3] == b"<p>first"
+    assert entries[3][3] == b"query: a\r\n"
+    assert entries[2][2]["WARC-Concurrent-To"] == entries[1][2]["WARC-Record-ID"] == entries[3][2]["WARC-Refers-To"]
     with archive.files(tmp_path)[0].open("rb") as file:
         response, request = [r for r in ArchiveIterator(file) if r.rec_type in ("response", "request")]
     assert response.rec_headers.protocol == "WARC/1.1"
@@ -53,15 +52,15 @@ def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
     assert request.http_headers.statusline == "/find?q=a HTTP/1.1"
 
 
-def test_the_same_bytes_are_kept_once_even_after_reopening(tmp_path: Path) -> None:
-    """A second identical payload is a revisit that refers to the first, in this run and in the next; the reader gives its bytes back."""
+def test_equal_bodies_are_archived_once_even_after_reopening(tmp_path: Path) -> None:
+    """A second equal body becomes a revisit that refers to the first, in this process and the next; the reader gives the body for both."""
     for url in ("http://x/1", "http://x/2", "http://x/3"):
-        with Archive(tmp_path) as kept:
-            kept.write(answer(b"<p>same", url, url[-1]), [])
-    found = [entry for entry in records(tmp_path) if entry[0] in ("response", "revisit")]
-    assert [kind for kind, *_ in found] == ["response", "revisit", "revisit"]
-    assert {entry[2]["WARC-Refers-To"] for entry in found[1:]} == {found[0][2]["WARC-Record-ID"]}
-    assert found[2][2]["WARC-Refers-To-Target-URI"] == "http://x/1"
+        with Archive(tmp_path) as writer:
+            writer.write(answer(b"<p>same", url, url[-1]), [])
+    entries = [entry for entry in records(tmp_path) if entry[0] in ("response", "revisit")]
+    assert [kind for kind, *_ in entries] == ["response", "revisit", "revisit"]
+    assert {entry[2]["WARC-Refers-To"] for entry in entries[1:]} == {entries[0][2]["WARC-Record-ID"]}
+    assert entries[2][2]["WARC-Refers-To-Target-URI"] == "http://x/1"
     saved = list(archive.pages(tmp_path))
     assert [(page.url, page.query, page.body) for page in saved] == [
         ("http://x/1", "1", b"<p>same"),
@@ -71,50 +70,48 @@ def test_the_same_bytes_are_kept_once_even_after_reopening(tmp_path: Path) -> No
 
 
 def test_files_are_rotated_by_size(tmp_path: Path) -> None:
-    """A full file is closed and another begun; nothing is lost between them."""
-    with Archive(tmp_path, max_bytes=2000) as kept:
+    """A full file is followed by the next, and no page is lost between them."""
+    with Archive(tmp_path, max_bytes=2000) as writer:
         for i in range(20):
-            kept.write(answer(f"<p>{i}".encode(), f"http://x/{i}"), [])
+            writer.write(answer(f"<p>{i}".encode(), f"http://x/{i}"), [])
     assert len(archive.files(tmp_path)) > 2
     assert [page.url for page in archive.pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
 
 
-def test_a_torn_last_record_is_cut_off_and_the_rest_is_whole(tmp_path: Path) -> None:
-    """Whatever byte a killed process stopped at, the file is opened again, loses the torn record only, and grows on."""
-    with Archive(tmp_path / "whole") as kept:
+def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
+    """Whichever byte a killed process stopped at, only the torn record is lost when the folder is opened, and new records follow."""
+    with Archive(tmp_path / "whole") as writer:
         for i in range(3):
-            kept.write(answer(f"<p>page {i}".encode(), f"http://x/{i}"), [])
+            writer.write(answer(f"<p>page {i}".encode(), f"http://x/{i}"), [])
     (file,) = archive.files(tmp_path / "whole")
     whole = file.read_bytes()
     for cut in range(1, 1200, 37):
         folder = tmp_path / str(cut)
         folder.mkdir()
         (folder / file.name).write_bytes(whole[:-cut])
-        with Archive(folder) as kept:
-            kept.write(answer(b"<p>after", "http://x/after"), [])
+        with Archive(folder) as writer:
+            writer.write(answer(b"<p>after", "http://x/after"), [])
         urls = [page.url for page in archive.pages(folder)]
         assert urls == [f"http://x/{i}" for i in range(len(urls) - 1)] + ["http://x/after"]
         assert len(records(folder)) >= 3
 
 
 def test_the_fetcher_archives_redirects_and_robots_before_the_answer_is_used(tmp_path: Path, demo: Running) -> None:
-    """All that went over the wire is there, under the address that it came from."""
+    """Every exchange is there under its own address."""
 
     async def run() -> None:
-        with Archive(tmp_path) as kept:
-            async with Fetcher(Manners(rate=0), recorder=kept) as net:
+        with Archive(tmp_path) as writer:
+            async with Fetcher(Manners(rate=0), recorder=writer) as net:
                 await net.fetch(Request(url=f"{demo.url}search?q=timbuktu", query="timbuktu"))
 
     asyncio.run(run())
-    found = [
-        (kind, url.removeprefix(demo.url)) for kind, url, *_ in records(tmp_path) if kind in ("response", "revisit")
-    ]
-    assert [url for _, url in found][:2] == ["robots.txt", "search?q=timbuktu"]
-    assert found[2][1].startswith("city/")
+    paths = [url.removeprefix(demo.url) for kind, url, *_ in records(tmp_path) if kind in ("response", "revisit")]
+    assert paths[:2] == ["robots.txt", "search?q=timbuktu"]
+    assert paths[2].startswith("city/")
 
 
-def test_a_harvest_leaves_an_archive_from_which_the_records_come_again(tmp_path: Path) -> None:
-    """`extract` on the WARC of a harvest finds the answers that the harvest read."""
+def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) -> None:
+    """The archive has every exchange of the harvest, and `extract` finds its answers there."""
     with serve(Switches(limit=60)) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=Manners(rate=0))
         sent = len(site.received)
@@ -125,7 +122,7 @@ def test_a_harvest_leaves_an_archive_from_which_the_records_come_again(tmp_path:
     assert all(".warc.gz@" in str(row["page"]) for row in rows)
 
 
-def test_what_is_no_warc_is_said_to_be_none(tmp_path: Path) -> None:
-    """Neither HTML nor WARC: the message says what is wanted."""
+def test_a_folder_without_pages_is_wrong_usage(tmp_path: Path) -> None:
+    """Neither HTML nor WARC: the message says what is expected."""
     with pytest.raises(WrongUsage, match="WARC"):
         list(api.extract(tmp_path))

@@ -54,7 +54,7 @@ async def drive(
         while True:
             try:
                 if isinstance(wanted, BrowserVisit):
-                    answer: Response | RenderedPage = await chromium.look(wanted)
+                    answer: Response | RenderedPage = await chromium.render(wanted)
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
@@ -105,7 +105,10 @@ async def run(
     """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
     site = SiteHarvest(url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots)
-    async with Fetcher(manners, typed=(url,), recorder=recorder, memory=site.state) as net, Chromium(net) as chromium:
+    async with (
+        Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
+        Chromium(net) as chromium,
+    ):
 
         def spent() -> Spent:
             is_over = (
@@ -152,10 +155,10 @@ async def run(
 
 def _begin_again(state: State) -> dict[str, set[str]]:
     """Begins another run, unless one was cut off; what each query brought in the run before."""
-    if state.said("refreshing") != "yes":
-        state.next_run()
-        state.say("refreshing", "yes")
-    return state.sights(state.run - 1)
+    if state.note("refreshing") != "yes":
+        state.start_next_run()
+        state.set_note("refreshing", "yes")
+    return state.keys_by_query(state.run_number - 1)
 
 
 def _covering(before: dict[str, set[str]]) -> Iterator[str]:
@@ -178,8 +181,8 @@ async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher)
 
     Gone is what a query that was asked again no longer brings, if its own page says so too, where it has one.
     """
-    found = site.state.compared()
-    asked = site.state.sights(site.state.run)
+    found = site.state.keys_by_change()
+    asked = site.state.keys_by_query(site.state.run_number)
     missing = {key for query in asked for key in before.get(query, set()) - asked[query]} & set(found["unseen"])
     pages = {row["_key"]: row["_url"] for row in site.state.rows() if row["_key"] in missing}
     gone = []
@@ -190,8 +193,8 @@ async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher)
             continue
         if status in (404, 410):
             gone.append(key)
-    site.state.drop(gone)
-    site.state.say("refreshing", "no")
+    site.state.move_to_history(gone)
+    site.state.set_note("refreshing", "no")
     counts = {kind: len(found[kind]) for kind in ("new", "changed", "unchanged")}
     return {**counts, "gone": len(gone), "unseen": len(found["unseen"]) - len(gone)}
 
@@ -215,7 +218,7 @@ class Probed:
 async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Probed:
     """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
-    async with Fetcher(manners, typed=(url,), memory=State()) as net, Chromium(net) as chromium:
+    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net) as chromium:
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
         observe(Found(template=interface))

@@ -1,1 +1,1 @@
-"""Talking to the world: `fetch` (polite HTTP: `pace`, `robots`, `addresses`, `decode`, `refusal`), `browser`, `archive`."""
+"""Talking to the world: `fetch` (polite HTTP, with `pace`, `robots`, `addresses` and `decode`) and `browser`."""

@@ -1,4 +1,4 @@
-"""Which addresses of the network may be talked to: public ones, and the private ones that the user typed."""
+"""Which network addresses may be connected to: public ones, and private ones that the user named."""
 
 import socket
 from functools import lru_cache
@@ -9,71 +9,72 @@ from aiohttp.resolver import DefaultResolver
 
 from upwell.errors import Refused
 
-__all__ = ["Guard", "is_loopback", "is_public"]
+__all__ = ["GuardedResolver", "is_loopback", "is_public"]
 
-NAT64 = ip_network("64:ff9b::/96")  # RFC 6052: an IPv4 address is in the last 32 bits
+NAT64 = ip_network("64:ff9b::/96")  # RFC 6052: the last 32 bits are an IPv4 address
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public internet; an IPv4 address inside an IPv6 one counts as itself.
+    """Whether an IP address belongs to the public internet; an IPv4 address inside an IPv6 one is judged itself.
 
     >>> [is_public(a) for a in ("93.184.216.34", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "2002:7f00:1::")]
     [True, False, False, False, False, False]
     """
-    found: IPv4Address | IPv6Address = ip_address(address.split("%")[0])
-    if isinstance(found, IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
-        if inner is None and found in NAT64:
-            inner = IPv4Address(int(found) & 0xFFFFFFFF)
-        if inner is not None:
-            found = inner
-    return found.is_global and not found.is_multicast
+    ip: IPv4Address | IPv6Address = ip_address(address.split("%")[0])
+    if isinstance(ip, IPv6Address):
+        embedded = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
+        if embedded is None and ip in NAT64:
+            embedded = IPv4Address(int(ip) & 0xFFFFFFFF)
+        if embedded is not None:
+            ip = embedded
+    return ip.is_global and not ip.is_multicast
 
 
 @lru_cache(1024)
 def is_loopback(host: str) -> bool:
-    """Whether a host, as it stands in an address, is this machine."""
+    """Whether a host, as written in a URL, is this machine."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-class Guard(AbstractResolver):
-    """Resolves names, and refuses those that lead into a private network without having been typed by the user.
+class GuardedResolver(AbstractResolver):
+    """Resolves host names, and refuses those that lead into a private network unless the user named them.
 
-    A typed name that was public once and is private later is refused too: a page's owner can change what the name means.
+    A host that the user named is refused too if it was public before and is private now: the owner of a domain can point it into the
+    user's network (DNS rebinding).
     """
 
     def __init__(self) -> None:
-        self.typed: set[str] = set()
-        self._public: set[str] = set()
-        self._inner = DefaultResolver()
+        self.user_hosts: set[str] = set()  # that the user named
+        self._public_hosts: set[str] = set()  # that resolved to a public address
+        self._resolver = DefaultResolver()
 
     def check(self, host: str) -> None:
-        """Refuses a host that is a private address itself; names are checked when they are resolved."""
-        if host in self.typed:
+        """Refuses a host that is itself a private IP address; names are checked when they are resolved."""
+        if host in self.user_hosts:
             return
         try:
-            private = not is_public(host)
+            is_private = not is_public(host)
         except ValueError:
             return
-        if private:
+        if is_private:
             self._refuse(host, host)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        private = [one["host"] for one in found if not is_public(one["host"])]
+        results = await self._resolver.resolve(host, port, family)
+        private = [result["host"] for result in results if not is_public(result["host"])]
         if not private:
-            self._public.add(host)
-        elif host not in self.typed or host in self._public:
+            self._public_hosts.add(host)
+        elif host not in self.user_hosts or host in self._public_hosts:
             self._refuse(host, private[0])
-        return found
+        return results
 
     async def close(self) -> None:
-        await self._inner.close()
+        await self._resolver.close()
 
     def _refuse(self, host: str, address: str) -> None:
         raise Refused(

@@ -1,7 +1,7 @@
-"""The browser: pages as they are after JavaScript, a query typed into them, and the requests that the page makes then.
+"""The browser: a page after its JavaScript ran, a query typed into it, and the requests that the page makes then.
 
-Chromium of the system through playwright. A page is looked at, never acted upon: the only things that are done in it are
-typing into a search box and pressing Enter; requests that would change something (PUT, DELETE …) and downloads are stopped.
+It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to type into a search box and
+press Enter. Requests that could change something (PUT, DELETE …) and downloads are blocked.
 """
 
 import asyncio
@@ -20,35 +20,39 @@ from upwell.net.addresses import is_public
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, ElementHandle, Page, Playwright, Route
-    from playwright.async_api import Request as Sent
+    from playwright.async_api import Request as PageRequest
 
     from upwell.net.fetch import Fetcher
 
-__all__ = ["MOST", "Chromium"]
+__all__ = ["MAX_REQUESTS", "Chromium"]
 
-ARGUMENTS = (
+CHROMIUM_ARGUMENTS = (
     "--no-sandbox",  # a container has no user namespaces; nothing but the page's own scripts runs in it
     "--disable-gpu",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-sync",
 )
-KEPT_AS = "application/json; what=seen-in-the-browser"  # how a look is remembered
-MOST = 60  # requests of one look: a page may fetch every match to show a piece of it; scripts and styles are rarely more than 30
-SLOW = 5.0  # seconds that an answer is waited for: some pages keep a request open for good
-QUIET = 0.6  # seconds without a request after which a page counts as done
-# The box that a person would type a query into, best first; never one of a form with a password, and never an e-mail field.
-BOXES = """() => {
-  const words = /search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|поиск|найти|検索|검색|搜索|搜尋|查询/i;
-  let best = null, most = 0;
+# The content type under which a visit is stored in the state; a stored visit is found by it, so it must not change.
+VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
+MAX_REQUESTS = (
+    60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
+)
+MAX_ANSWER_SECONDS = 5.0  # to wait for pending requests: some pages keep one open forever
+QUIET_SECONDS = 0.6  # without a request, after which a page counts as finished
+KEY_DELAY_MILLISECONDS = 20  # between typed characters
+# The visible box that a person would type a query into; never an e-mail field, and none in a form with a password or a text area.
+FIND_SEARCH_BOX = """() => {
+  const searchWords = /search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|поиск|найти|検索|검색|搜索|搜尋|查询/i;
+  let best = null, bestScore = 0;
   for (const box of document.querySelectorAll('input:not([type]), input[type=text], input[type=search], [role=searchbox], [role=combobox]')) {
-    const seen = box.getBoundingClientRect();
-    if (box.disabled || box.readOnly || !seen.width || !seen.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
-    const said = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
+    const area = box.getBoundingClientRect();
+    if (box.disabled || box.readOnly || !area.width || !area.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
+    const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
       box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ');
-    const worth = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (words.test(said) ? 3 : 0)
-      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri/i.test(said) ? 9 : 0);
-    if (worth > most) { best = box; most = worth; }
+    const score = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (searchWords.test(words) ? 3 : 0)
+      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri/i.test(words) ? 9 : 0);
+    if (score > bestScore) { best = box; bestScore = score; }
   }
   return best;
 }"""
@@ -56,11 +60,11 @@ BOXES = """() => {
 
 @dataclass
 class Chromium:
-    """A browser that runs inside `async with`, under the same robots.txt, rate and addresses as its Fetcher."""
+    """A browser, used inside `async with`; it obeys the same robots.txt, rate and private addresses as its Fetcher."""
 
     net: "Fetcher"
     timeout: float = 30.0  # seconds for a page
-    _play: "Playwright | None" = field(default=None, init=False)
+    _playwright: "Playwright | None" = field(default=None, init=False)
     _browser: "Browser | None" = field(default=None, init=False)
 
     async def __aenter__(self) -> "Chromium":
@@ -71,37 +75,36 @@ class Chromium:
     ) -> None:
         if self._browser is not None:
             await self._browser.close()
-        if self._play is not None:
-            await self._play.stop()
+        if self._playwright is not None:
+            await self._playwright.stop()
 
     async def fetch(self, request: Request) -> Response:
-        """A GET as a page that JavaScript has completed: the same contract as `Fetcher.fetch`."""
+        """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher."""
         if request.method != "GET":
             return await self.net.fetch(request)
-        seen = await self.look(BrowserVisit(url=request.url))
+        page = await self.render(BrowserVisit(url=request.url))
         headers = {"Content-Type": "text/html; charset=utf-8"}
-        return Response(request=request, url=seen.url, status=200, headers=headers, body=seen.html.encode())
+        return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
 
-    async def look(self, look: BrowserVisit) -> RenderedPage:
-        """A page after JavaScript; with a query, after it was typed into the page's search box and Enter was pressed."""
-        asked = Request(url=look.url, body=look.query.encode(), content_type=KEPT_AS, query=look.query)
+    async def render(self, visit: BrowserVisit) -> RenderedPage:
+        """A page after its JavaScript ran; with a query, after it was typed into the page's search box and Enter was pressed."""
+        request = Request(url=visit.url, body=visit.query.encode(), content_type=VISIT_CONTENT_TYPE, query=visit.query)
 
-        async def get() -> Response:
-            body = json.dumps(asdict(await self._look(look)), default=lambda value: value.decode("latin-1"))
-            return Response(
-                request=asked, url=look.url, status=200, headers={"Content-Type": KEPT_AS}, body=body.encode()
-            )
+        async def send() -> Response:
+            page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
+            headers = {"Content-Type": VISIT_CONTENT_TYPE}
+            return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
-        kept = json.loads((await self.net.remembered(asked, get)).body)
-        calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in kept.pop("calls"))
-        return RenderedPage(**kept, calls=calls)
+        stored = json.loads((await self.net.replay_or_send(request, send)).body)
+        calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in stored.pop("calls"))
+        return RenderedPage(**stored, calls=calls)
 
-    async def _look(self, look: BrowserVisit) -> RenderedPage:
-        from playwright.async_api import Error
-
+    async def _render(self, visit: BrowserVisit) -> RenderedPage:
         if not self.net.manners.ignore_robots:
-            await self.net.robots.check(look.url)
+            await self.net.robots.check(visit.url)
         browser = await self._start()
+        from playwright.async_api import Error  # after `_start`, which says what to install if playwright is missing
+
         context = await browser.new_context(
             user_agent=self.net.manners.user_agent, accept_downloads=False, service_workers="block"
         )
@@ -109,23 +112,25 @@ class Chromium:
         try:
             page = await context.new_page()
             page.set_default_timeout(1000 * self.timeout)
-            traffic = _Traffic(page)
-            home = urlsplit(look.url).hostname or ""
-            left = itertools.count(MOST - 1, -1)
-            await page.route("**/*", lambda route: self._pass(route, home, left))
+            pending = _PendingRequests(page)
+            home = urlsplit(visit.url).hostname or ""
+            requests_left = itertools.count(MAX_REQUESTS - 1, -1)
+            await page.route("**/*", lambda route: self._allow_or_block(route, home, requests_left))
             async with asyncio.timeout(self.timeout):
-                async with self.net.turn(look.url):
-                    await page.goto(look.url, wait_until="load")
-                await traffic.settle()
-                if look.query:
-                    page.on("request", lambda sent: calls.append(_call(sent)) if _is_call(sent) else None)
-                    async with self.net.turn(look.url):
-                        await self._type(page, look.query, traffic)
-                    await traffic.settle()
+                async with self.net.slot(visit.url):
+                    await page.goto(visit.url, wait_until="load")
+                await pending.settle()
+                if visit.query:
+                    page.on(
+                        "request", lambda request: calls.append(_as_request(request)) if _is_call(request) else None
+                    )
+                    async with self.net.slot(visit.url):
+                        await self._type_query(page, visit.query, pending)
+                    await pending.settle()
                 return RenderedPage(url=page.url, html=await page.content(), calls=tuple(calls))
         except (Error, TimeoutError) as error:
-            said = str(error).splitlines()[0] if str(error) else "too slow"
-            raise Unreachable(f"{look.url} cannot be shown in the browser ({said})") from error
+            reason = str(error).splitlines()[0] if str(error) else "too slow"
+            raise Unreachable(f"{visit.url} cannot be shown in the browser ({reason})") from error
         finally:
             await context.close()
 
@@ -142,80 +147,85 @@ class Chromium:
                 raise MissingExtra(
                     "the browser needs Chromium: install your system's package chromium, or use --browser never"
                 )
-            self._play = await async_playwright().start()
-            self._browser = await self._play.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+            self._playwright = await async_playwright().start()
+            self._browser = await self._playwright.chromium.launch(
+                executable_path=program, args=list(CHROMIUM_ARGUMENTS)
+            )
         return self._browser
 
-    async def _pass(self, route: "Route", home: str, left: Iterator[int]) -> None:
-        """Lets through what a look needs: no pictures and fonts, nothing that changes anything, no private address, not without end."""
-        sent = route.request
-        host = urlsplit(sent.url).hostname or ""
-        unwanted = sent.resource_type in ("image", "media", "font")
-        stopped = unwanted or sent.method not in ("GET", "POST", "OPTIONS", "HEAD") or next(left) < 0
-        if not stopped and host != home:
+    async def _allow_or_block(self, route: "Route", home: str, requests_left: Iterator[int]) -> None:
+        """Lets a page's request through, unless it is for a picture or font, could change something, goes to a private address, or is one too many."""
+        request = route.request
+        host = urlsplit(request.url).hostname or ""
+        is_decoration = request.resource_type in ("image", "media", "font")
+        is_blocked = (
+            is_decoration or request.method not in ("GET", "POST", "OPTIONS", "HEAD") or next(requests_left) < 0
+        )
+        if not is_blocked and host != home:
             try:
-                stopped = not is_public(host)
+                is_blocked = not is_public(host)
             except ValueError:
-                stopped = False  # a name: the page's other parts may come from elsewhere
-        if stopped:
+                is_blocked = False  # a name, not an IP address: parts of a page may come from other hosts
+        if is_blocked:
             await route.abort()
         else:
             self.net.sent += host == home
             await route.continue_()
 
-    async def _type(self, page: "Page", query: str, traffic: "_Traffic") -> None:
-        handle = (await page.evaluate_handle(BOXES)).as_element()
-        if handle is None:
+    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
+        box = (await page.evaluate_handle(FIND_SEARCH_BOX)).as_element()
+        if box is None:
             raise Unreachable(f"{page.url} shows no search box in the browser")
-        await handle.click()
-        await handle.type(query, delay=20)
-        await traffic.settle()
-        if await _is_there(handle):
-            await handle.press("Enter", no_wait_after=True)
+        await box.click()
+        await box.type(query, delay=KEY_DELAY_MILLISECONDS)
+        await pending.settle()
+        if await _is_in_page(box):  # a page that searches while one types may have replaced it
+            await box.press("Enter", no_wait_after=True)
 
 
-class _Traffic:
+class _PendingRequests:
     """The requests of a page that have no answer yet."""
 
     def __init__(self, page: "Page") -> None:
-        self._moved = asyncio.Event()
-        self._waiting: set[object] = set()
-        page.on("request", self._began)
+        self._has_changed = asyncio.Event()
+        self._pending: set[object] = set()
+        page.on("request", self._started)
         page.on("requestfinished", self._ended)
         page.on("requestfailed", self._ended)
 
-    def _began(self, sent: object) -> None:
-        self._waiting.add(sent)
-        self._moved.set()
+    def _started(self, request: object) -> None:
+        self._pending.add(request)
+        self._has_changed.set()
 
-    def _ended(self, sent: object) -> None:
-        self._waiting.discard(sent)
-        self._moved.set()
+    def _ended(self, request: object) -> None:
+        self._pending.discard(request)
+        self._has_changed.set()
 
     async def settle(self) -> None:
-        """Waits until the page has made no request for a moment, and for the answers to those that it made, if they come soon."""
-        until = asyncio.get_running_loop().time() + SLOW
+        """Waits until the page makes no more requests and has its answers; not forever for the answers."""
+        deadline = asyncio.get_running_loop().time() + MAX_ANSWER_SECONDS
         while True:
-            self._moved.clear()
+            self._has_changed.clear()
             try:
-                await asyncio.wait_for(self._moved.wait(), QUIET)
+                await asyncio.wait_for(self._has_changed.wait(), QUIET_SECONDS)
             except TimeoutError:
-                if not self._waiting or asyncio.get_running_loop().time() >= until:
+                if not self._pending or asyncio.get_running_loop().time() >= deadline:
                     return
 
 
-async def _is_there(handle: "ElementHandle") -> bool:
-    return bool(await handle.evaluate("box => box.isConnected"))
+async def _is_in_page(element: "ElementHandle") -> bool:
+    return bool(await element.evaluate("element => element.isConnected"))
 
 
-def _is_call(sent: "Sent") -> bool:
-    return sent.resource_type in ("xhr", "fetch") and sent.method in ("GET", "POST")
+def _is_call(request: "PageRequest") -> bool:
+    """Whether a script of the page sent a request to get data."""
+    return request.resource_type in ("xhr", "fetch") and request.method in ("GET", "POST")
 
 
-def _call(sent: "Sent") -> Request:
+def _as_request(request: "PageRequest") -> Request:
     return Request(
-        url=sent.url,
-        method="POST" if sent.method == "POST" else "GET",
-        body=sent.post_data_buffer or b"",
-        content_type=sent.headers.get("content-type", ""),
+        url=request.url,
+        method="POST" if request.method == "POST" else "GET",
+        body=request.post_data_buffer or b"",
+        content_type=request.headers.get("content-type", ""),
     )

@@ -1,4 +1,4 @@
-"""Undoing a response's content coding piece by piece, never beyond a limit: a small answer must not fill the memory."""
+"""Undoes the content coding of a response chunk by chunk and within a limit, so that a small answer cannot fill the memory."""
 
 import zlib
 from typing import Protocol
@@ -6,54 +6,58 @@ from typing import Protocol
 import brotli
 from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
-__all__ = ["ACCEPTED", "Decoder", "Excess"]
+__all__ = ["ACCEPT_ENCODING", "Decoder", "UnacceptableBody"]
 
-ACCEPTED = "gzip, deflate, br, zstd"
-WINDOW_LOG = 23  # RFC 9659: zstd over HTTP uses windows of 8 MB at most
-LAYERS = 2  # codings on top of each other; nobody sends more, but a bomb would
-
-
-class Excess(ValueError):
-    """More than the limit; asking again would bring the same."""
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+ZSTD_MAX_WINDOW_LOG = 23  # RFC 9659: zstd over HTTP uses windows of 8 MB at most
+MAX_CODINGS = 2  # on top of each other; no server sends more, but a decompression bomb would
 
 
-class _Layer(Protocol):
-    def feed(self, data: bytes, limit: int) -> bytes: ...
+class UnacceptableBody(ValueError):
+    """A body that is too large or coded in a way that was not asked for; sending the request again would bring the same."""
 
-    def complete(self) -> bool: ...
+
+class _Coding(Protocol):
+    def decode(self, data: bytes, limit: int) -> bytes: ...
+
+    def is_complete(self) -> bool: ...
 
 
 class Decoder:
-    """Undoes the codings of a `Content-Encoding` header; `feed` raises Excess past the limit, ValueError where data is damaged."""
+    """Undoes the codings of a `Content-Encoding` header.
 
-    def __init__(self, coding: str, limit: int) -> None:
-        names = [name for name in (part.strip().lower() for part in coding.split(",")) if name not in ("", "identity")]
-        if len(names) > LAYERS:
-            raise Excess(f"{len(names)} content codings on top of each other")
-        self._layers = [_layer(name) for name in reversed(names)]
-        self._left = self.limit = limit
+    `decode` raises UnacceptableBody past the limit of decoded bytes, and ValueError where the data is damaged.
+    """
 
-    def feed(self, data: bytes) -> bytes:
-        """The decoded form of the next piece."""
-        for layer in self._layers:
+    def __init__(self, content_encoding: str, limit: int) -> None:
+        names = [part.strip().lower() for part in content_encoding.split(",")]
+        names = [name for name in names if name not in ("", "identity")]
+        if len(names) > MAX_CODINGS:
+            raise UnacceptableBody(f"{len(names)} content codings on top of each other")
+        self._codings = [_coding(name) for name in reversed(names)]
+        self._bytes_left = self.limit = limit
+
+    def decode(self, chunk: bytes) -> bytes:
+        """The next chunk, decoded."""
+        for coding in self._codings:
             try:
-                data = layer.feed(data, self._left + 1)
+                chunk = coding.decode(chunk, self._bytes_left + 1)
             except (zlib.error, brotli.error, ZstdError, EOFError) as error:
                 raise ValueError(f"damaged content coding: {error}") from error
-            if len(data) > self._left:
+            if len(chunk) > self._bytes_left:
                 break
-        self._left -= len(data)
-        if self._left < 0:
-            raise Excess(f"more than {self.limit:,} bytes")
-        return data
+        self._bytes_left -= len(chunk)
+        if self._bytes_left < 0:
+            raise UnacceptableBody(f"more than {self.limit:,} bytes")
+        return chunk
 
     def finish(self) -> None:
-        """Says that there is no more; raises ValueError where the data was cut off."""
-        if not all(layer.complete() for layer in self._layers):
+        """Called after the last chunk; raises ValueError if the data was cut off."""
+        if not all(coding.is_complete() for coding in self._codings):
             raise ValueError("the compressed answer was cut off")
 
 
-def _layer(name: str) -> _Layer:
+def _coding(name: str) -> _Coding:
     if name in ("gzip", "x-gzip"):
         return _Zlib(16 + zlib.MAX_WBITS)
     if name == "deflate":
@@ -62,76 +66,76 @@ def _layer(name: str) -> _Layer:
         return _Brotli()
     if name == "zstd":
         return _Zstd()
-    raise Excess(f"content coding {name!r} was not asked for")
+    raise UnacceptableBody(f"content coding {name!r} was not asked for")
 
 
 class _Zlib:
-    def __init__(self, bits: int) -> None:
-        self.bits, self.inner, self.fed = bits, zlib.decompressobj(bits), False
+    def __init__(self, window_bits: int) -> None:
+        self.window_bits, self.inflater, self.has_input = window_bits, zlib.decompressobj(window_bits), False
 
-    def feed(self, data: bytes, limit: int) -> bytes:
-        self.fed = self.fed or bool(data)
+    def decode(self, data: bytes, limit: int) -> bytes:
+        self.has_input = self.has_input or bool(data)
         out = b""
         while data and len(out) < limit:
-            if self.inner.eof:  # another member of a gzip file; what is no member is padding
+            if self.inflater.eof:  # what follows is another member of a gzip file, or padding
                 if not data.startswith(b"\x1f\x8b"):
                     return out
-                self.inner = zlib.decompressobj(self.bits)
-            out += self.inner.decompress(data, limit - len(out))
-            data = self.inner.unused_data or self.inner.unconsumed_tail
+                self.inflater = zlib.decompressobj(self.window_bits)
+            out += self.inflater.decompress(data, limit - len(out))
+            data = self.inflater.unused_data or self.inflater.unconsumed_tail
         return out
 
-    def complete(self) -> bool:
-        return self.inner.eof or not self.fed
+    def is_complete(self) -> bool:
+        return self.inflater.eof or not self.has_input
 
 
 class _Deflate(_Zlib):
-    """RFC 9110 §8.4.1.2: deflate means zlib format; some servers send it bare."""
+    """RFC 9110 §8.4.1.2: deflate means the zlib format; some servers send the bare deflate stream."""
 
     def __init__(self) -> None:
         super().__init__(zlib.MAX_WBITS)
 
-    def feed(self, data: bytes, limit: int) -> bytes:
-        if not self.fed and data and (data[0] & 0x0F) != 8:
-            self.bits = -zlib.MAX_WBITS
-            self.inner = zlib.decompressobj(self.bits)
-        return super().feed(data, limit)
+    def decode(self, data: bytes, limit: int) -> bytes:
+        if not self.has_input and data and (data[0] & 0x0F) != 8:  # no zlib header
+            self.window_bits = -zlib.MAX_WBITS
+            self.inflater = zlib.decompressobj(self.window_bits)
+        return super().decode(data, limit)
 
 
 class _Brotli:
     def __init__(self) -> None:
-        self.inner, self.fed = brotli.Decompressor(), False
+        self.decompressor, self.has_input = brotli.Decompressor(), False
 
-    def feed(self, data: bytes, limit: int) -> bytes:
-        self.fed = self.fed or bool(data)
-        out: bytes = self.inner.process(data, output_buffer_limit=limit)
-        while len(out) < limit and not self.inner.can_accept_more_data():
-            out += self.inner.process(b"", output_buffer_limit=limit - len(out))
+    def decode(self, data: bytes, limit: int) -> bytes:
+        self.has_input = self.has_input or bool(data)
+        out: bytes = self.decompressor.process(data, output_buffer_limit=limit)
+        while len(out) < limit and not self.decompressor.can_accept_more_data():
+            out += self.decompressor.process(b"", output_buffer_limit=limit - len(out))
         return out
 
-    def complete(self) -> bool:
-        return bool(self.inner.is_finished()) or not self.fed
+    def is_complete(self) -> bool:
+        return bool(self.decompressor.is_finished()) or not self.has_input
 
 
 class _Zstd:
     def __init__(self) -> None:
-        self.fed = False
-        self._new()
+        self.has_input = False
+        self._begin_frame()
 
-    def _new(self) -> None:
-        self.inner = ZstdDecompressor(options={DecompressionParameter.window_log_max: WINDOW_LOG})
+    def _begin_frame(self) -> None:
+        self.decompressor = ZstdDecompressor(options={DecompressionParameter.window_log_max: ZSTD_MAX_WINDOW_LOG})
 
-    def feed(self, data: bytes, limit: int) -> bytes:
-        self.fed = self.fed or bool(data)
+    def decode(self, data: bytes, limit: int) -> bytes:
+        self.has_input = self.has_input or bool(data)
         out = b""
-        while (data or not self.inner.needs_input) and len(out) < limit:
-            if self.inner.eof:
-                self._new()
-            out += self.inner.decompress(data, limit - len(out))
-            data = self.inner.unused_data if self.inner.eof else b""
-            if self.inner.eof and not data:
+        while (data or not self.decompressor.needs_input) and len(out) < limit:
+            if self.decompressor.eof:
+                self._begin_frame()
+            out += self.decompressor.decompress(data, limit - len(out))
+            data = self.decompressor.unused_data if self.decompressor.eof else b""
+            if self.decompressor.eof and not data:
                 break
         return out
 
-    def complete(self) -> bool:
-        return self.inner.eof or not self.fed
+    def is_complete(self) -> bool:
+        return self.decompressor.eof or not self.has_input

@@ -1,4 +1,4 @@
-"""Polite HTTP: robots.txt, one rate for each host, back-off, and limits on everything that a server could do to us."""
+"""Polite HTTP: robots.txt, one rate for each host, back-off, and limits on what a server can do to us."""
 
 import random
 import time
@@ -17,20 +17,22 @@ import aiohttp
 import yarl
 
 from upwell.errors import Refused, Unreachable, WrongUsage
-from upwell.model import Outcome, Request, Response
-from upwell.net.addresses import Guard, is_loopback
-from upwell.net.decode import ACCEPTED, Decoder, Excess
+from upwell.model import ArchivedBody, Outcome, Request, Response
+from upwell.net.addresses import GuardedResolver, is_loopback
+from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.pace import Pace
-from upwell.net.robots import FRESH, Robots
+from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
+from upwell.net.robots import Robots
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
-REDIRECTS = 10  # RFC 9110 §15.4 asks for a limit and names none; browsers stop at 20
-AROUND = 2  # times that redirects may lead to one path, with other arguments each time
-AGAIN = frozenset((408, 429, 500, 502, 503, 504))
-HEADER_LINE = 16_384  # bytes of one header field, and of the status line
-HEADER_LINES = 128
-PIECE = 1 << 16
+MAX_REDIRECTS = 10  # RFC 9110 §15.4 asks for a limit and names none; browsers stop at 20
+MAX_REDIRECTS_TO_PATH = 2  # with other arguments each time; more is a loop
+REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
+RETRY_STATUSES = frozenset((408, 429, 500, 502, 503, 504))
+MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
+MAX_HEADERS = 128
+CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,68 +58,73 @@ class Manners:
 
 
 class Recorder(Protocol):
-    """What keeps every exchange before it is used: `upwell.store.archive.Archive`."""
+    """Archives every exchange before its answer is used: `upwell.store.archive.Archive`."""
 
-    def write(self, response: Response, sent: Iterable[tuple[str, str]]) -> None:
-        """Keeps a response and the request that it answers, with the headers that were sent."""
+    def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
+        """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
         ...
 
 
 class Memory(Protocol):
-    """What remembers what requests brought, so that a harvest that was cut off goes on: `upwell.store.state.State`."""
+    """Stores what requests brought, so that an interrupted harvest can go on: `upwell.store.state.State`."""
 
-    def recall(self, request: Request, *, reuse: bool = False, younger: float = 0.0) -> Outcome | None:
-        """What the request brought, where it was sent before and that was not recalled yet (or may be used again)."""
+    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
+        """The next stored outcome of a request; None if it has to be sent.
+
+        With `reuse`, an answer that was used before will do; with `max_age`, one that is older (in seconds) will not.
+        """
         ...
 
-    def keep(self, request: Request, outcome: Outcome) -> None:
-        """Remembers what a request brought; it is safe when this returns."""
+    def store(self, request: Request, outcome: Outcome) -> None:
+        """Stores what a request brought; it survives a kill when this returns."""
         ...
 
 
 class Fetcher:
-    """Sends requests under the manners; counts what it sent and received. One for each source: it keeps its cookies."""
+    """Sends requests as its manners demand, and counts requests and bytes. Each source has its own, which keeps its cookies."""
 
     def __init__(
         self,
         manners: Manners | None = None,
         *,
-        typed: Iterable[str] = (),
+        user_urls: Iterable[str] = (),
         recorder: Recorder | None = None,
         memory: Memory | None = None,
     ) -> None:
         self.manners = manners or Manners()
-        self.sent = 0  # counts what is remembered too: it was sent, if not by this process
+        self.sent = 0  # requests, including replayed ones: they were sent, if by an earlier process
         self.bytes = 0
         self.recorder = recorder
         self.memory = memory
-        self.robots = Robots(self.manners.agent, self._rules)
+        self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
-        self._typed = {urlsplit(url).hostname or "" for url in typed}
-        self._guard: Guard | None = None
-        self._paces: dict[str, Pace] = {}
+        self._user_hosts = {urlsplit(url).hostname or "" for url in user_urls}
+        self._resolver: GuardedResolver | None = None
+        self._paces: dict[str, Pace] = {}  # by host and port
 
     async def __aenter__(self) -> "Fetcher":
-        limits, whole = self.manners, self.manners.timeout
-        self._guard = Guard()
-        self._guard.typed = self._typed
+        limits, whole_answer = self.manners, self.manners.timeout
+        self._resolver = GuardedResolver()
+        self._resolver.user_hosts = self._user_hosts
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(resolver=self._guard, limit=0, ttl_dns_cache=300),
+            connector=aiohttp.TCPConnector(resolver=self._resolver, limit=0, ttl_dns_cache=300),
             timeout=aiohttp.ClientTimeout(
-                total=whole, sock_connect=min(limits.connect, whole), sock_read=min(limits.first_byte, whole)
+                total=whole_answer,
+                sock_connect=min(limits.connect, whole_answer),
+                sock_read=min(limits.first_byte, whole_answer),
             ),
             headers={
                 "User-Agent": limits.user_agent,
                 "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
-                "Accept-Encoding": ACCEPTED,
+                "Accept-Encoding": ACCEPT_ENCODING,
             },
             cookie_jar=aiohttp.CookieJar(unsafe=True),
             auto_decompress=False,
-            max_line_size=HEADER_LINE,
-            max_field_size=HEADER_LINE,
-            max_headers=HEADER_LINES,
+            max_line_size=MAX_HEADER_LINE_BYTES,
+            max_field_size=MAX_HEADER_LINE_BYTES,
+            max_headers=MAX_HEADERS,
         )
-        self._session._retry_connection = False  # aiohttp would send again by itself, past the rate and uncounted
+        self._session._retry_connection = False  # or aiohttp sends again by itself, past the rate and uncounted
         return self
 
     async def __aexit__(
@@ -127,52 +134,52 @@ class Fetcher:
             await self._session.close()
 
     async def fetch(self, request: Request, *, reuse: bool = False) -> Response:
-        """The answer to a request, after redirects on the same host; where it is remembered, nothing is sent.
+        """The answer to a request, after redirects on the same host; a stored answer is replayed instead of sending.
 
-        With `reuse` an answer to the same request from before will do. Raises Unreachable when it cannot be had, Forbidden when
-        robots.txt says no, Refused where the address is private and the user did not type it (without `typed`, the first
-        address counts as typed).
+        With `reuse`, an answer to the same request that was used before will do. Raises Unreachable if there is no answer, Forbidden if
+        robots.txt disallows the address, and Refused if the address is private and not one of `user_urls` (if there are none, the first
+        address fetched counts as the user's).
         """
-        host = _host(urlsplit(request.url).netloc)
+        host = _hostname(urlsplit(request.url).netloc)
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
-        if not self._typed:
-            self._typed.add(host)
-        return await self.remembered(request, lambda: self._fetch(request), reuse=reuse)
+        if not self._user_hosts:
+            self._user_hosts.add(host)
+        return await self.replay_or_send(request, lambda: self._send_with_retries(request), reuse=reuse)
 
-    async def remembered(
-        self, request: Request, get: Callable[[], Awaitable[Response]], *, reuse: bool = False, younger: float = 0.0
+    async def replay_or_send(
+        self, request: Request, send: Callable[[], Awaitable[Response]], *, reuse: bool = False, max_age: float = 0.0
     ) -> Response:
-        """What is remembered of a request, or what `get` brings, which is remembered before it is used."""
+        """The stored outcome of a request, or else what `send` brings, which is stored before it is used."""
         if self.memory is None:
-            return await get()
-        known = self.memory.recall(request, reuse=reuse, younger=younger)
-        if known is not None:
-            if not younger:  # what robots.txt took counts with the request that it was fetched for
-                self.sent, self.bytes = self.sent + known.sent, self.bytes + known.bytes
-            if known.response is None:
-                raise Unreachable(known.error)
-            return known.response
+            return await send()
+        stored = self.memory.replay(request, reuse=reuse, max_age=max_age)
+        if stored is not None:
+            if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
+                self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
+            if stored.response is None:
+                raise Unreachable(stored.error)
+            return stored.response
         sent, size = self.sent, self.bytes
         try:
-            response = await get()
+            response = await send()
         except Refused:
             raise
         except Unreachable as error:
-            self.memory.keep(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
+            self.memory.store(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
             raise
-        self.memory.keep(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
+        self.memory.store(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
         return response
 
-    async def _fetch(self, request: Request) -> Response:
+    async def _send_with_retries(self, request: Request) -> Response:
         tries = self.manners.retries + 1
         reason = ""
         for attempt in range(tries):
             try:
                 if not self.manners.ignore_robots:
                     await self.robots.check(request.url)
-                response = await self._follow(request)
-            except Excess as error:
+                response = await self._send_and_follow(request)
+            except UnacceptableBody as error:
                 raise Unreachable(f"{request.url} cannot be taken: {error}") from error
             except aiohttp.ClientConnectorCertificateError as error:
                 raise Unreachable(f"{request.url} has no valid certificate ({error.certificate_error})") from error
@@ -180,46 +187,53 @@ class Fetcher:
                 reason = f"{type(error).__name__}: {error}"[:200]
                 self._back_off(request.url, attempt)
                 continue
-            if response.status not in AGAIN or attempt == tries - 1:
+            if response.status not in RETRY_STATUSES or attempt == tries - 1:
                 return response
             reason = f"status {response.status}"
-            asked = _seconds(response.headers.get("Retry-After", ""))
-            if asked > self.manners.longest_wait:
-                return replace(response, blocked=f"status {response.status}, asked to wait for {asked:,.0f} s")
-            self._back_off(request.url, attempt, asked)
-        told = f"did not answer in {tries} tries ({reason})"
-        raise Unreachable(f"{request.url} {told}; is the address right? try later, or with a lower --rate")
+            retry_after = _retry_after_seconds(response.headers.get("Retry-After", ""))
+            if retry_after > self.manners.longest_wait:
+                return replace(response, blocked=f"status {response.status}, asked to wait for {retry_after:,.0f} s")
+            self._back_off(request.url, attempt, retry_after)
+        raise Unreachable(
+            f"{request.url} did not answer in {tries} tries ({reason}); is the address right? try later, or with a lower --rate"
+        )
 
-    async def _follow(self, request: Request, *, checked: bool = True) -> Response:
-        """One try: the request and the redirects that it leads to, as long as they stay on the host."""
-        here, been, paths = request, set[str](), Counter[str]()
-        for _ in range(REDIRECTS):
-            response = await self._send(here)
-            target = response.headers.get("Location")
-            if response.status not in (301, 302, 303, 307, 308) or not target:
-                return response if here is request else replace(response, request=request)
-            address = urldefrag(urljoin(here.url, target))[0]
-            if not _same_host(address, request.url):
+    async def _send_and_follow(self, request: Request, *, check_robots: bool = True) -> Response:
+        """One try: sends the request and follows redirects as long as they stay on the host."""
+        current, targets, targets_by_path = request, set[str](), Counter[str]()
+        for _ in range(MAX_REDIRECTS):
+            response = await self._send(current)
+            location = response.headers.get("Location")
+            if response.status not in REDIRECT_STATUSES or not location:
+                return response if current is request else replace(response, request=request)
+            target = urldefrag(urljoin(current.url, location))[0]
+            if not _is_same_host(target, request.url):
                 return replace(response, request=request)
-            if checked and not self.manners.ignore_robots:
-                await self.robots.check(address)
-            path = urlsplit(address).path
-            if address in been or paths[path] >= AROUND:  # the address asked for may come once more, with a cookie
-                raise ValueError(f"redirects go round by {address}")
-            been.add(address)
-            paths[path] += 1
-            keeps = response.status in (307, 308)
-            here = replace(here, url=address) if keeps else Request(url=address, query=request.query)
-        raise ValueError(f"more than {REDIRECTS} redirects")
+            if check_robots and not self.manners.ignore_robots:
+                await self.robots.check(target)
+            path = urlsplit(target).path
+            # A redirect back to the address that was asked for is followed once: the server may have set a cookie.
+            if target in targets or targets_by_path[path] >= MAX_REDIRECTS_TO_PATH:
+                raise ValueError(f"redirects go round by {target}")
+            targets.add(target)
+            targets_by_path[path] += 1
+            keeps_method = response.status in (307, 308)
+            current = replace(current, url=target) if keeps_method else Request(url=target, query=request.query)
+        raise ValueError(f"more than {MAX_REDIRECTS} redirects")
 
-    async def _rules(self, url: str) -> Response:
+    async def _fetch_robots(self, url: str) -> Response:
         request = Request(url=url)
-        return await self.remembered(request, lambda: self._follow(request, checked=False), reuse=True, younger=FRESH)
+        return await self.replay_or_send(
+            request,
+            lambda: self._send_and_follow(request, check_robots=False),
+            reuse=True,
+            max_age=ROBOTS_MAX_AGE_SECONDS,
+        )
 
     async def _send(self, request: Request) -> Response:
-        if self._session is None or self._guard is None:
+        if self._session is None or self._resolver is None:
             raise RuntimeError("a Fetcher is used inside `async with`")
-        self._guard.check(_host(urlsplit(request.url).netloc))
+        self._resolver.check(_hostname(urlsplit(request.url).netloc))
         pace = self._pace(request.url)
         headers = {"Content-Type": request.content_type} if request.content_type else {}
         async with pace:
@@ -232,29 +246,30 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
             ) as answer:
-                body = await self._body(answer)
+                body = await self._read_body(answer)
             self.bytes += len(body)
             response = Response(
-                request=request, url=request.url, status=answer.status, headers=_headers(answer), body=body
+                request=request, url=request.url, status=answer.status, headers=_joined_headers(answer), body=body
             )
-            if answer.status not in AGAIN:
-                pace.answered(time.monotonic() - started)
+            if answer.status not in RETRY_STATUSES:
+                pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
-            self.recorder.write(response, answer.request_info.headers.items())
+            place = self.recorder.write(response, answer.request_info.headers.items())
+            response = replace(response, archived=place)
         return response
 
-    async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
-        """The decoded body; one that says how long it is, and is not coded, needs no counting."""
+    async def _read_body(self, answer: aiohttp.ClientResponse) -> bytes:
+        """The decoded body. Only one without a content coding and with an acceptable Content-Length is read at once."""
         coding, length = answer.headers.get("Content-Encoding", ""), answer.content_length
         if not coding and length is not None and length <= self.manners.max_bytes:
             return await answer.read()
         decoder = Decoder(coding, self.manners.max_bytes)
-        body = b"".join([decoder.feed(piece) async for piece in answer.content.iter_chunked(PIECE)])
+        body = b"".join([decoder.decode(chunk) async for chunk in answer.content.iter_chunked(CHUNK_BYTES)])
         decoder.finish()
         return body
 
-    def turn(self, url: str) -> AbstractAsyncContextManager[None]:
-        """The host's next turn, for requests that are not sent from here (the browser's)."""
+    def slot(self, url: str) -> AbstractAsyncContextManager[None]:
+        """The next request slot of a host, for requests that are not sent from here (the browser's)."""
         return self._pace(url)
 
     def _pace(self, url: str) -> Pace:
@@ -264,42 +279,43 @@ class Fetcher:
             gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
             pace = self._paces[host] = Pace(gap=gap, concurrency=self.manners.concurrency)
         if not self.manners.ignore_robots and self.manners.rate > 0:
-            pace.gap = max(pace.gap, self.robots.delay(url))
+            pace.gap = max(pace.gap, self.robots.crawl_delay(url))
         return pace
 
-    def _back_off(self, url: str, attempt: int, asked: float = 0.0) -> None:
-        """The whole host rests: as long as it asked for, else twice as long each time, with jitter."""
+    def _back_off(self, url: str, attempt: int, retry_after: float = 0.0) -> None:
+        """Leaves the whole host alone: as long as it asked for, else twice as long each time, with jitter."""
         step = 0.05 if self.manners.rate <= 0 else 1 / self.manners.rate
         wait = step * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 # jitter
-        self._pace(url).troubled(min(max(wait, asked), self.manners.longest_wait))
+        self._pace(url).back_off(min(max(wait, retry_after), self.manners.longest_wait))
 
 
 @lru_cache(4096)
-def _host(netloc: str) -> str:
+def _hostname(netloc: str) -> str:
     return urlsplit(f"//{netloc}").hostname or ""
 
 
 @lru_cache(1024)
-def _name(header: str) -> str:
-    return "-".join(part.capitalize() for part in header.split("-"))
+def _header_name(name: str) -> str:
+    """A header's name as HTTP/1.1 usually writes it, whatever case the server used."""
+    return "-".join(part.capitalize() for part in name.split("-"))
 
 
-def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
-    """The headers as one value a name; the names of common ones as HTTP/1.1 writes them, whatever the server's case."""
-    found: dict[str, str] = {}
-    for name, value in answer.headers.items():
-        key = _name(name)
-        found[key] = f"{found[key]}, {value}" if key in found and key != "Location" else value
-    return found
+def _joined_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
+    """One value for each header: repeated ones are joined with commas, except Location, where the last one counts."""
+    headers: dict[str, str] = {}
+    for raw_name, value in answer.headers.items():
+        name = _header_name(raw_name)
+        headers[name] = f"{headers[name]}, {value}" if name in headers and name != "Location" else value
+    return headers
 
 
-def _same_host(one: str, other: str) -> bool:
-    hosts = [(urlsplit(url).hostname or "").removeprefix("www.") for url in (one, other)]
-    return hosts[0] == hosts[1] and urlsplit(one).scheme in ("http", "https")
+def _is_same_host(target: str, url: str) -> bool:
+    hosts = [(urlsplit(address).hostname or "").removeprefix("www.") for address in (target, url)]
+    return hosts[0] == hosts[1] and urlsplit(target).scheme in ("http", "https")
 
 
-def _seconds(retry_after: str) -> float:
-    """Retry-After in both its forms (RFC 9110 §10.2.3), as seconds from now."""
+def _retry_after_seconds(retry_after: str) -> float:
+    """Seconds from now in a Retry-After header, which has a number or a date (RFC 9110 §10.2.3)."""
     if not retry_after:
         return 0.0
     if retry_after.strip().isdecimal():

@@ -1,4 +1,4 @@
-"""The folder of a site's harvest: where it is, and its state and archive while the harvest runs."""
+"""The folder of a site's harvest: its path, and its state and archive while the harvest runs."""
 
 import errno
 from collections.abc import Iterator
@@ -14,20 +14,28 @@ __all__ = ["folder_of", "opened"]
 
 
 def folder_of(url: str, out: str | Path) -> Path:
-    """Where a site's files are: its host, with the port where it is not the usual one (DESIGN §5)."""
+    """The folder for a site below `out`: named by its host, with the port if the address has one.
+
+    >>> str(folder_of("http://127.0.0.1:8000/search", "harvest"))
+    'harvest/127.0.0.1_8000'
+    """
     parts = urlsplit(url)
     return Path(out) / ((parts.hostname or "") + (f"_{parts.port}" if parts.port else ""))
 
 
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
-    """A site's folder with its state and its archive; what a disk cannot take is said in one line."""
+    """Opens a site's folder with its state and archive; a full or read-only disk becomes an error of one line.
+
+    The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
     try:
         with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
+            state.archive = archive
             yield folder, state, archive
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):

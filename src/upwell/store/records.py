@@ -1,9 +1,10 @@
-"""Records as a table: Parquet, CSV, JSON Lines, or SQLite with full-text search, as Datasette opens it."""
+"""Writes the records as a table: Parquet, CSV, JSON Lines, or SQLite with full-text search that Datasette can use."""
 
 import csv
 import datetime
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -20,60 +21,57 @@ Format = Literal["parquet", "csv", "jsonl", "sqlite"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
-def write(found: Iterable[Mapping[str, object]], folder: Path, kind: Format = "parquet") -> Path:
-    """Writes `records.<kind>`; the columns are all that any row has, in order of first appearance."""
-    if kind not in FORMATS:
-        raise WrongUsage(f"format {kind!r} is none of {', '.join(FORMATS)}")
-    rows = list(found)
-    path, partial = folder / f"records.{kind}", folder / f".records.{kind}.part"
+def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
+    """Writes `records.<format>`; the columns are all that any row has, in order of first appearance."""
+    if format not in FORMATS:
+        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
+    rows = list(rows)
+    path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    if kind == "parquet":
+    if format == "parquet":
         table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
         pq.write_table(table, partial, compression="zstd")
-    elif kind == "csv":
+    elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
             writer.writerows(rows)
-    elif kind == "sqlite":
+    elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
         with partial.open("w", encoding="utf-8") as out:
             out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
-    partial.replace(path)  # a reader sees the old table or the new one, never half of one
+    partial.replace(path)  # so that a reader sees the old table or the new one, never a part
     return path
 
 
 def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
-    """The table `records`, and `records_fts` over its fields, kept apart by an external-content index (SQLite FTS5 §4.4.3)."""
+    """Writes the table `records`, and `records_fts` over its fields: an index that stores no text again (SQLite FTS5 §4.4.3)."""
     path.unlink(missing_ok=True)
-    names = _distinct(columns)
+    names = _distinct_names(columns)
     fields = [name for name in names if not name.startswith("_")]
     quoted = ", ".join(_quoted(name) for name in names)
     with closing(sqlite3.connect(path)) as db:
-        key = _quoted("_key")
-        db.execute(
-            f"CREATE TABLE records ({', '.join(_quoted(n) + (' PRIMARY KEY' if n == '_key' else '') for n in names)})"
-        )
-        places = ", ".join("?" * len(names))
+        declared = (_quoted(name) + (" PRIMARY KEY" if name == "_key" else "") for name in names)
+        db.execute(f"CREATE TABLE records ({', '.join(declared)})")
+        placeholders = ", ".join("?" * len(names))
         values = ([_cell(row.get(column)) for column in columns] for row in rows)
-        db.executemany(f"INSERT OR REPLACE INTO records ({quoted}) VALUES ({places})", values)  # noqa: S608 # names are quoted
+        db.executemany(f"INSERT OR REPLACE INTO records ({quoted}) VALUES ({placeholders})", values)  # noqa: S608 # names are quoted
         if fields:
-            listed = ", ".join(_quoted(name) for name in fields)
-            db.execute(f"CREATE VIRTUAL TABLE records_fts USING fts5({listed}, content=records)")
+            indexed = ", ".join(_quoted(name) for name in fields)
+            db.execute(f"CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content=records)")
             db.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
-        db.execute(f"CREATE INDEX IF NOT EXISTS records_by_key ON records ({key})")
         db.commit()
 
 
-def _distinct(columns: list[str]) -> list[str]:
-    """Names that SQLite, for which case does not count, can tell apart."""
-    taken: dict[str, int] = {}
-    found = []
+def _distinct_names(columns: list[str]) -> list[str]:
+    """Names that differ in more than case, which SQLite ignores: a number is put behind a name that is taken."""
+    uses: Counter[str] = Counter()
+    names = []
     for name in columns:
-        taken[name.lower()] = taken.get(name.lower(), 0) + 1
-        found.append(name if taken[name.lower()] == 1 else f"{name}_{taken[name.lower()]}")
-    return found
+        uses[name.lower()] += 1
+        names.append(name if uses[name.lower()] == 1 else f"{name}_{uses[name.lower()]}")
+    return names
 
 
 def _quoted(name: str) -> str:
@@ -81,6 +79,7 @@ def _quoted(name: str) -> str:
 
 
 def _cell(value: object) -> object:
+    """A value as SQLite can store it: dates as ISO texts, lists as JSON."""
     if isinstance(value, datetime.date):
         return value.isoformat()
     return value if value is None or isinstance(value, int | float | str) else json.dumps(value, ensure_ascii=False)

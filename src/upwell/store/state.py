@@ -1,11 +1,13 @@
-"""A harvest's memory on disk: what every request brought, committed before it is used, and the records.
+"""The state of a harvest on disk: what every request brought, committed before it is used, and the records.
 
-    outcomes    what a request brought, in the order in which it came: an answer, or why there was none
-    records     the records held, by key; a further sight fills gaps, a change in a later run is kept in `history`
-    sights      which query brought which record in which run
+    outcomes    what each request brought, in the order of arrival: an answer or an error; a body that the archive holds is
+                stored as its place there
+    records     the records held, by key; a later sight fills gaps, and a change in a later run moves the old row to `history`
+    sights      which query brought which record, in which run and on which page
 
-Nothing else of a harvest is kept: run again, it asks the same questions in the same order, is told what is remembered, and
-goes on where the memory ends. So a kill at any moment costs what was in flight, whatever stage it was in.
+Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
+stored outcomes, and sends requests only where these end. So a kill at any moment costs the requests in flight, and no stage of the
+harvest needs code for resuming.
 """
 
 import json
@@ -16,57 +18,67 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from upwell.errors import CannotKeep
-from upwell.model import Outcome, Record, Request, Response
+from upwell.model import ArchivedBody, Outcome, Record, Request, Response
 
-__all__ = ["State"]
+__all__ = ["BodyReader", "State"]
 
-VERSION = 1
-CACHE = 512  # kilobytes of pages in memory; a harvest writes more than it reads, and a hundred of them run at once
+VERSION = 2
+CACHE_KILOBYTES = (
+    512  # SQLite's page cache; small, because a hundred harvests run at once and each writes more than it reads
+)
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outcomes (
     id INTEGER PRIMARY KEY, run INTEGER, request TEXT, head TEXT, body BLOB, error TEXT, sent INTEGER, bytes INTEGER,
-    at REAL);
+    at REAL, archive_file TEXT, archive_offset INTEGER, archive_digest TEXT);
 CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (run, request);
 CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, row TEXT, seen INTEGER, first INTEGER, last INTEGER);
 CREATE TABLE IF NOT EXISTS sights (key TEXT, run INTEGER, query TEXT, page TEXT, PRIMARY KEY (key, run, query, page)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS history (key TEXT, run INTEGER, row TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
 """
+UPGRADES = {  # from each older version to the next one
+    1: """
+ALTER TABLE outcomes ADD COLUMN archive_file TEXT;
+ALTER TABLE outcomes ADD COLUMN archive_offset INTEGER;
+ALTER TABLE outcomes ADD COLUMN archive_digest TEXT;
+""",
+}
+
+
+class BodyReader(Protocol):
+    """Reads archived bodies: `upwell.store.archive.Archive`."""
+
+    def read(self, place: ArchivedBody) -> bytes | None:
+        """The body at a place, or None if it cannot be read."""
+        ...
 
 
 class State:
-    """The memory of one site's harvest: a file, or nothing but this process's memory where there is no path."""
+    """The state of one site's harvest: a file, or this process's memory where no path is given.
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path
+    With an `archive`, bodies that it holds are not stored here. If one cannot be read back (a file was removed, or its end was lost when
+    the machine crashed), the state acts as if the answer had never come, and the request is sent again.
+    """
+
+    def __init__(self, path: Path | None = None, archive: BodyReader | None = None) -> None:
+        self.path, self.archive = path, archive
+        self.run_number = 1  # 1 for the first harvest, one more for each refresh
+        self._unreplayed: dict[
+            str, list[int]
+        ] = {}  # request → its outcomes in this run that were not replayed yet, by id
+        self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
         try:
             self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5)
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process is told, not mixed in
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute(f"PRAGMA cache_size = -{CACHE}")
-            self._db.execute("BEGIN IMMEDIATE")
-            for statement in TABLES.split(";"):
-                self._db.execute(statement)
-            self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            raise self._trouble(error) from error
-        if int(self.said("version", str(VERSION))) != VERSION:
-            raise CannotKeep(
-                f"{path} is of version {self.said('version')}, this Upwell keeps {VERSION}; use another -o"
-            )
-        self.say("version", str(VERSION))
-        self.run = int(self.said("run", "1"))
-        self._left: dict[str, list[int]] = {}  # outcomes of this run that were not recalled yet, by request
-        self._used: dict[str, int] = {}  # the last answer to a request that was recalled or kept
-        self._forget_last_errors()
-        for number, request in self._db.execute(
-            "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run,)
-        ):
-            self._left.setdefault(request, []).append(number)
+            raise self._cannot_keep(error) from error
+        try:
+            self._open()
+        except BaseException:  # close in any case, or the file stays locked
+            self._db.close()
+            raise
 
     def __enter__(self) -> "State":
         return self
@@ -76,117 +88,171 @@ class State:
     ) -> None:
         self._db.close()
 
-    # -- a few words about the harvest ---------------------------------------------------------------------------------
+    def _open(self) -> None:
+        try:
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process gets an error
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        except sqlite3.Error as error:
+            raise self._cannot_keep(error) from error
+        self._transaction(self._create_tables)
+        self._transaction(_delete_trailing_errors)
+        self.run_number = int(self.note("run", "1"))
+        for outcome_id, request_key in self._db.execute(
+            "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run_number,)
+        ):
+            self._unreplayed.setdefault(request_key, []).append(outcome_id)
 
-    def said(self, name: str, otherwise: str = "") -> str:
-        """What was said under a name."""
-        found = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return str(found[0]) if found else otherwise
+    def _create_tables(self, db: sqlite3.Connection) -> None:
+        """Creates the tables of a new file, and upgrades those of an older version."""
+        for statement in TABLES.split(";"):
+            db.execute(statement)
+        version = int(self.note("version", str(VERSION)))
+        if version > VERSION:
+            raise CannotKeep(
+                f"{self.path} was written by a newer Upwell (version {version}, this one knows {VERSION}); "
+                "update Upwell, or use another -o"
+            )
+        for older_version in range(version, VERSION):
+            for statement in UPGRADES[older_version].split(";"):
+                db.execute(statement)
+        db.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (str(VERSION),))
 
-    def say(self, name: str, value: str) -> None:
-        """Keeps a word under a name."""
-        self._write(lambda db: db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value)))
+    # -- notes about the harvest ---------------------------------------------------------------------------------------
 
-    def next_run(self) -> None:
-        """Begins another run, which asks anew; the records and their history stay."""
-        self.run += 1
-        self._left.clear()
-        self._used.clear()
-        self.say("run", str(self.run))
+    def note(self, name: str, default: str = "") -> str:
+        """The note stored under a name."""
+        row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else default
+
+    def set_note(self, name: str, value: str) -> None:
+        """Stores a note under a name."""
+        self._transaction(lambda db: db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value)))
+
+    def start_next_run(self) -> None:
+        """Starts another run, which replays nothing of the runs before; the records and their history stay."""
+        self.run_number += 1
+        self._unreplayed.clear()
+        self._last_answer.clear()
+        self.set_note("run", str(self.run_number))
 
     # -- what requests brought -----------------------------------------------------------------------------------------
 
-    def recall(self, request: Request, *, reuse: bool = False, younger: float = 0.0) -> Outcome | None:
-        """What this request brought the next time it was sent; with `reuse`, else what it brought last, if that was an answer.
+    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
+        """The next stored outcome of a request, in the order in which they came; None if it has to be sent.
 
-        With `younger`, only what came in so many seconds before now.
+        With `reuse`, an answer to the same request that this run has already used is given again (at no cost).
+        With `max_age`, an outcome older than so many seconds does not count.
         """
-        key = _key(request)
-        if younger and self._left.get(key) and self._age(self._left[key][0]) > younger:
+        key = _request_key(request)
+        unreplayed = self._unreplayed.get(key, [])
+        if max_age and unreplayed and self._age(unreplayed[0]) > max_age:
             return None
-        if reuse and key in self._used:  # first, as it was when it was asked: what came later is left for later
-            return Outcome(response=self._outcome(self._used[key], request).response, sent=0, bytes=0)
-        waiting = self._left.get(key)
-        if not waiting:
-            return None
-        number = waiting.pop(0)
-        found = self._outcome(number, request)
-        self._note(key, number, found.response)
-        return found
+        # Reuse comes first, as it did when the outcomes were stored: a later outcome belongs to a later request without `reuse`.
+        if reuse and key in self._last_answer:
+            last = self._load(self._last_answer[key], request)
+            if last is not None:
+                return Outcome(response=last.response, sent=0, bytes=0)
+        while unreplayed:
+            outcome_id = unreplayed.pop(0)
+            outcome = self._load(outcome_id, request)
+            if outcome is not None:
+                self._allow_reuse(key, outcome_id, outcome.response)
+                return outcome
+        return None
 
-    def keep(self, request: Request, outcome: Outcome) -> None:
-        """Commits what a request brought."""
-        answer, head, body = outcome.response, None, None
-        if answer is not None:
-            about = {
-                "url": answer.url,
-                "status": answer.status,
-                "headers": dict(answer.headers),
-                "blocked": answer.blocked,
+    def store(self, request: Request, outcome: Outcome) -> None:
+        """Commits what a request brought; an archived body must be with the operating system already."""
+        response, head, packed_body, place = outcome.response, None, None, None
+        if response is not None:
+            fields = {
+                "url": response.url,
+                "status": response.status,
+                "headers": dict(response.headers),
+                "blocked": response.blocked,
             }
-            head, body = json.dumps(about, ensure_ascii=False), zlib.compress(answer.body, 1)
-        row = (self.run, _key(request), head, body, outcome.error, outcome.sent, outcome.bytes, time.time())
-        into = "INSERT INTO outcomes (run, request, head, body, error, sent, bytes, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        number = self._write(lambda db: db.execute(into, row)).lastrowid
-        self._note(_key(request), int(number or 0), answer)
+            head = json.dumps(fields)  # ASCII: a header that is not UTF-8 has lone surrogates, which SQLite refuses
+            place = response.archived if self.archive is not None else None
+            packed_body = zlib.compress(response.body, 1) if place is None else None
+        key = _request_key(request)
+        row = {
+            "run": self.run_number,
+            "request": key,
+            "head": head,
+            "body": packed_body,
+            "error": outcome.error,
+            "sent": outcome.sent,
+            "bytes": outcome.bytes,
+            "at": time.time(),
+            "archive_file": place and place.file,
+            "archive_offset": place and place.offset,
+            "archive_digest": place and place.digest,
+        }
+        insert = f"INSERT INTO outcomes ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})"  # noqa: S608 # the names above
+        outcome_id = self._transaction(lambda db: db.execute(insert, row)).lastrowid
+        self._allow_reuse(key, int(outcome_id or 0), response)
 
-    def _note(self, key: str, number: int, answer: Response | None) -> None:
-        """An answer that is none but an error is no answer to use again."""
-        if answer is not None and answer.status < 400 and not answer.blocked:
-            self._used[key] = number
+    def _allow_reuse(self, key: str, outcome_id: int, response: Response | None) -> None:
+        """Lets `replay` reuse an outcome, unless it is an error page or a refusal."""
+        if response is not None and response.status < 400 and not response.blocked:
+            self._last_answer[key] = outcome_id
 
-    def _age(self, number: int) -> float:
-        return time.time() - float(self._db.execute("SELECT at FROM outcomes WHERE id = ?", (number,)).fetchone()[0])
+    def _age(self, outcome_id: int) -> float:
+        (stored_at,) = self._db.execute("SELECT at FROM outcomes WHERE id = ?", (outcome_id,)).fetchone()
+        return time.time() - float(stored_at)
 
-    def _outcome(self, number: int, request: Request) -> Outcome:
-        found = self._db.execute(
-            "SELECT head, body, error, sent, bytes FROM outcomes WHERE id = ?", (number,)
+    def _load(self, outcome_id: int, request: Request) -> Outcome | None:
+        """A stored outcome; None if its body is in the archive and cannot be read there."""
+        head, packed_body, error, sent, size, file, offset, digest = self._db.execute(
+            "SELECT head, body, error, sent, bytes, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
+            (outcome_id,),
         ).fetchone()
-        head, body, error, sent, size = found
         if head is None:
             return Outcome(error=error, sent=sent, bytes=size)
-        return Outcome(
-            response=Response(request=request, **json.loads(head), body=zlib.decompress(body)), sent=sent, bytes=size
-        )
-
-    def _forget_last_errors(self) -> None:
-        """What went wrong after the last answer may be why the harvest ended: it is tried again."""
-        last = "(SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE error = '')"
-        self._write(lambda db: db.execute(f"DELETE FROM outcomes WHERE error != '' AND id > {last}"))  # noqa: S608 # a constant
+        place = ArchivedBody(file=file, offset=offset, digest=digest) if file is not None else None
+        if place is None:
+            body: bytes | None = zlib.decompress(packed_body)
+        else:
+            body = self.archive.read(place) if self.archive is not None else None
+        if body is None:
+            return None
+        response = Response(request=request, **json.loads(head), body=body, archived=place)
+        return Outcome(response=response, sent=sent, bytes=size)
 
     # -- records -------------------------------------------------------------------------------------------------------
 
-    def add(self, records: list[Record], about: Mapping[str, object]) -> list[bool]:
-        """Takes the records of an answer in, in one transaction; says of each whether it is new to the state.
+    def add(self, records: list[Record], origin: Mapping[str, object]) -> list[bool]:
+        """Stores the records of one page of an answer in one transaction; says of each whether its key is new.
 
-        `about` has `_source`, `_query` and `_page`. A further sight fills gaps; in a later run it replaces what changed.
+        `origin` has `_source`, `_query` and `_page`. Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        new: list[bool] = self._write(lambda db: [self._add(db, record, about) for record in records])
-        return new
+        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin) for record in records])
+        return are_new
 
-    def _add(self, db: sqlite3.Connection, record: Record, about: Mapping[str, object]) -> bool:
-        sight = (record.key, self.run, about["_query"], about["_page"])
-        new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
-        found = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
-        if found is None:
-            row = {"_key": record.key, "_url": record.url, "_path": record.path, **about, **record.fields}
+    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object]) -> bool:
+        sight = (record.key, self.run_number, origin["_query"], origin["_page"])
+        is_new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
+        held = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
+        if held is None:
+            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin, **record.fields}
             db.execute(
                 "INSERT INTO records VALUES (?, ?, 1, ?, ?)",
-                (record.key, json.dumps(row, ensure_ascii=False), self.run, self.run),
+                (record.key, json.dumps(row, ensure_ascii=False), self.run_number, self.run_number),
             )
             return True
-        row, last = json.loads(found[0]), int(found[1])
-        own = {name for name in row if not name.startswith("_")}
-        alike = 2 * len(own & set(record.fields)) >= len(
-            own | set(record.fields)
-        )  # or it is another kind of page of the record
-        merged = {**row, **record.fields} if last < self.run and alike else {**record.fields, **row}
-        if last < self.run and alike and merged != row:
-            db.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?)", (record.key, self.run, found[0]))
-        if new_sight or merged != row:
+        row, last_run = json.loads(held[0]), int(held[1])
+        old_fields, new_fields = {name for name in row if not name.startswith("_")}, set(record.fields)
+        # With fewer fields in common it is another kind of page about the record, not a newer version of the same one.
+        is_same_kind = 2 * len(old_fields & new_fields) >= len(old_fields | new_fields)
+        is_update = last_run < self.run_number and is_same_kind
+        merged = {**row, **record.fields} if is_update else {**record.fields, **row}
+        if is_update and merged != row:
+            db.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?)", (record.key, self.run_number, held[0]))
+        if is_new_sight or merged != row:
             db.execute(
                 "UPDATE records SET row = ?, seen = seen + ?, last = ? WHERE key = ?",
-                (json.dumps(merged, ensure_ascii=False), new_sight, self.run, record.key),
+                (json.dumps(merged, ensure_ascii=False), is_new_sight, self.run_number, record.key),
             )
         return False
 
@@ -200,77 +266,84 @@ class State:
     def __len__(self) -> int:
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
-    def sights(self, run: int) -> dict[str, set[str]]:
-        """Which records each query brought in a run."""
-        found: dict[str, set[str]] = {}
-        for query, key in self._db.execute("SELECT query, key FROM sights WHERE run = ? ORDER BY query, key", (run,)):
-            found.setdefault(query, set()).add(key)
-        return found
+    def keys_by_query(self, run_number: int) -> dict[str, set[str]]:
+        """The keys of the records that each query brought in a run."""
+        keys: dict[str, set[str]] = {}
+        for query, key in self._db.execute(
+            "SELECT query, key FROM sights WHERE run = ? ORDER BY query, key", (run_number,)
+        ):
+            keys.setdefault(query, set()).add(key)
+        return keys
 
-    def compared(self) -> dict[str, list[str]]:
-        """The keys by what this run showed of them: new, changed, unchanged, or not seen."""
-        changed = {key for (key,) in self._db.execute("SELECT key FROM history WHERE run = ?", (self.run,))}
-        found: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": [], "unseen": []}
-        for key, first, last in self._db.execute("SELECT key, first, last FROM records ORDER BY rowid"):
-            kind = (
-                "new"
-                if first == self.run
-                else "unseen"
-                if last < self.run
-                else "changed"
-                if key in changed
-                else "unchanged"
-            )
-            found[kind].append(key)
-        return found
+    def keys_by_change(self) -> dict[str, list[str]]:
+        """The keys of all records, by how this run compares with those before: new, changed, unchanged or unseen."""
+        changed = {key for (key,) in self._db.execute("SELECT key FROM history WHERE run = ?", (self.run_number,))}
+        keys: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": [], "unseen": []}
+        for key, first_run, last_run in self._db.execute("SELECT key, first, last FROM records ORDER BY rowid"):
+            if first_run == self.run_number:
+                keys["new"].append(key)
+            elif last_run < self.run_number:
+                keys["unseen"].append(key)
+            else:
+                keys["changed" if key in changed else "unchanged"].append(key)
+        return keys
 
-    def drop(self, keys: list[str]) -> None:
-        """Takes records that are gone out of the table, into the history."""
+    def move_to_history(self, keys: list[str]) -> None:
+        """Takes records that the source no longer has out of the table."""
 
         def move(db: sqlite3.Connection) -> None:
             for key in keys:
                 db.execute(
-                    "INSERT OR REPLACE INTO history SELECT key, ?, row FROM records WHERE key = ?", (self.run, key)
+                    "INSERT OR REPLACE INTO history SELECT key, ?, row FROM records WHERE key = ?",
+                    (self.run_number, key),
                 )
                 db.execute("DELETE FROM records WHERE key = ?", (key,))
 
-        self._write(move)
+        self._transaction(move)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def _write(self, what: Callable[[sqlite3.Connection], Any]) -> Any:
-        """One transaction; what cannot be kept is said, and the state stays as it was."""
+    def _transaction(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Runs an action in one transaction; if it fails, the state stays as it was."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                result = what(self._db)
+                result = action(self._db)
                 self._db.execute("COMMIT")
-            except BaseException:  # whatever it was, half a step is not kept
+            except BaseException:  # any failure, a cancelled task too, rolls back
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise self._trouble(error) from error
+            raise self._cannot_keep(error) from error
         return result
 
-    def _trouble(self, error: sqlite3.Error) -> CannotKeep:
-        said = str(error)
-        if "locked" in said:
-            why = "another process is harvesting into it; wait for it, or use another -o"
-        elif "full" in said:
-            why = "the disk is full; make room and run the same command again, it goes on where it was"
-        elif "readonly" in said or "unable to open" in said:
-            why = "the folder cannot be written to; make it writable, or use another -o"
-        elif "not a database" in said or "malformed" in said:
-            why = "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
+    def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
+        """SQLite's error with what the user can do about it."""
+        message = str(error)
+        if "locked" in message:
+            advice = "another process is harvesting into it; wait for it, or use another -o"
+        elif "full" in message:
+            advice = "the disk is full; make room and run the same command again, it goes on where it was"
+        elif "readonly" in message or "unable to open" in message:
+            advice = "the folder cannot be written to; make it writable, or use another -o"
+        elif "not a database" in message or "malformed" in message:
+            advice = "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
         else:
-            why = "run the same command again, or use another -o"
-        return CannotKeep(f"{self.path or 'the state in memory'}: {said}; {why}")
+            advice = "run the same command again, or use another -o"
+        return CannotKeep(f"{self.path or 'the state in memory'}: {message}; {advice}")
 
 
-def _key(request: Request) -> str:
-    """What makes two requests the same."""
-    told = asdict(request)
-    told.pop("query")
-    told["body"] = request.body.decode("latin-1")
-    return json.dumps([told[name] for name in sorted(told)], ensure_ascii=False)
+def _delete_trailing_errors(db: sqlite3.Connection) -> None:
+    """Forgets the errors after the last answer: they may be why the harvest ended, so their requests are sent again."""
+    db.execute(
+        "DELETE FROM outcomes WHERE error != '' AND id > (SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE error = '')"
+    )
+
+
+def _request_key(request: Request) -> str:
+    """Two requests are the same if their keys are: all fields count but the query, which is only a remark."""
+    fields = asdict(request)
+    fields.pop("query")
+    fields["body"] = request.body.decode("latin-1")
+    return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)

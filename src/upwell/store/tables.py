@@ -1,4 +1,4 @@
-"""Tables that the user has (texts, query logs, knowledge bases): JSON Lines, TSV, CSV or Parquet, plain or gzip."""
+"""Reads the user's tables (texts, query logs, knowledge bases): JSON Lines, TSV, CSV or Parquet, plain or gzip."""
 
 import csv
 import gzip
@@ -15,9 +15,9 @@ __all__ = ["read"]
 
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]:
-    """The rows of a table, the columns named in their order; None for a line that cannot be read (the caller counts them).
+    """The rows of a table with the named columns in their order; None for a line that cannot be read, so that the caller can count it.
 
-    In TSV and CSV the columns are taken by place, and a first line that only names them is passed over.
+    In TSV and CSV columns are taken by position, and a first line that holds only their names is skipped.
     """
     if not path.is_file():
         raise WrongUsage(f"{path} is no file")
@@ -27,7 +27,7 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
             yield from (tuple(_text(row[c]) for c in columns) for row in batch.to_pylist())
     elif name.endswith((".jsonl", ".json")):
         with _open(path) as lines:
-            yield from (_of_json(line, columns) for line in lines if line.strip())
+            yield from (_json_row(line, columns) for line in lines if line.strip())
     elif name.endswith((".tsv", ".csv", ".txt")):
         with _open(path) as lines:
             rows = csv.reader(
@@ -49,7 +49,7 @@ def _open(path: Path) -> TextIO:
     return path.open(encoding="utf-8", errors="replace", newline="")
 
 
-def _of_json(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
+def _json_row(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
     try:
         row = json.loads(line)
         return tuple(_text(row[c]) for c in columns)
