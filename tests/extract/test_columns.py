@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from upwell.extract.column_names import name_on_page, table_headings
 from upwell.extract.columns import OTHER
+from upwell.extract.fields import fields_of_subtree
 from upwell.extract.values import column_type, parse_value
 from upwell.model import Record
 from upwell.page.data import as_html
@@ -63,6 +65,19 @@ def test_names_come_from_what_the_page_says(around: str, one: str, want: dict[st
     _, found = records(around, one)
     assert found[0].fields == want
     assert [set(record.fields) for record in found] == [set(want)] * 6
+
+
+def test_fields_of_one_page_alone() -> None:
+    """Class, itemprop, term, else tag and place; in a table the heading of the column."""
+    page = read(
+        "<div><b class='title x1'>T</b><span itemprop=price>3</span><p>text<dl><dt>Color<dd>red</dl><a href=/x>l</a></div>"
+    )
+    fields = fields_of_subtree(page, int(page.rows("div")[0]))
+    assert fields == {"title": "T", "price": "3", "div_p": "text", "color": "red", "div_a": "l"}
+    page = read("<table><tr><th>Name<th>Year<tr><td>A<td><i>1999</i></table>")
+    row = int(page.rows("tr")[1])
+    cells = page.children(row)
+    assert [name_on_page(page, cell, row, table_headings(page, row)) for cell in cells] == ["name", "year"]
 
 
 def test_marked_words_part_no_text() -> None:

@@ -8,9 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from upwell.answers.next_page import next_step
-from upwell.extract import columns, fields, pagelets
+from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
+from upwell.extract.fields import RecordReader
 from upwell.extract.leaves import Leaves, leaves_of
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading, apply, check, find_cut
@@ -75,7 +76,7 @@ def learn_source(
         return model
     model = replace(model, rules=rules)
     cuts = [(page, fit) for page, _ in scored if (fit := find_cut(model, page)) is not None]
-    model = replace(model, columns=columns.learn_columns([fields.Page(page, fit) for page, fit in cuts]))
+    model = replace(model, columns=columns.learn_columns([RecordReader(page, fit) for page, fit in cuts]))
     sample = [(answers[i], apply(model, answers[i])) for i in chosen]
     readings = [(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)]
     paging = _paging([(tree, reading, asked.get(i, "")) for i, (tree, reading) in zip(chosen, sample, strict=True)])
