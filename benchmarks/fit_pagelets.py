@@ -21,7 +21,7 @@ from upwell.extract.cut_candidates import candidates
 from upwell.extract.fields import RecordReader
 from upwell.extract.leaves import leaves_of
 from upwell.page.tree import read
-from upwell.source.learn import COMMON
+from upwell.source.learn import FRAME_SHARE
 
 Floats = NDArray[np.float64]
 CORPUS = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
@@ -59,7 +59,7 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[Cuts]:
     rows = rows[:: max(1, len(rows) // PAGES)][:PAGES]
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
     often = Counter(text for tree in trees for text in set(tree.chunks))
-    frame = {text for text, n in often.items() if n > max(1, COMMON * len(trees))}
+    frame = {text for text, n in often.items() if n > max(1, FRAME_SHARE * len(trees))}
     pages = []
     for row, tree in zip(rows, trees, strict=True):
         page = leaves_of(tree)
