@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.corpora import CORPORA, by_site, labels, require, scorer
-from upwell.extract import fields, pagelets
+from upwell.extract import pagelets
 from upwell.extract.cut_candidates import candidates
+from upwell.extract.fields import RecordReader
 from upwell.extract.leaves import leaves_of
 from upwell.page.tree import read
-from upwell.source.learn import COMMON
+from upwell.source.learn import FRAME_SHARE
 
 Floats = NDArray[np.float64]
 CORPUS = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
@@ -58,7 +59,7 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[Cuts]:
     rows = rows[:: max(1, len(rows) // PAGES)][:PAGES]
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
     often = Counter(text for tree in trees for text in set(tree.chunks))
-    frame = {text for text, n in often.items() if n > max(1, COMMON * len(trees))}
+    frame = {text for text, n in often.items() if n > max(1, FRAME_SHARE * len(trees))}
     pages = []
     for row, tree in zip(rows, trees, strict=True):
         page = leaves_of(tree)
@@ -66,10 +67,10 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[Cuts]:
         truth = [score.words(" ".join(cells)) for cells in row["records"]]
         x, right, found = [], [], []
         for candidate in candidates(page):
-            cut = fields.Page(page, candidate)
-            texts = [page.text(match.first, match.last) for match in cut.matches]
+            cut = RecordReader(page, candidate)
+            texts = [page.text(match.first, match.last) for match in cut.records]
             if corpus in LINKED:
-                targets = [[target for _, target in cut.links(match)] for match in cut.matches]
+                targets = [[target for _, target in cut.links(match)] for match in cut.records]
                 texts = [" ".join([text, *some]) for text, some in zip(texts, targets, strict=True)]
             features = pagelets.features(evidence, candidate)
             x.append([features[name] for name in NAMES])
@@ -84,7 +85,7 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[Cuts]:
 
 def fit(pages: list[Cuts], scale: Floats, start: Floats) -> Floats:
     """The weights of the features, each in units of its deviation."""
-    between = NAMES.index("left_between")
+    between = NAMES.index("gaps_between")
     use = [page for page in pages if page.f1.max() > AGREES and page.x[page.f1.argmax(), between] < TITLES]
     each = Counter((page.corpus, page.site) for page in use)
     weight = np.array([1 / each[page.corpus, page.site] for page in use]) / len(each)

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from upwell.extract.column_names import name_on_page, table_headings
 from upwell.extract.columns import OTHER
+from upwell.extract.fields import fields_of_subtree
 from upwell.extract.values import column_type, parse_value
 from upwell.model import Record
 from upwell.page.data import as_html
@@ -65,8 +67,21 @@ def test_names_come_from_what_the_page_says(around: str, one: str, want: dict[st
     assert [set(record.fields) for record in found] == [set(want)] * 6
 
 
+def test_fields_of_one_page_alone() -> None:
+    """Class, itemprop, term, else tag and place; in a table the heading of the column."""
+    page = read(
+        "<div><b class='title x1'>T</b><span itemprop=price>3</span><p>text<dl><dt>Color<dd>red</dl><a href=/x>l</a></div>"
+    )
+    fields = fields_of_subtree(page, int(page.rows("div")[0]))
+    assert fields == {"title": "T", "price": "3", "div_p": "text", "color": "red", "div_a": "l"}
+    page = read("<table><tr><th>Name<th>Year<tr><td>A<td><i>1999</i></table>")
+    row = int(page.rows("tr")[1])
+    cells = page.children(row)
+    assert [name_on_page(page, cell, row, table_headings(page, row)) for cell in cells] == ["name", "year"]
+
+
 def test_marked_words_part_no_text() -> None:
-    """Words that were searched for are marked in some matches, once or more: the text stays one field."""
+    """Words that were searched for are marked in some records, once or more: the text stays one field."""
     shapes = [
         "Of {w} and {i} more",
         "Of <em class=found>{w}</em> and {i}",
@@ -98,7 +113,7 @@ def test_types() -> None:
 
 
 def test_optional_and_repeated_fields() -> None:
-    """What is missing shifts nothing; what a match has several times is one column."""
+    """What is missing shifts nothing; what a record has several times is one column."""
     one = "<div class=hit><h3 class=name><a href=/t/{w}>{w}</a></h3>%s<ul><li>red {i}<li>blue%s</ul><p class=by>Someone {i}</div>"
     pages = []
     for first in (0, 4, 8):
@@ -113,7 +128,7 @@ def test_optional_and_repeated_fields() -> None:
 
 
 def test_what_was_never_seen_is_kept() -> None:
-    """A place that no match had when the source was learned goes to a column of its own."""
+    """A place that no record had when the source was learned goes to a column of its own."""
     model, _ = records("<main>{}</main>", "<div class=hit><a href=/t/{w}>{w} one</a><p class=by>By {i}</div>")
     later = answer(
         "<main>{}</main>", "<div class=hit><a href=/t/{w}>{w} one</a><p class=by>By {i}<p class=new>New {i}</div>", 3
@@ -122,7 +137,7 @@ def test_what_was_never_seen_is_kept() -> None:
 
 
 def test_keys() -> None:
-    """The link that tells matches apart, not the first one; without links an id; else the text, but not its rank."""
+    """The link that tells records apart, not the first one; without links an id; else the text, but not its rank."""
     _, found = records(
         "<main>{}</main>", "<div><a href=/by/me>me</a> <b><a href=/t/{w}?s={i}>{w}</a></b><p>{w} is {i}</div>"
     )
@@ -151,7 +166,7 @@ def test_linked_data_names_columns() -> None:
 
 
 def test_json_answers() -> None:
-    """The array that repeats is the pagelet, its items are the matches; names and types are those of the data."""
+    """The array that repeats is the pagelet, its items are the records; names and types are those of the data."""
 
     def body(first: int) -> bytes:
         items: list[dict[str, object]] = [
@@ -192,7 +207,7 @@ def test_names_do_not_depend_on_the_order_of_answers() -> None:
 
 
 def test_a_line_of_marks_has_no_columns() -> None:
-    """A rule under the head of a list in plain text, cut as a match, says nothing, and does not keep the others from being read."""
+    """A rule under the head of a list in plain text, cut as a record, says nothing, and does not keep the others from being read."""
     model, got = records("<pre>Name      No\n==== ====\n{}</pre>", "{w} with one more  {i}\n")
     assert model.leader
     assert sum("with one more" in record.text for record in got) == 6
@@ -208,7 +223,7 @@ def test_a_line_of_marks_has_no_columns() -> None:
     ],
 )
 def test_matches_that_begin_with_a_text_have_their_own_links(around: str, one: str) -> None:
-    """Where nothing but a text of the container begins a match, the links of the matches before are not its own."""
+    """Where nothing but a text of the container begins a record, the links of the records before are not its own."""
     _, got = records(around, one)
     want = [f"/t/{word}" for word in WORDS[2:8]]
     assert [record.url for record in got] == [f"http://h{path}" for path in want]
@@ -216,7 +231,7 @@ def test_matches_that_begin_with_a_text_have_their_own_links(around: str, one: s
 
 
 def test_a_line_of_plain_text_is_a_match() -> None:
-    """In <pre> a line begins a match as what follows a <br> does: the mark that each line begins with is its own, not the last one's."""
+    """In <pre> a line begins a record as what follows a <br> does: the mark that each line begins with is its own, not the last one's."""
     _, got = records("<pre>{}</pre>", "ii  <a href=/t/{w}>{w} one of {i}</a>   1.{i}  all  some text about {w}\n")
     texts = [(WORDS[i], 18 + i) for i in range(2, 8)]
     assert [record.text for record in got] == [f"ii {w} one of {i} 1.{i} all some text about {w}" for w, i in texts]

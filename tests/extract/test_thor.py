@@ -29,13 +29,13 @@ WORDS = [
 
 def answer(i: int, rng: np.random.Generator) -> TagTree:
     """A frame that is the same everywhere, an echo of the query, and a list of other things each time."""
-    matches = "".join(
+    records = "".join(
         f"<li><a href=/{j}>{' '.join(rng.choice(WORDS, 3))} {i}{j}</a><p>{' '.join(rng.choice(WORDS, 8))} {j}{i}</p></li>"
         for j in range(6 + i % 3)
     )
     return read(
         "<nav><ul><li>Home page<li>About this site<li>All of the help</ul></nav>"
-        f"<div><h1>Found</h1><ul>{matches}</ul></div><footer><p>Made by hand, all rights kept</p></footer>"
+        f"<div><h1>Found</h1><ul>{records}</ul></div><footer><p>Made by hand, all rights kept</p></footer>"
     )
 
 
@@ -58,12 +58,12 @@ def paths(params: thor.ThorParams) -> list[list[str]]:
     ],
 )
 def test_the_list_is_the_pagelet(params: thor.ThorParams) -> None:
-    """What is the same on all answers is not, and one match is too little."""
+    """What is the same on all answers is not, and one record is too little."""
     assert paths(params) == [[LIST]] * len(PAGES)
 
 
 def test_as_published_it_may_go_into_a_match() -> None:
-    """The nearest of all matches of a list is often one and the same, and then the others are no subtrees of any set."""
+    """The nearest of all records of a list is often one and the same, and then the others are no subtrees of any set."""
     assert all(found[0].startswith(LIST) for found in paths(thor.PAPER))
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from upwell.answers.next_page import next_step
-from upwell.extract import fields
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
 from upwell.model import FormInterface, Record
@@ -29,20 +28,6 @@ def test_next_page(html: str, want: str | None) -> None:
     """rel=next, words and arrows of several languages; not this page again, not another host, not a story."""
     got = next_step(read(html, url="https://example.org/s?q=a"))
     assert (got.url if got else None) == (f"https://example.org{want}" if want else None)
-
-
-def test_fields_are_named_by_what_the_page_says() -> None:
-    """Class, itemprop, column heading, term, else tag and place."""
-    page = read("<table><tr><th>Name<th>Year<tr><td>A<td><i>1999</i></table>")
-    row = int(page.rows("tr")[1])
-    assert fields.read(page, row, fields.headings_of(page, row))[0] == {"name": "A", "year": "1999"}
-    page = read(
-        "<div><b class='title x1'>T</b><span itemprop=price>3</span><p>text<dl><dt>Color<dd>red</dl><a href=/x>l</a></div>",
-        url="http://h/",
-    )
-    found, address = fields.read(page, int(page.rows("div")[0]))
-    assert found == {"title": "T", "price": "3", "div_p": "text", "color": "red", "div_a": "l"}
-    assert address == "http://h/x"
 
 
 def test_sources_that_bring_the_same_count_once() -> None:

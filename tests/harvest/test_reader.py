@@ -14,7 +14,7 @@ from upwell import api
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
-from upwell.source.learn import apart
+from upwell.source.learn import distinct_answers
 
 BOX = "<div id=top><form action=/find><b>Notes</b> <a href=/>Home</a> <input type=text name=expr> <input type=submit value=Search></form></div>"
 
@@ -77,5 +77,5 @@ def test_answers_that_are_one() -> None:
     bare = tree(range(0), *frame)
     all_, most, other = tree(range(40), *frame), tree(range(36), *frame), tree(range(90, 100), *frame)
     short = tree(range(2), *frame)
-    kept = apart([all_, most, other, short, short], [bare])  # type: ignore[list-item] # trees
+    kept = distinct_answers([all_, most, other, short, short], [bare])  # type: ignore[list-item] # trees
     assert [id(one) for one in kept] == [id(one) for one in (all_, other, short, short)]

@@ -1,4 +1,4 @@
-"""The columns of a source: all that stands at one place of its matches, under a name that is learned once.
+"""The columns of a source: all that stands at one place of its records, under a name that is learned once.
 
     label    a text that names what follows it: <dt>, <th>, "Price:"
 
@@ -12,70 +12,77 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from upwell.extract.fields import Known, Match, Page, Piece, by_tags, clean, headings_of, told
+from upwell.extract.column_names import column_name, name_from_tags, name_on_page, table_headings
+from upwell.extract.fields import Piece, Places, RecordRange, RecordReader
 from upwell.extract.values import Type, column_type
+from upwell.page.tree import TagTree
 
 __all__ = ["OTHER", "Column", "Columns", "learn_columns"]
 
-OTHER = "other"  # what stands at a place that no match had when the source was learned
-# A column is named by what JSON-LD calls its texts when this share of them stands there.
-SAID = 0.5
-# A place has as many columns as this share of its matches has pieces there; else it is one column that repeats.
-STEADY = 0.8
-# A text is a label when so many matches have it; where it stands before its value, so many pieces at that place have one.
-OFTEN, LABELLED = 0.05, 0.8
-WORDS = (
-    0.5  # distinct terms a term: where <dt> and <th> say more than that, they are no labels but what the match is about
-)
-MANY = 5  # matches from which a link or button that always says the same is no data
-WIDEST = 60  # columns that are kept; what is rarer goes to `other`
+OTHER = "other"  # the column of what stands at a place that no record had when the source was learned
+# A column is named by what JSON-LD calls its texts if this share of them stands there.
+MIN_JSON_LD_SHARE = 0.5
+# If this share of the records that have a place has the same number of pieces there, each piece is a column; else the
+# place is one column that repeats.
+STEADY_SHARE = 0.8
+MIN_LABEL_SHARE = 0.05  # share of the records that have a text which is a label (and at least two)
+# A text before its value ("Price: 3") is a label only at places where this share of the pieces begins with one.
+LABELLED_SHARE = 0.8
+# Where the texts of <dt> and <th> have more distinct values than this share, they are data and no labels.
+MAX_DISTINCT_TERMS = 0.5
+MIN_FOR_CONSTANT = 5  # texts from which on a link or button that always says the same is no data
+MAX_COLUMNS = 60  # what is rarer goes to `other`
+OWN_LINK_SHARE = 0.9  # a link is a record's own if its targets are this share of the most distinct targets at one place
+HEADLINE_TAGS = {"a", "h1", "h2", "h3", "h4", "h5", "b", "strong"}
 LABEL = re.compile(r"\s*([^\W\d_][^:\n]{0,30}?)\s*:(?:\s+(\S.*))?$", re.S)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One column, as `source.json` has it; without a name it is known, and no data."""
+    """One column, as `source.json` has it; a column without a name is known, and is no data."""
 
     name: str
     type: Type = "text"
-    at: str = ""  # its place as a number; "…:2" is the second piece there
-    share: float = 0.0  # share of the matches that have it
+    at: str = ""  # its place as a hexadecimal number; "…:2" is the second piece there
+    share: float = 0.0  # share of the records that have it
     repeats: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """All columns of a source, and what else is known of its matches."""
+    """All columns of a source, and what else is known of its records."""
 
     columns: tuple[Column, ...] = ()
     labels: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()  # elements that only mark words inside a text
-    link: str = ""  # the place of the link to a match's own page, as `Column.at`
-    pictures: bool = False  # whether matches have pictures of their own
+    link: str = ""  # the place of the link to a record's own page, as `Column.at`
+    pictures: bool = False  # whether records have pictures of their own
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:
-        found: dict[tuple[int, int], str] = {}
+        """The name of each column by its place and by which of the pieces there it is (0: all)."""
+        names: dict[tuple[int, int], str] = {}
         for column in self.columns:
             place, _, nth = column.at.partition(":")
-            found[int(place, 16), int(nth or 0)] = column.name
-        return found
+            names[int(place, 16), int(nth or 0)] = column.name
+        return names
 
     @cached_property
     def own_link(self) -> tuple[int, int]:
-        """The place of the link to a match's own page, and which of the links there it is; -1 where there is none."""
+        """The place of the link to a record's own page, and which of the links there it is; (-1, 1) where there is none."""
         place, _, nth = self.link.partition(":")
         return (int(place, 16), int(nth)) if self.link else (-1, 1)
 
     @cached_property
-    def _labels(self) -> dict[str, str]:
-        return {label: clean(label) for label in self.labels}
+    def _label_names(self) -> dict[str, str]:
+        return {label: column_name(label) for label in self.labels}
 
     @cached_property
-    def known(self) -> Known:
-        """What was found out of places on the pages that were read."""
+    def places(self) -> Places:
+        """What was found out about places on the pages that were read with these columns (`RecordReader`)."""
         return {}
 
     @cached_property
@@ -84,80 +91,109 @@ class Columns:
         return {column.name: column.type for column in self.columns if column.type != "text"}
 
     def fields(self, pieces: Iterable[Piece]) -> dict[str, str]:
-        """The texts of one match by name; what repeats is joined with "; "."""
-        found: dict[str, str] = {}
-        often: dict[int, int] = {}
+        """The texts of one record by name; what repeats is joined with "; "."""
+        fields: dict[str, str] = {}
+        pieces_at: dict[int, int] = {}
         names = self._names
-        for piece, label, text in _labelled(pieces, self._labels) if self.labels else [(p, "", p[1]) for p in pieces]:
+        labelled = _with_labels(pieces, self._label_names) if self.labels else [(p, "", p[1]) for p in pieces]
+        for piece, label, text in labelled:
             if label:
-                name = self._labels[label]
+                name = self._label_names[label]
             else:
                 place = piece[0]
-                nth = often[place] = often.get(place, 0) + 1
+                nth = pieces_at[place] = pieces_at.get(place, 0) + 1
                 known = names.get((place, 0))
                 name = known if known is not None else names.get((place, nth), OTHER)
             if name:
-                found[name] = f"{found[name]}; {text}" if name in found else text
-        return found
+                fields[name] = f"{fields[name]}; {text}" if name in fields else text
+        return fields
 
 
-def _labelled(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tuple[Piece, str, str]]:
-    """The pieces that are no labels, with the label of each ("": none) and the text without it."""
-    said, begins = "", tuple(labels)
+def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tuple[Piece, str, str]]:
+    """The pieces that are no labels, each with its label ("": none) and its text without the label."""
+    current, beginnings = "", tuple(labels)
     for piece in pieces:
         text = piece[1]
-        if text.startswith(begins) and (piece.term or ":" in text):
+        if text.startswith(beginnings) and (piece.is_term or ":" in text):
             label = LABEL.match(text)
             name, rest = (label[1], label[2] or "") if label else (text, "")
             if name in labels:
                 if not rest:
-                    said = name
+                    current = name
                     continue
-                said, text = name, rest
-        yield piece, said, text
-        said = ""
+                current, text = name, rest
+        yield piece, current, text
+        current = ""
 
 
-def learn_columns(pages: Sequence[Page]) -> Columns:
-    """The columns of a source from the matches of some of its answers."""
+class _Sample(NamedTuple):
+    """A piece by which a place is looked at: its row, and the first row of its record."""
+
+    tree: TagTree
+    row: int
+    top: int
+
+    def tags(self) -> Iterator[tuple[int, str]]:
+        """The rows from the piece up to the first row of the record, with their tags."""
+        for row in (self.row, *self.tree.ancestors(self.row)):
+            if row >= self.top:
+                yield row, self.tree.name(row)
+
+    def is_link_or_button(self) -> bool:
+        """Whether the piece is the text of a link or a button."""
+        return any(tag in ("a", "button") for _, tag in self.tags())
+
+    def is_in_list(self) -> bool:
+        """Whether the piece is in an item of a list inside its record."""
+        return any(tag == "li" for row, tag in self.tags() if row > self.top)
+
+
+Read = Sequence[tuple[RecordReader, RecordRange, list[Piece]]]
+
+
+def learn_columns(pages: Sequence[RecordReader]) -> Columns:
+    """The columns of a source from the records of some of its answers."""
     marks = _marks(pages)
-    pages = [Page(page.leaves, page.cut, marks) for page in pages]
-    read = [(page, match, page.pieces(match)) for page in pages for match in page.matches]
+    pages = [RecordReader(page.leaves, page.cut, marks) for page in pages]
+    read = [(page, record, page.pieces(record)) for page in pages for record in page.records]
     if not read:
         return Columns()
     labels = _labels([pieces for _, _, pieces in read])
-    often: defaultdict[int, Counter[int]] = defaultdict(Counter)  # place: in how many matches how many pieces
-    texts: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
-    sample: dict[int, tuple[Page, int, int]] = {}
-    for page, match, pieces in read:
-        here: Counter[int] = Counter()
-        for piece, label, text in _labelled(pieces, labels):
+    records_by_count: defaultdict[int, Counter[int]] = defaultdict(Counter)  # place: number of pieces: records
+    texts: defaultdict[tuple[int, int], list[str]] = defaultdict(list)  # by place and which of the pieces there
+    samples: dict[int, _Sample] = {}
+    for page, record, pieces in read:
+        pieces_at: Counter[int] = Counter()
+        for piece, label, text in _with_labels(pieces, labels):
             if not label:
-                here[piece.place] += 1
-                texts[piece.place, here[piece.place]].append(text)
-                sample.setdefault(piece.place, (page, piece.row, match.row))
-        for place, n in here.items():
-            often[place][n] += 1
-    said = _linked_data(pages)
-    pictures = len({found for page, match, _ in read if (found := page.image(match))}) > len(read) / 2
-    taken: set[str] = {OTHER, *map(clean, labels), *(["image"] if pictures else [])}
+                pieces_at[piece.place] += 1
+                texts[piece.place, pieces_at[piece.place]].append(text)
+                samples.setdefault(piece.place, _Sample(page.tree, piece.row, record.row))
+        for place, count in pieces_at.items():
+            records_by_count[place][count] += 1
+    json_ld = _json_ld_names(pages)
+    pictures = len({image for page, record, _ in read if (image := page.image(record))}) > len(read) / 2
+    taken: set[str] = {OTHER, *map(column_name, labels), *(["image"] if pictures else [])}
     columns: list[Column] = []
-    for place, counts in often.items():
-        n, having = counts.most_common(1)[0][0], counts.total()
-        steady = counts[n] >= STEADY * having and not (n > 1 and _listed(sample[place]))
-        for nth in range(1, n + 1) if steady and n > 1 else [0]:
-            held = texts[place, nth] if nth else [t for k in range(1, max(counts) + 1) for t in texts[place, k]]
+    for place, by_count in records_by_count.items():
+        sample = samples[place]
+        usual_count, having = by_count.most_common(1)[0][0], by_count.total()
+        is_steady = by_count[usual_count] >= STEADY_SHARE * having and not (usual_count > 1 and sample.is_in_list())
+        for nth in range(1, usual_count + 1) if is_steady and usual_count > 1 else [0]:
+            held = texts[place, nth] if nth else [t for k in range(1, max(by_count) + 1) for t in texts[place, k]]
             kind, name = column_type(held), ""
-            if len(held) < MANY or len(set(held)) > 1 or not _acts(sample[place]):
-                name = _unused(_name(sample[place], held, kind, said, taken), taken)
+            is_constant = len(held) >= MIN_FOR_CONSTANT and len(set(held)) == 1
+            if not (is_constant and sample.is_link_or_button()):
+                name = _unused(_name(sample, held, kind, json_ld, taken), taken)
                 taken.add(name)
             share = round((len(held) if nth else having) / len(read), 3)
             at = f"{place:x}:{nth}" if nth else f"{place:x}"
-            columns.append(Column(name=name, type=kind, at=at, share=share, repeats=not steady))
-    least = sorted((column.share for column in columns), reverse=True)[: WIDEST + 1][-1]
-    kept = columns if len(columns) <= WIDEST else [column for column in columns if column.share > least]
+            columns.append(Column(name=name, type=kind, at=at, share=share, repeats=not is_steady))
+    if len(columns) > MAX_COLUMNS:
+        largest_left_out = sorted((column.share for column in columns), reverse=True)[MAX_COLUMNS]
+        columns = [column for column in columns if column.share > largest_left_out]
     return Columns(
-        columns=tuple(kept),
+        columns=tuple(columns),
         labels=tuple(sorted(labels)),
         marks=marks,
         link=_own_link(read),
@@ -165,83 +201,82 @@ def learn_columns(pages: Sequence[Page]) -> Columns:
     )
 
 
-def _marks(pages: Sequence[Page]) -> tuple[str, ...]:
-    """The elements that only mark words: mostly beside text of the row above, and not one in every match."""
-    beside: defaultdict[str, list[bool]] = defaultdict(list)
-    once: Counter[str] = Counter()
-    matches = 0
+def _marks(pages: Sequence[RecordReader]) -> tuple[str, ...]:
+    """The elements that only mark words: mostly beside text of the row above, and not one in every record."""
+    beside_text: defaultdict[str, list[bool]] = defaultdict(list)
+    records_with_one: Counter[str] = Counter()
+    records = 0
     for page in pages:
-        for match in page.matches:
-            matches += 1
-            here: Counter[str] = Counter()
-            for step, near in page.marking(match):
-                beside[step].append(near)
-                here[step] += 1
-            once.update(step for step, n in here.items() if n == 1)
+        for record in page.records:
+            records += 1
+            counts: Counter[str] = Counter()
+            for step, is_beside in page.possible_marks(record):
+                beside_text[step].append(is_beside)
+                counts[step] += 1
+            records_with_one.update(step for step, n in counts.items() if n == 1)
     return tuple(
         sorted(
             step
-            for step, near in beside.items()
-            if "." in step and sum(near) > STEADY * len(near) and once[step] < STEADY * matches
+            for step, beside in beside_text.items()
+            if "." in step
+            and sum(beside) > STEADY_SHARE * len(beside)
+            and records_with_one[step] < STEADY_SHARE * records
         )
     )
 
 
-def _labels(matches: Sequence[Sequence[Piece]]) -> frozenset[str]:
-    """The texts that name what follows: <dt>, <th> and "Price:" that several matches have, and "Price: 3" where all pieces are so."""
+def _labels(records: Sequence[Sequence[Piece]]) -> frozenset[str]:
+    """The texts that name what follows.
+
+    <dt>, <th> and "Price:" that several records have, and "Price" of "Price: 3" where nearly all pieces at the place are so.
+    """
     alone: Counter[str] = Counter()
     terms: Counter[str] = Counter()
-    before: Counter[str] = Counter()
-    at: defaultdict[str, set[int]] = defaultdict(set)
+    before_value: Counter[str] = Counter()
+    places_of: defaultdict[str, set[int]] = defaultdict(set)
     pieces_at: Counter[int] = Counter()
     labelled_at: Counter[int] = Counter()
-    for pieces in matches:
-        for piece, after in zip(pieces, [*pieces[1:], None], strict=False):  # none where a match is a line of marks
+    for pieces in records:
+        for piece, following in zip(pieces, [*pieces[1:], None], strict=False):  # a record may have no pieces
             pieces_at[piece.place] += 1
             label = LABEL.match(piece.text)
             if label and label[2]:
-                before[label[1]] += 1
+                before_value[label[1]] += 1
                 labelled_at[piece.place] += 1
-                at[label[1]].add(piece.place)
-            elif after is not None and not after.term:
+                places_of[label[1]].add(piece.place)
+            elif following is not None and not following.is_term:
                 if label:
                     alone[label[1]] += 1
-                elif piece.term:
+                elif piece.is_term:
                     terms[piece.text] += 1
-    least = max(2, OFTEN * len(matches))
-    if len(terms) <= WORDS * terms.total():
+    min_records = max(2, MIN_LABEL_SHARE * len(records))
+    if len(terms) <= MAX_DISTINCT_TERMS * terms.total():
         alone += terms
-    sure = {place for place, n in pieces_at.items() if labelled_at[place] >= LABELLED * n}
-    found = {label for label, n in alone.items() if n >= least}
-    return frozenset(found | {label for label, n in before.items() if n >= least and at[label] <= sure})
+    labelled_places = {place for place, n in pieces_at.items() if labelled_at[place] >= LABELLED_SHARE * n}
+    labels = {label for label, n in alone.items() if n >= min_records}
+    return frozenset(
+        labels
+        | {label for label, n in before_value.items() if n >= min_records and places_of[label] <= labelled_places}
+    )
 
 
-def _acts(sample: tuple[Page, int, int]) -> bool:
-    """Whether a place is the text of a link or a button."""
-    page, row, unit = sample
-    return any(page.tree.name(i) in ("a", "button") for i in (row, *page.tree.ancestors(row)) if i >= unit)
+def _own_link(read: Read) -> str:
+    """The place of the links that lead to a record's own page.
 
-
-def _listed(sample: tuple[Page, int, int]) -> bool:
-    """Whether a place is in an item of a list inside its match."""
-    page, row, unit = sample
-    return any(page.tree.name(i) == "li" for i in (row, *page.tree.ancestors(row)) if i > unit)
-
-
-def _own_link(read: Sequence[tuple[Page, Match, list[Piece]]]) -> str:
-    """The place of the links that tell matches apart: most distinct targets, the first of equals that stays on the site, else the first."""
+    Those with the most distinct targets, or nearly so; among these the first that mostly stays on the site, else the first.
+    """
     targets: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
-    for page, match, _ in read:
-        seen: Counter[int] = Counter()
-        for place, target in page.links(match):
-            seen[place] += 1
+    for page, record, _ in read:
+        links_at: Counter[int] = Counter()
+        for place, target in page.links(record):
+            links_at[place] += 1
             if target and not target.startswith(("#", "javascript:", "mailto:")):
-                targets[place, seen[place]].add(target)
+                targets[place, links_at[place]].add(target)
     most = max(map(len, targets.values()), default=0)
-    able = [at for at, found in targets.items() if len(found) >= 0.9 * most]
+    distinct = [at for at, found in targets.items() if len(found) >= OWN_LINK_SHARE * most]
     hosts = {urlsplit(page.tree.url).netloc for page, _, _ in read}
-    home = [at for at in able if sum(_host(t) in ("", *hosts) for t in targets[at]) > len(targets[at]) / 2]
-    return next((f"{place:x}:{nth}" for place, nth in (*home, *able)), "")
+    on_site = [at for at in distinct if sum(_host(t) in ("", *hosts) for t in targets[at]) > len(targets[at]) / 2]
+    return next((f"{place:x}:{nth}" for place, nth in (*on_site, *distinct)), "")
 
 
 def _host(address: str) -> str | None:
@@ -251,9 +286,9 @@ def _host(address: str) -> str | None:
         return None
 
 
-def _linked_data(pages: Sequence[Page]) -> dict[str, str]:
+def _json_ld_names(pages: Sequence[RecordReader]) -> dict[str, str]:
     """What JSON-LD on the pages calls a text: text → property."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for page in pages:
         for text in page.tree.data.values():
             try:
@@ -267,29 +302,27 @@ def _linked_data(pages: Sequence[Page]) -> dict[str, str]:
                 elif isinstance(value, list):
                     stack.extend((name, inner) for inner in value)
                 elif isinstance(value, str | int | float) and name:
-                    found.setdefault(str(value).strip(), name)
-    return found
+                    names.setdefault(str(value).strip(), name)
+    return names
 
 
-def _name(
-    sample: tuple[Page, int, int], texts: Sequence[str], kind: Type, said: Mapping[str, str], taken: set[str]
-) -> str:
-    page, row, unit = sample
-    tree = page.tree
-    known = Counter(said[text] for text in texts if text in said).most_common(1)
-    if known and known[0][1] >= SAID * len(texts):
-        return clean(known[0][0])
-    if name := told(tree, row, unit, headings_of(tree, unit)):
+def _name(sample: _Sample, texts: Sequence[str], kind: Type, json_ld: Mapping[str, str], taken: set[str]) -> str:
+    """The best name for the texts at a place; it may be taken."""
+    tree, row, top = sample
+    most_common = Counter(json_ld[text] for text in texts if text in json_ld).most_common(1)
+    if most_common and most_common[0][1] >= MIN_JSON_LD_SHARE * len(texts):
+        return column_name(most_common[0][0])
+    if name := name_on_page(tree, row, top, table_headings(tree, top)):
         return name
     if kind in ("price", "date") and kind not in taken:
         return kind
-    above = {tree.name(i) for i in (row, *tree.ancestors(row)) if i >= unit}
-    if "title" not in taken and kind == "text" and above & {"a", "h1", "h2", "h3", "h4", "h5", "b", "strong"}:
+    if "title" not in taken and kind == "text" and {tag for _, tag in sample.tags()} & HEADLINE_TAGS:
         return "title"
-    return by_tags(tree, row, unit)
+    return name_from_tags(tree, row, top)
 
 
 def _unused(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it where it is taken."""
     if name not in taken:
         return name
     return next(f"{name}_{i}" for i in range(2, len(taken) + 3) if f"{name}_{i}" not in taken)

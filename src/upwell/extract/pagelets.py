@@ -1,13 +1,13 @@
-"""The region of an answer that holds the matches (Thor's QA-Pagelet): the cut of a page that the evidence speaks for.
+"""The region of an answer that holds the records (Thor's QA-Pagelet): the cut of a page that most evidence speaks for.
 
-    repetition   how many pieces, how alike they are, whether they could be cut further
-    size         how much of the page they hold, how much one holds
-    links        matches have links, navigation is nothing else
-    change       what is not on the other answers of the source is an answer to the query (Thor §VI-B)
-    query        where the query is known: its words stand in matches
-    count        the page says itself how many it shows ("1 - 10 of 283"), or numbers them
+    repetition   how many records, how alike they are, whether they could be cut further
+    size         how much of the page they hold, how much one of them holds
+    links        records have links; navigation has nothing else
+    change       a text that the other answers of the source do not have is an answer to the query (Thor §VI-B)
+    query        where the query is known: its words stand in records
+    count        the page itself says how many records it shows ("1 - 10 of 283"), or numbers them
 
-Thor §VI ranks subtrees by change alone, which needs several pages; here change is one piece of evidence among others, so
+Thor §VI ranks subtrees by change alone, which needs several pages. Here change is one piece of evidence among others, so
 that one page alone can be cut too.
 """
 
@@ -20,69 +20,72 @@ from numpy.typing import NDArray
 
 from upwell.extract.cut_candidates import Cut, leaves_in
 from upwell.extract.leaves import Leaves
+from upwell.page.spots import BROKEN
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["WEIGHTS", "Evidence", "locate", "score", "shown"]
+__all__ = ["WEIGHTS", "Evidence", "features", "query_words", "score", "smallest_row_with", "stated_page_sizes"]
 
 Floats = NDArray[np.float64]
 WORD = re.compile(r"\w+")
-NUMBER = re.compile(r"^\W{0,2}(\d{1,4})\W{0,3}(?!\d)")
+RECORD_NUMBER = re.compile(r"^\W{0,2}(\d{1,4})\W{0,3}(?!\d)")
 RANGE = re.compile(r"(\d{1,5})\s*(?:-|–|—|to|through|thru|bis|à|a|until)\s*(\d{1,5})\b")
-COUNT = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]\d)")
-MOST_SHOWN = 300  # a page that says it shows more than this means something else
+SMALL_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]\d)")
+MAX_PAGE_SIZE = 300  # a range of more numbers than this does not say how many records the page shows
 
 
 class Evidence:
-    """What can be asked of one page: prefix sums over its leaves, so that a cut costs as much as it has matches."""
+    """One page, prepared so that the features of a cut cost as much as it has records.
+
+    What ends in `_before` is a prefix sum over the leaves: `chars_before[b] - chars_before[a]` are the characters of leaves a … b.
+    """
 
     def __init__(self, leaves: Leaves, common: Collection[str] | None = None, query: str = "") -> None:
+        """`common` are the texts that other answers of the source have too, None where there are no other answers."""
         self.leaves = leaves
-        tree, n = leaves.tree, len(leaves)
         texts = leaves.texts
-        self.classed = np.unique(leaves.class_paths[leaves.row], return_inverse=True)[1]
-        self.plain = np.unique(leaves.layout_paths[leaves.row], return_inverse=True)[1]
-        self.chars = _sums(leaves.chars)
-        self.links = _sums(leaves.is_linked)
-        self.link_chars = _sums(leaves.chars * leaves.is_linked)
-        self.controls = _sums(leaves.chars * self._inside("select", "button", "textarea", "label", "option"))
-        self.bold = self._inside("h1", "h2", "h3", "h4", "h5", "b", "strong") | leaves.is_linked
-        self.bolds = _sums(self.bold)
-        self.block = tree.chunk_gap[leaves.chunk] == 2 if n else np.zeros(0, dtype=bool)
-        self.change = (
-            None if common is None else _sums(leaves.chars * np.array([t not in common for t in texts], dtype=bool))
-        )
-        words = [word for word in WORD.findall(query.lower()) if len(word) > 1]
-        self.asked = _sums(np.array([any(w in t.lower() for w in words) for t in texts], dtype=bool)) if words else None
-        self.number = np.array([int(found[1]) if (found := NUMBER.match(t)) else -1 for t in texts], dtype=np.int64)
-
-    def changing(self, cut: Cut) -> float:
-        """The share of the text of a cut that is not on the other answers (1 where there are none)."""
-        if self.change is None:
-            return 1.0
-        held = (self.chars[cut.ends] - self.chars[cut.starts]).sum()
-        return float((self.change[cut.ends] - self.change[cut.starts]).sum() / max(1, held))
+        self.class_path = np.unique(leaves.class_paths[leaves.row], return_inverse=True)[1]
+        self.layout_path = np.unique(leaves.layout_paths[leaves.row], return_inverse=True)[1]
+        self.chars_before = _prefix_sums(leaves.chars)
+        self.links_before = _prefix_sums(leaves.is_linked)
+        self.link_chars_before = _prefix_sums(leaves.chars * leaves.is_linked)
+        in_control = self._inside("select", "button", "textarea", "label", "option")
+        self.control_chars_before = _prefix_sums(leaves.chars * in_control)
+        self.is_bold = self._inside("h1", "h2", "h3", "h4", "h5", "b", "strong") | leaves.is_linked
+        self.bold_before = _prefix_sums(self.is_bold)
+        self.begins_block = leaves.tree.chunk_gap[leaves.chunk] == BROKEN if len(leaves) else np.zeros(0, dtype=bool)
+        self.changing_chars_before = None
+        if common is not None:
+            is_changing = np.array([text not in common for text in texts], dtype=bool)
+            self.changing_chars_before = _prefix_sums(leaves.chars * is_changing)
+        self.asked_before = None
+        if words := query_words(query):
+            is_asked = np.array([any(word in text.lower() for word in words) for text in texts], dtype=bool)
+            self.asked_before = _prefix_sums(is_asked)
+        numbers = [int(number[1]) if (number := RECORD_NUMBER.match(text)) else -1 for text in texts]
+        self.number = np.array(numbers, dtype=np.int64)
 
     @cached_property
-    def shown(self) -> frozenset[int]:
-        """How many matches the page may say that it shows: the lengths of its ranges of numbers."""
-        return shown(self.leaves.texts)
+    def stated_sizes(self) -> frozenset[int]:
+        """How many records the page may say that it shows."""
+        return stated_page_sizes(self.leaves.texts)
 
     @cached_property
-    def counts(self) -> frozenset[int]:
-        """The small numbers on the page."""
-        return frozenset(n for n in map(int, COUNT.findall(" ".join(self.leaves.texts))) if n > 2)
+    def small_numbers(self) -> frozenset[int]:
+        """The numbers 3 … 999 on the page."""
+        return frozenset(n for n in map(int, SMALL_NUMBER.findall(" ".join(self.leaves.texts))) if n > 2)
 
     @cached_property
-    def before_classed(self) -> Ints:
-        """The leaf before each leaf that has the same path (-1: none)."""
-        return _previous(self.classed)
+    def previous_same_class_path(self) -> Ints:
+        """For each leaf, the leaf before it that has the same path of tags and classes (-1: none)."""
+        return _previous_equal(self.class_path)
 
     @cached_property
-    def before_plain(self) -> Ints:
+    def previous_same_layout_path(self) -> Ints:
         """The same for paths without classes and formatting."""
-        return _previous(self.plain)
+        return _previous_equal(self.layout_path)
 
     def _inside(self, *names: str) -> NDArray[np.bool_]:
+        """Which leaves stand in elements with these names."""
         steps = np.zeros(len(self.leaves) + 1, dtype=np.int32)
         rows = self.leaves.tree.rows(*names)
         np.add.at(steps, self.leaves.row_start[rows], 1)
@@ -90,33 +93,45 @@ class Evidence:
         return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
-def shown(texts: Iterable[str]) -> frozenset[int]:
-    """How many matches a page may say that it shows: the lengths of its ranges of numbers ("1 - 10 of 283": 10)."""
-    spans = (int(b) - int(a) + 1 for a, b in RANGE.findall(" ".join(texts)))
-    return frozenset(span for span in spans if 2 < span <= MOST_SHOWN)
+def stated_page_sizes(texts: Iterable[str]) -> frozenset[int]:
+    """How many records a page may say that it shows: the lengths of its ranges of numbers.
+
+    >>> stated_page_sizes(["Results", "11 - 20 of 283"])
+    frozenset({10})
+    """
+    sizes = (int(last) - int(first) + 1 for first, last in RANGE.findall(" ".join(texts)))
+    return frozenset(size for size in sizes if 2 < size <= MAX_PAGE_SIZE)
 
 
-def score(page: Evidence, cut: Cut) -> float:
-    """How much speaks for a cut; only the order of the cuts of one source means something."""
-    return float(sum(WEIGHTS[name] * value for name, value in features(page, cut).items()))
+def query_words(query: str) -> list[str]:
+    """The words of a query by which records are compared with it: those of two letters or more."""
+    return [word for word in WORD.findall(query.lower()) if len(word) > 1]
+
+
+def score(evidence: Evidence, cut: Cut) -> float:
+    """How much speaks for a cut; only the order among the cuts of one source has a meaning."""
+    return float(sum(WEIGHTS[name] * value for name, value in features(evidence, cut).items()))
 
 
 def features(page: Evidence, cut: Cut) -> dict[str, float]:
     """The evidence about a cut, by name."""
     leaves, s, e, n = page.leaves, cut.starts, cut.ends, len(cut)
-    every = leaves_in(s, e)
-    piece_start = np.repeat(s, e - s)
-    chars, size = (page.chars[e] - page.chars[s]).astype(np.float64), (e - s).astype(np.float64)
-    links, link_chars = page.links[e] - page.links[s], page.link_chars[e] - page.link_chars[s]
-    held, total, mean = max(1.0, chars.sum()), max(1, int(page.chars[-1])), float(chars.mean())
+    inside = leaves_in(s, e)
+    record_start = np.repeat(s, e - s)
+    chars, size = (page.chars_before[e] - page.chars_before[s]).astype(np.float64), (e - s).astype(np.float64)
+    links = page.links_before[e] - page.links_before[s]
+    link_chars = page.link_chars_before[e] - page.link_chars_before[s]
+    held, total, mean = max(1.0, chars.sum()), max(1, int(page.chars_before[-1])), float(chars.mean())
     units = (cut.unit[e - 1] - cut.unit[s] + 1).astype(np.float64)
-    group = np.flatnonzero(np.append(True, np.diff(cut.container_end) != 0))
-    container = cut.container[group]
-    container_chars = (page.chars[leaves.row_end[container]] - page.chars[leaves.row_start[container]]).sum()
-    below = cut.unit_row[s]
-    parted = leaves.separators_before[s]
-    found = {
-        "ln_matches": np.log(n),
+    first_of_container = np.flatnonzero(np.append(True, np.diff(cut.container_end) != 0))
+    containers = cut.container[first_of_container]
+    container_starts, container_ends = leaves.row_start[containers], leaves.row_end[containers]
+    container_chars = (page.chars_before[container_ends] - page.chars_before[container_starts]).sum()
+    leader_row = cut.unit_row[s]
+    separators = leaves.separators_before[s]
+    alone_in_container = len(containers) == n
+    values = {
+        "ln_records": np.log(n),
         "only_two": n == 2,
         "cover": held / total,
         "ln_held": np.log1p(held),
@@ -125,64 +140,63 @@ def features(page: Evidence, cut: Cut) -> dict[str, float]:
         "link_share": link_chars.sum() / held,
         "with_link": (links > 0).mean(),
         "only_link": (link_chars >= 0.95 * chars).mean(),
-        "ln_beside_links": np.log1p((chars - link_chars).mean()),
+        "ln_unlinked": np.log1p((chars - link_chars).mean()),
         "deviation_chars": min(2.0, chars.std() / max(1.0, mean)),
         "deviation_leaves": min(2.0, size.std() / size.mean()),
         "deviation_units": min(2.0, units.std() / units.mean()),
         "ln_units": np.log(units.mean()),
-        "one_unit": (units == 1).mean()
-        if len(group) < n
-        else 0.0,  # one in each container: a part of what stands above
-        "left_between": 1 - held / max(1, int(page.chars[e[-1]] - page.chars[s[0]])),
-        "last_path": _top(page.classed[np.maximum(s, e - 1)]),
-        "leader_tag": _top(np.where(below >= 0, leaves.tree.tag[below], -1) + 1),
-        "first_bold": page.bold[s].mean(),
-        "soon_bold": (page.bolds[np.minimum(e, s + 3)] > page.bolds[s]).mean(),
+        # one record in each container is rather a part of a record that stands above
+        "one_unit": 0.0 if alone_in_container else (units == 1).mean(),
+        "gaps_between": 1 - held / max(1, int(page.chars_before[e[-1]] - page.chars_before[s[0]])),
+        "last_path": _largest_share(page.class_path[np.maximum(s, e - 1)]),
+        "leader_tag": _largest_share(np.where(leader_row >= 0, leaves.tree.tag[leader_row], -1) + 1),
+        "begins_bold": page.is_bold[s].mean(),
+        "bold_near_start": (page.bold_before[np.minimum(e, s + 3)] > page.bold_before[s]).mean(),
         "of_container": held / max(1, container_chars),
-        "ln_containers": np.log(len(group)),
-        "alone_in_container": len(group) == n,
-        "before": page.chars[s[0]] / total,
-        "after": 1 - page.chars[e[-1]] / total,
+        "ln_containers": np.log(len(containers)),
+        "alone_in_container": alone_in_container,
+        "text_before": page.chars_before[s[0]] / total,
+        "text_after": 1 - page.chars_before[e[-1]] / total,
         "numbered": ((np.diff(page.number[s]) == 1) & (page.number[s][1:] > 0)).mean() if n > 2 else 0.0,
-        "says_range": n in page.shown,
-        "says_count": n in page.counts,
-        "parted_alike": _top(np.unique(parted, return_inverse=True)[1]),
-        "parted": (parted > 0).mean(),
-        "block": page.block[s].mean(),
-        "controls": (page.controls[e] - page.controls[s]).sum() / held,
+        "states_range": n in page.stated_sizes,
+        "states_count": n in page.small_numbers,
+        "same_separators": _largest_share(np.unique(separators, return_inverse=True)[1]),
+        "separated": (separators > 0).mean(),
+        "begins_block": page.begins_block[s].mean(),
+        "controls": (page.control_chars_before[e] - page.control_chars_before[s]).sum() / held,
         "changing": 0.0,
         "cover_changing": 0.0,
         "with_query": 0.0,
         "cover_query": 0.0,
     }
-    for name, path, before in (
-        ("classed", page.classed, page.before_classed),
-        ("plain", page.plain, page.before_plain),
+    for name, path, previous in (
+        ("classed", page.class_path, page.previous_same_class_path),
+        ("layout", page.layout_path, page.previous_same_layout_path),
     ):
-        firsts = path[every[before[every] < piece_start]]  # each path of each piece once
-        often = np.bincount(firsts)
-        found[f"regular_{name}"] = (often * often).sum() / (n * len(firsts))
-        found[f"ln_paths_{name}"] = np.log(len(firsts) / n)
-        found[f"ln_repeats_{name}"] = np.log(len(every) / len(firsts))
-        found[f"rare_{name}"] = (often == 1).sum() / len(firsts) if n > 2 else 0.0
-    if page.change is not None:
-        changing = (page.change[e] - page.change[s]).sum()
-        found["changing"] = changing / held - MEAN_CHANGING
-        found["cover_changing"] = changing / max(1, page.change[-1]) - MEAN_COVER_CHANGING
-    if page.asked is not None:
-        asked = page.asked[e] - page.asked[s]
-        found["with_query"] = (asked > 0).mean() - MEAN_WITH_QUERY
-        found["cover_query"] = asked.sum() / max(1, page.asked[-1]) - MEAN_COVER_QUERY
-    return {name: float(value) for name, value in found.items()}
+        firsts = path[inside[previous[inside] < record_start]]  # each path of each record once
+        records_with = np.bincount(firsts)
+        values[f"regular_{name}"] = (records_with * records_with).sum() / (n * len(firsts))
+        values[f"ln_paths_{name}"] = np.log(len(firsts) / n)
+        values[f"ln_repeats_{name}"] = np.log(len(inside) / len(firsts))
+        values[f"rare_{name}"] = (records_with == 1).sum() / len(firsts) if n > 2 else 0.0
+    if page.changing_chars_before is not None:
+        changing = (page.changing_chars_before[e] - page.changing_chars_before[s]).sum()
+        values["changing"] = changing / held - MEAN_CHANGING
+        values["cover_changing"] = changing / max(1, page.changing_chars_before[-1]) - MEAN_COVER_CHANGING
+    if page.asked_before is not None:
+        asked = page.asked_before[e] - page.asked_before[s]
+        values["with_query"] = (asked > 0).mean() - MEAN_WITH_QUERY
+        values["cover_query"] = asked.sum() / max(1, page.asked_before[-1]) - MEAN_COVER_QUERY
+    return {name: float(value) for name, value in values.items()}
 
 
-# What a cut has on average: a page without other pages, or without its query, is taken to have it (0 in the features).
+# What a cut has on average: without other pages, or without its query, a cut is taken to have it (0 in the features).
 MEAN_CHANGING, MEAN_COVER_CHANGING, MEAN_WITH_QUERY, MEAN_COVER_QUERY = 0.8, 0.5, 0.4, 0.4
 
 # Fitted so that the cut with the highest score has the highest expected F1 (softmax over the cuts of a page, L2 0.001), each
 # site weighing the same; checked by leaving out a fifth of the sites at a time (docs/decisions/0010-record-extraction.md).
 WEIGHTS: dict[str, float] = {
-    "ln_matches": 2.57,
+    "ln_records": 2.57,
     "only_two": -0.338,
     "cover": 9.64,
     "ln_held": 1.61,
@@ -191,28 +205,28 @@ WEIGHTS: dict[str, float] = {
     "link_share": 1.18,
     "with_link": 2.83,
     "only_link": -4.8,
-    "ln_beside_links": -0.474,
+    "ln_unlinked": -0.474,
     "deviation_chars": -3.53,
     "deviation_leaves": -0.904,
     "deviation_units": -9.48,
     "ln_units": -1.88,
     "one_unit": 3.16,
-    "left_between": -3.09,
+    "gaps_between": -3.09,
     "last_path": 3.51,
     "leader_tag": 10.9,
-    "first_bold": 0.104,
-    "soon_bold": 0.322,
+    "begins_bold": 0.104,
+    "bold_near_start": 0.322,
     "of_container": 5.26,
     "ln_containers": -0.403,
     "alone_in_container": 0.425,
-    "before": -3,
-    "after": -1.92,
+    "text_before": -3,
+    "text_after": -1.92,
     "numbered": 2.97,
-    "says_range": 3.33,
-    "says_count": 0.326,
-    "parted_alike": 0.328,
-    "parted": 2.84,
-    "block": 4.64,
+    "states_range": 3.33,
+    "states_count": 0.326,
+    "same_separators": 0.328,
+    "separated": 2.84,
+    "begins_block": 4.64,
     "controls": -2.79,
     "changing": 4.49,
     "cover_changing": 5.5,
@@ -222,40 +236,41 @@ WEIGHTS: dict[str, float] = {
     "ln_paths_classed": 0.401,
     "ln_repeats_classed": -2.16,
     "rare_classed": -0.598,
-    "regular_plain": 7.41,
-    "ln_paths_plain": -1.21,
-    "ln_repeats_plain": -0.366,
-    "rare_plain": -5.24,
+    "regular_layout": 7.41,
+    "ln_paths_layout": -1.21,
+    "ln_repeats_layout": -0.366,
+    "rare_layout": -5.24,
 }
 
 
-def locate(tree: TagTree, weight: Floats, share: float = 1.0) -> int:
-    """The deepest row that holds this share of the weight; `weight` is one number a chunk: how much of it is an answer.
+def smallest_row_with(tree: TagTree, weight: Floats) -> int:
+    """The deepest row that holds all of a weight; `weight` has one number a chunk: how much of it is an answer.
 
-    Thor Fig. 6 in the sense that was meant: go down while nearly everything is in one child, stop where it is shared out.
+    Thor Fig. 6 in the sense that was meant: go down while everything is in one child, stop where it is shared out.
     """
     mass = tree.sum_chunks(weight)
     row = 0
     while True:
-        below = tree.children(row)
-        best = max(below, key=lambda child: mass[child], default=row)
-        if best == row or mass[best] < share * mass[row]:
+        children = tree.children(row)
+        heaviest = max(children, key=lambda child: mass[child], default=row)
+        if heaviest == row or mass[heaviest] < mass[row]:
             return row
-        row = best
+        row = heaviest
 
 
-def _sums(values: NDArray[np.generic]) -> NDArray[np.int64]:
+def _prefix_sums(values: NDArray[np.generic]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
 
 
-def _top(names: NDArray[np.integer]) -> float:
-    """The share of the most frequent."""
+def _largest_share(names: NDArray[np.integer]) -> float:
+    """The share of the most frequent name."""
     return float(np.bincount(names).max() / len(names))
 
 
-def _previous(path: NDArray[np.integer]) -> Ints:
+def _previous_equal(path: NDArray[np.integer]) -> Ints:
+    """For each leaf, the leaf before it with an equal path (-1: none)."""
     order = np.argsort(path, kind="stable")
-    same = path[order][1:] == path[order][:-1]
-    found = np.full(len(path), -1, dtype=np.int32)
-    found[order[1:][same]] = order[:-1][same]
-    return found
+    is_equal = path[order][1:] == path[order][:-1]
+    previous = np.full(len(path), -1, dtype=np.int32)
+    previous[order[1:][is_equal]] = order[:-1][is_equal]
+    return previous

@@ -31,7 +31,7 @@ from upwell.site.page_size import is_larger_page, larger_page_settings, with_set
 from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import drifted
-from upwell.source.learn import apart, learn_source
+from upwell.source.learn import distinct_answers, learn_source
 from upwell.source.model import SourceModel
 from upwell.store.state import State
 
@@ -117,13 +117,13 @@ class SourceReader:
             queries = words[start : start + probes]
             answers += yield from self._answers(queries)
             asked += len(queries)
-            different = apart(answers, background)
+            different = distinct_answers(answers, background)
             if not (start or values or self.about) and len(different) < min(MIN_DIFFERENT_ANSWERS, len(answers)):
                 # a source that searches parts of words has nearly all records for each letter: what its answers share are records
                 missing = MIN_DIFFERENT_ANSWERS - len(different)
                 dictionary_words = dictionary(self.rng, missing, self.language or "en")
                 answers += yield from self._answers(dictionary_words)
-                different = apart(answers, background)
+                different = distinct_answers(answers, background)
             self.ledger.model = learn_source(
                 different, background, queries=[self._query_of[id(tree)] for tree in different]
             )

@@ -18,7 +18,7 @@ from upwell.model import Kind, Record
 from upwell.offline import saved_pages as saved
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading, apply, check
-from upwell.source.drift import Watch
+from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 from upwell.store.archive import Saved
@@ -68,7 +68,7 @@ def _by_source_model(
     grouped = clusters.group(trees, rng=np.random.default_rng(0))
     labels = {page.page: label for page, label in zip(sample, grouped.labels, strict=True)}
     types = {name: kind for name, kind in model.columns.types.items() if kind not in ("url", "image")}
-    watch = Watch(model)
+    watch = DriftWatch(model)
     for page in saved.saved_at(root):
         tree = saved.tree_of(page)
         label = labels[page.page] if page.page in labels else clusters.assign(grouped, [tree])[0]

@@ -1,116 +1,156 @@
-"""Learning the source model from the answers to the probe queries: the frame, the rules, the columns (Thor §IV)."""
+"""Learning the source model from the answers to the probe queries: the frame, the cut rules, the columns (Thor §IV).
+
+frame        the texts that most answers have: menus, headings, footers
+background   answers to nonsense words, which show what an answer without records has
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
 from upwell.answers.next_page import next_step
-from upwell.extract import columns, fields, pagelets
-from upwell.extract.cut_candidates import candidates, leaves_in
+from upwell.extract import columns, pagelets
+from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
-from upwell.extract.leaves import Leaves, leaves_of
+from upwell.extract.fields import RecordReader
+from upwell.extract.leaves import Hashes, Leaves, leaves_of
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading, apply, check, find_cut
 from upwell.source.model import SourceModel
 
-__all__ = ["apart", "learn_source"]
+__all__ = ["FRAME_SHARE", "distinct_answers", "learn_source"]
 
-# A text that stands on this share of all answers (and on two at least) is part of the frame, not of a match.
-COMMON = 0.4  # swept: 0.25, 0.4, 0.6, no difference; matches that answer several probes must stay below
-# A text that stands on this share of them is there whatever is asked: a list of such texts is never an answer.
-STATIC = 0.8  # swept: 0.6, 0.8, 0.95; 0.6 loses 3.5 points on serp150: two answers of three may have the same matches
-FEW = 3  # pages that must have something in a place; not swept: two answers may well have the same matches
-# Answers that are searched for repeated structure: those with the most text of their own.
-SAMPLE = 10  # swept: 5, 10, 20, no difference
-# What is the same on all answers, or stands in places that answers to nonsense have too, is no answer, however regular it is.
-CHANGING = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
-ALIKE = 0.6  # share of the texts of two answers that are in both, where they are one answer; not swept
+# A text on more than this share of all answers (and on two at least) is part of the frame, not of a record.
+FRAME_SHARE = 0.4  # swept: 0.25, 0.4, 0.6, no difference; records that answer several probes must stay below
+# A text on more than this share of them is there whatever is asked: a list of such texts is never an answer.
+STATIC_SHARE = (
+    0.8  # swept: 0.6, 0.8, 0.95; 0.6 loses 3.5 points on serp150: two answers of three may have the same records
+)
+# Pages that must have a text at a place before it can be called static there; not swept: two answers may well have the same records.
+MIN_PAGES_WITH_PLACE = 3
+# Answers that are searched for repeated structure: those with the most text outside the frame.
+MAX_SAMPLE = 10  # swept: 5, 10, 20, no difference
+# Records must have this share of text that changes from answer to answer, at places that answers to nonsense do not have.
+MIN_CHANGING_SHARE = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
+SAME_ANSWER_SHARE = 0.6  # two answers that have this share of their texts in common are the same answer; not swept
+MIN_TEXTS_TO_COMPARE = 3  # an answer with no more texts than this is not compared; not swept
 
 
 def learn_source(
     answers: Sequence[TagTree], background: Sequence[TagTree] = (), *, queries: Sequence[str] = ()
 ) -> SourceModel:
-    """Learns from answers to real words, and from answers to nonsense (`background`), which show what a page without matches has.
+    """Learns from answers to real words, and from answers to nonsense (`background`).
 
-    Thor §IV; departs from it: the rule that the evidence of all answers together speaks for is chosen, one rule a source.
+    Thor §IV; departs from it: the rules are those that the evidence of all answers together speaks for.
     """
-    several = len(answers) + len(background) > 1
-    often = Counter(text for tree in (*answers, *background) for text in set(tree.chunks))
-    least = max(1.0, COMMON * (len(answers) + len(background)))
-    frame = frozenset(text for text, n in often.items() if n > least)
-    empty_texts = {text for tree in background for text in tree.chunks}
-    frame |= empty_texts
-    everywhere = {text for text, n in often.items() if n > STATIC * (len(answers) + len(background))} | empty_texts
-    bare = [leaves_of(tree) for tree in background]
-    places = (
-        np.unique(np.concatenate([page.class_paths[page.row] for page in bare]))
-        if bare
-        else np.zeros(0, dtype=np.uint64)
-    )
-    asked = dict(enumerate(queries))
-    own = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
-    chosen = sorted(range(len(answers)), key=lambda i: -own[i])[:SAMPLE]
+    has_several = len(answers) + len(background) > 1
+    frame, static = _repeated_texts(answers, background)
+    own_chars = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
+    sample = sorted(range(len(answers)), key=lambda i: -own_chars[i])[:MAX_SAMPLE]
+    query_of = dict(enumerate(queries))
+    pages, empty_pages = [leaves_of(answers[i]) for i in sample], [leaves_of(tree) for tree in background]
+    empty_places = _places(empty_pages)
+    static_at = _static_at_places([*pages, *empty_pages])
     scored: list[ScoredPage] = []
-    pages = [leaves_of(answers[i]) for i in chosen]
-    fixed = _fixed([*pages, *bare])
-    for i, page in zip(chosen, pages, strict=True):
-        evidence = pagelets.Evidence(page, frame if several else None, asked.get(i, ""))
-        fresh = ~np.isin(page.class_paths[page.row], places)
-        at = zip(page.class_paths[page.row].tolist(), page.texts, strict=True)
-        moving = page.chars * np.array([t not in everywhere and (path, t) not in fixed for path, t in at], dtype=bool)
-        dynamic = []
-        for cut in candidates(page):
-            held = leaves_in(cut.starts, cut.ends)
-            changes = moving[held].sum() >= CHANGING * page.chars[held].sum()
-            if (changes or not several) and fresh[held].mean() >= CHANGING:
-                dynamic.append(cut)
-        scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score(evidence, cut)) for cut in dynamic]))
-    where = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
-    model = SourceModel(frame=tuple(sorted(frame)) if several else (), asked_at=where)
+    for i, page in zip(sample, pages, strict=True):
+        evidence = pagelets.Evidence(page, frame if has_several else None, query_of.get(i, ""))
+        cuts = _possible_cuts(page, static, static_at, empty_places, has_several)
+        scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score(evidence, cut)) for cut in cuts]))
+    asked_at = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
+    model = SourceModel(frame=tuple(sorted(frame)) if has_several else (), asked_at=asked_at)
     rules = learn_rules(scored)
     if not rules:
         return model
     model = replace(model, rules=rules)
-    cuts = [(page, fit) for page, _ in scored if (fit := find_cut(model, page)) is not None]
-    model = replace(model, columns=columns.learn_columns([fields.Page(page, fit) for page, fit in cuts]))
-    sample = [(answers[i], apply(model, answers[i])) for i in chosen]
-    readings = [(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)]
-    paging = _paging([(tree, reading, asked.get(i, "")) for i, (tree, reading) in zip(chosen, sample, strict=True)])
-    model = replace(model, volatile=tuple(sorted({*_volatile(readings), *paging})))
-    counted = [agrees for tree, reading in sample if (agrees := check(reading, tree)["count"]) is not None]
-    without = [tree for tree in answers if find_cut(model, leaves_of(tree)) is None]
-    empty = [len(tree) for tree in (*without, *background)]
+    found = [(page, cut) for page in pages if (cut := find_cut(model, page)) is not None]
+    model = replace(model, columns=columns.learn_columns([RecordReader(page, cut) for page, cut in found]))
+    read = [(answers[i], apply(model, answers[i]), query_of.get(i, "")) for i in sample]
+    volatile = {*_volatile([(reading, query) for _, reading, query in read]), *_paging(read)}
+    model = replace(model, volatile=tuple(sorted(volatile)))
+    counts_agree = [agrees for tree, reading, _ in read if (agrees := check(reading, tree)["count"]) is not None]
+    without_records = [tree for tree in answers if find_cut(model, leaves_of(tree)) is None]
+    empty_sizes = [len(tree) for tree in (*without_records, *background)]
     return replace(
         model,
-        bare=int(np.median(empty)) if empty else 0,
-        fits=round(1 - len(without) / len(answers), 3),
-        agrees=round(sum(map(bool, counted)) / len(counted), 3) if counted else None,
+        bare=int(np.median(empty_sizes)) if empty_sizes else 0,
+        fits=round(1 - len(without_records) / len(answers), 3),
+        agrees=round(sum(map(bool, counts_agree)) / len(counts_agree), 3) if counts_agree else None,
     )
 
 
-def apart(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> list[TagTree]:
-    """The answers that are not nearly the same as one before, beside what answers to nonsense say; a short one is like no other."""
-    empty = {text for tree in background for text in tree.chunks}
+def distinct_answers(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> list[TagTree]:
+    """The answers without those that say nearly the same as one before; texts that answers to nonsense have do not count."""
+    empty_texts = {text for tree in background for text in tree.chunks}
     kept: list[TagTree] = []
-    known: list[set[str]] = []
+    kept_texts: list[set[str]] = []
     for tree in answers:
-        own = set(tree.chunks) - empty
-        if len(own) <= FEW or not any(len(own & other) >= ALIKE * len(own | other) for other in known):
+        texts = set(tree.chunks) - empty_texts
+        is_repeated = len(texts) > MIN_TEXTS_TO_COMPARE and any(
+            len(texts & other) >= SAME_ANSWER_SHARE * len(texts | other) for other in kept_texts
+        )
+        if not is_repeated:
             kept.append(tree)
-            known.append(own)
+            kept_texts.append(texts)
     return kept
 
 
-def _fixed(pages: Sequence[Leaves]) -> set[tuple[int, str]]:
-    """Texts that nearly every page says that has anything in their place: a box to sort by, which only answers with matches have."""
-    said: Counter[tuple[int, str]] = Counter()
+def _repeated_texts(answers: Sequence[TagTree], background: Sequence[TagTree]) -> tuple[frozenset[str], frozenset[str]]:
+    """The texts of the frame, and those that are on nearly all answers; both with all that answers to nonsense say."""
+    pages = len(answers) + len(background)
+    pages_with = Counter(text for tree in (*answers, *background) for text in set(tree.chunks))
+    empty_texts = {text for tree in background for text in tree.chunks}
+    frame = {text for text, n in pages_with.items() if n > max(1.0, FRAME_SHARE * pages)}
+    static = {text for text, n in pages_with.items() if n > STATIC_SHARE * pages}
+    return frozenset(frame | empty_texts), frozenset(static | empty_texts)
+
+
+def _places(pages: Sequence[Leaves]) -> Hashes:
+    """The places at which pages have text, as paths of tags and classes."""
+    paths = [page.class_paths[page.row] for page in pages]
+    return np.unique(np.concatenate(paths)) if paths else np.zeros(0, dtype=np.uint64)
+
+
+def _static_at_places(pages: Sequence[Leaves]) -> set[tuple[int, str]]:
+    """The texts, with their places, that nearly every page has that has anything at the place.
+
+    So a box to sort by is found, which only answers with records have.
+    """
+    pages_with: Counter[tuple[int, str]] = Counter()
     for page in pages:
-        said.update(set(zip(page.class_paths[page.row].tolist(), page.texts, strict=True)))
-    there = Counter(path for page in pages for path in np.unique(page.class_paths[page.row]).tolist())
-    return {one for one, n in said.items() if there[one[0]] >= FEW and n > STATIC * there[one[0]]}
+        pages_with.update(set(_texts_at_places(page)))
+    pages_with_place = Counter(path for page in pages for path in np.unique(page.class_paths[page.row]).tolist())
+    return {
+        (place, text)
+        for (place, text), n in pages_with.items()
+        if pages_with_place[place] >= MIN_PAGES_WITH_PLACE and n > STATIC_SHARE * pages_with_place[place]
+    }
+
+
+def _texts_at_places(page: Leaves) -> Iterator[tuple[int, str]]:
+    return zip(page.class_paths[page.row].tolist(), page.texts, strict=True)
+
+
+def _possible_cuts(
+    page: Leaves,
+    static: Collection[str],
+    static_at: Collection[tuple[int, str]],
+    empty_places: Hashes,
+    has_several: bool,
+) -> list[Cut]:
+    """The candidates that may be an answer: they change from answer to answer, and answers to nonsense do not have their places."""
+    is_changing = [text not in static and (place, text) not in static_at for place, text in _texts_at_places(page)]
+    changing_chars = page.chars * np.array(is_changing, dtype=bool)
+    is_new_place = ~np.isin(page.class_paths[page.row], empty_places)
+    possible = []
+    for cut in candidates(page):
+        inside = leaves_in(cut.starts, cut.ends)
+        changes = changing_chars[inside].sum() >= MIN_CHANGING_SHARE * page.chars[inside].sum()
+        if (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE:
+            possible.append(cut)
+    return possible
 
 
 def _paging(pages: Sequence[tuple[TagTree, Reading, str]]) -> set[str]:

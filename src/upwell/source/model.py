@@ -1,6 +1,6 @@
-"""The source model: what was learned about the answers of a source, and how it reads later ones.
+"""The source model: all that was learned about the answers of a source.
 
-`harvest.learn` makes it; it is small, readable and versioned, and is saved as `source.json`.
+`source.learn` makes it, `source.apply` reads answers with it; it is small, readable and versioned, and is saved as `source.json`.
 """
 
 import json
@@ -15,7 +15,7 @@ from upwell.extract.cut_rules import CutRule
 
 __all__ = ["SourceModel", "load", "load_all"]
 
-VERSION = 5
+VERSION = 5  # of `source.json`; a file of another version is refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,24 +25,24 @@ class SourceModel:
     version: int = VERSION
     rules: tuple[CutRule, ...] = ()  # how answers are cut into records, the rule that most answers follow first
     columns: Columns = field(default_factory=Columns)
-    fits: float = 0.0  # share of the answers it was learned from that have matches
+    fits: float = 0.0  # share of the answers it was learned from that have records
     agrees: float | None = (
-        None  # of those that say how many matches they show, the share that shows as many as were found
+        None  # of those that say how many records they show, the share that shows as many as were found
     )
-    bare: int = 0  # rows that an answer without matches usually has
+    bare: int = 0  # rows that an answer without records usually has
     asked_at: str = ""  # the path that most answers came from
-    volatile: tuple[str, ...] = ()  # URL arguments that change while the match stays the same
-    frame: tuple[str, ...] = ()  # texts that stand on most answers
+    volatile: tuple[str, ...] = ()  # URL arguments that change while the record stays the same
+    frame: tuple[str, ...] = ()  # texts that most answers have
     roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
 
     @property
     def pagelet(self) -> str:
-        """Where the matches are, as a path."""
+        """Where the records are, as a path."""
         return self.rules[0].container if self.rules else ""
 
     @property
     def leader(self) -> str:
-        """What each match begins with; "" where nothing was learned."""
+        """What each record begins with; "" where nothing was learned."""
         return f"{self.rules[0].how} {self.rules[0].leader or 'text'}" if self.rules else ""
 
     def to_json(self) -> str:
@@ -52,17 +52,17 @@ class SourceModel:
 
 def load(text: str) -> SourceModel:
     """A model from the text of a `source.json` of one source."""
-    found = load_all(text)
-    if len(found) != 1:
-        raise WrongUsage(f"this source.json has {len(found)} sources; cut out the one whose answers these are")
-    return found[0]
+    models = load_all(text)
+    if len(models) != 1:
+        raise WrongUsage(f"this source.json has {len(models)} sources; cut out the one whose answers these are")
+    return models[0]
 
 
 def load_all(text: str) -> tuple[SourceModel, ...]:
     """The models of a `source.json`: a site may have several sources."""
     try:
-        found = json.loads(text)
-        models = tuple(_of_dict(one) for one in (found if isinstance(found, list) else [found]))
+        saved = json.loads(text)
+        models = tuple(_from_dict(model) for model in (saved if isinstance(saved, list) else [saved]))
         if not models:
             raise ValueError("it is empty")
         return models
@@ -70,21 +70,21 @@ def load_all(text: str) -> tuple[SourceModel, ...]:
         raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
 
 
-def _of_dict(found: dict[str, Any]) -> SourceModel:
-    if found["version"] != VERSION:
+def _from_dict(saved: dict[str, Any]) -> SourceModel:
+    if saved["version"] != VERSION:
         raise WrongUsage(
-            f"source.json is of version {found['version']}, this Upwell reads {VERSION}; learn the source again"
+            f"source.json is of version {saved['version']}, this Upwell reads {VERSION}; learn the source again"
         )
-    known = {part.name for part in fields_of(SourceModel)}
-    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in found.items() if n in known}
-    rules = tuple(CutRule(**rule) for rule in found["rules"])
-    said = found["columns"]
-    known_as = Columns(
-        columns=tuple(Column(**column) for column in said["columns"]),
-        labels=tuple(said["labels"]),
-        marks=tuple(said["marks"]),
-        link=said["link"],
-        pictures=said["pictures"],
+    names = {part.name for part in fields_of(SourceModel)}
+    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in saved.items() if n in names}
+    columns = saved["columns"]
+    values["rules"] = tuple(CutRule(**rule) for rule in saved["rules"])
+    values["columns"] = Columns(
+        columns=tuple(Column(**column) for column in columns["columns"]),
+        labels=tuple(columns["labels"]),
+        marks=tuple(columns["marks"]),
+        link=columns["link"],
+        pictures=columns["pictures"],
     )
-    roles = Roles.of_dict(found["roles"]) if "roles" in found else Roles()
-    return SourceModel(**{**values, "rules": rules, "columns": known_as, "roles": roles})
+    values["roles"] = Roles.of_dict(saved["roles"]) if "roles" in saved else Roles()
+    return SourceModel(**values)

@@ -1,0 +1,150 @@
+"""Records on one page alone, in the shapes that answers have, and the model that is learned from several answers."""
+
+import pytest
+
+from tests.extract.shapes import FRAME, SHAPES, WORDS, page, things
+from upwell.page.tree import TagTree, read
+from upwell.source.apply import apply, check
+from upwell.source.learn import learn_source
+from upwell.source.model import SourceModel
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_page_alone(shape: str) -> None:
+    """Every record whole and by itself, the navigation and the footer left out, whatever the markup."""
+    tree = page(shape, things())
+    texts = [record.text for record in apply(learn_source([tree]), tree).records]
+    assert texts == [f"{title} {text}" for _, title, text in things()]
+
+
+def test_lines_of_a_preformatted_list() -> None:
+    """In <pre> each line is a record."""
+    lines = "\n".join(f"{i}. {title:<30} {text}" for i, (_, title, text) in enumerate(things(), 1))
+    tree = read(f"<h1>Found</h1><pre>\n{lines}\n</pre>")
+    assert len(apply(learn_source([tree]), tree).records) == len(things())
+
+
+def test_an_empty_answer_has_no_records() -> None:
+    """What answers to nonsense have too is never a record."""
+    empty = read(FRAME.format("<p>Nothing found."), url="http://h/s?q=x")
+    model = learn_source([page("list", things(first)) for first in (0, 4, 8)], [empty])
+    assert apply(model, empty).kind == "none"
+    assert apply(model, read("<h1>Error 500</h1>")).kind == "error"
+    assert apply(model, read("")).kind == "error"
+    assert not learn_source([empty, empty, empty]).leader
+
+
+def test_it_checks_itself() -> None:
+    """The page's own count and the query's words are compared with what was read; both may be unknown."""
+    around, one = SHAPES["list"]
+    tree = read(FRAME.format("Results 1 - 6 of 80" + around.format("".join(one.format(*thing) for thing in things()))))
+    reading = apply(learn_source([tree]), tree)
+    assert check(reading, tree, "report") == {"count": True, "query": 1.0}
+    assert check(reading, tree, "amber") == {"count": True, "query": pytest.approx(1 / 6, abs=0.001)}
+    assert check(apply(SourceModel(), tree), tree) == {"count": None, "query": None}
+
+
+def test_answers_of_two_templates_have_a_rule_each() -> None:
+    """A source whose answers differ in their markup is read by more than one rule."""
+    first, second = [page("list", things(k)) for k in (0, 3)], [page("divs", things(k)) for k in (6, 9)]
+    model = learn_source([*first, *second])
+    assert len(model.rules) == 2
+    for shape in ("list", "divs"):
+        found = apply(model, page(shape, things(2, 5))).records
+        assert [record.text for record in found] == [f"{title} {text}" for _, title, text in things(2, 5)]
+
+
+def test_answers_with_the_same_matches_are_no_frame() -> None:
+    """Two of three answers that show the same list: it is still an answer."""
+    pages = [page("divs", things(0)), page("divs", things(0)), page("divs", things(6))]
+    model = learn_source(pages)
+    assert [len(apply(model, tree).records) for tree in pages] == [6, 6, 6]
+
+
+def test_what_a_match_says_twice_is_said_once() -> None:
+    """Texts for small and large screens are one text."""
+    hits = "".join(f"<li><a href={a}>{t}</a><p class=s>{x}</p><p class=l>{x}</p>" for a, t, x in things())
+    tree = read(FRAME.format(f"<ol>{hits}</ol>"))
+    assert [r.text for r in apply(learn_source([tree]), tree).records] == [
+        f"{title} {text}" for _, title, text in things()
+    ]
+
+
+@pytest.mark.parametrize(
+    "html", ["", "x", "<table><tr><td><b>a<table></td>", "<li>" * 500, "<a href=//[>b</a>" * 4, "\0<ul><li>\0"]
+)
+def test_odd_pages_alone_and_among_others(html: str) -> None:
+    """Whatever the markup, learning and reading end with a result."""
+    good = [page("list", things(first)) for first in (0, 4, 8)]
+    model = learn_source([*good, read(html)])
+    assert [len(apply(model, tree).records) for tree in good] == [6, 6, 6]
+    assert apply(model, read(html)).kind in ("none", "error")
+    assert apply(learn_source([read(html)]), read(html)).kind in ("multi", "none", "error")
+    assert not learn_source([]).leader
+
+
+def test_what_can_be_chosen_is_no_match() -> None:
+    """A box to sort by stands only on answers that have matches, is longer than a short list of them, and as regular as a list can be."""
+    box = "".join(
+        f"<option value={text}>{text}"
+        for text in ["nothing", "activity", "actor", "creation", "creator", "files", "keyword"]
+    )
+
+    def answer(word: str, n: int) -> TagTree:
+        rows = "".join(f"<tr><td>{word[0]}{i}<td><a href=/issue{word}{i}>{word} bug no {i}</a>" for i in range(n))
+        choice = "".join(f"<tr><th>{by}<td><select>{box}</select>" for by in ("Sort on", "then", "Group on", "then"))
+        sort = f"<form class=controls><table class=form>{choice}</table></form>"
+        return read(
+            f"<body><h2>Issues</h2><table class=list><tr><th>ID<th>Title{rows}</table>{sort if n else ''}</body>"
+        )
+
+    counts = {
+        "engine": 3,
+        "mirror": 2,
+        "horn": 1,
+        **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on", "with", "at", "by"], 0),
+    }
+    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    found = [record.text for word, n in counts.items() for record in apply(model, answer(word, n)).records]
+    assert len(found) >= 5
+    assert all("bug no" in text for text in found)
+
+
+def test_headings_of_a_table_are_no_records() -> None:
+    """Names of columns and of groups of rows: in a short answer nothing else tells them from records."""
+
+    def answer(word: str, n: int) -> TagTree:
+        group = "<tr><th class=group colspan=4>{}</tr>"
+        rows = "".join(
+            f"{group.format(('urgent', 'wish')[i % 40 // 20]) if i % 20 == 0 or n < 4 else ''}"
+            f"<tr><td>{i}<td class=date>now<td><a href=/{word}{i}>{word} bug no {i}</a><td>open</tr>"
+            for i in range(n)
+        )
+        said = f"<tr><th colspan=4><table><tr><th><th>1..{n} out of {n}<th></table></tr>" if n else ""
+        return read(
+            f"<body><h2>Issues</h2><table class=list><tr><th>ID<th>Activity<th>Title<th>Status</tr>{rows}{said}</table></body>"
+        )
+
+    counts = {
+        "admin": 3,
+        "er": 20,
+        "ing": 3,
+        "ter": 1,
+        "all": 50,
+        **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on"], 0),
+    }
+    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts
+
+
+def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
+    """On later pages the addresses of records have an argument of the pager: they are the records of the first page all the same."""
+
+    def answer(word: str, n: int, more: str = "") -> TagTree:
+        rows = "".join(f"<li><a href='/rev/{word}{i}{more}'>{word} change no {i}</a> by someone" for i in range(n))
+        pager = f"<a href='/log?rev={word}&count={2 * n}' rel=next>more</a>"
+        return read(f"<body><h2>Log</h2><ul>{rows}</ul>{pager}</body>", url=f"http://h/log{more or '?'}&rev={word}")
+
+    model = learn_source([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
+    first, second = (apply(model, page).records for page in (answer("tide", 10), answer("tide", 20, "?count=20")))
+    assert [record.key for record in second[:10]] == [record.key for record in first]
