@@ -18,7 +18,8 @@ from benchmarks.papers._kinds import Source, entropy
 from benchmarks.papers._plots import lines
 from upwell.answers.clusters import ClusterParams, group_counts
 from upwell.answers.signatures import BAGS
-from upwell.page.vectors import Matrix, count
+from upwell.page.sparse import CsrMatrix
+from upwell.page.vectors import count
 
 __all__ = ["Known", "known", "make", "stream", "tables"]
 
@@ -31,7 +32,7 @@ class Known:
 
     name: str
     signature: str
-    counts: Matrix
+    counts: CsrMatrix
     columns: tuple[str, ...]
     kinds: NDArray[np.str_]
 
@@ -42,19 +43,23 @@ def known(source: Source, signature: str) -> Known:
     return Known(name=source.name, signature=signature, counts=counts, columns=columns, kinds=np.array(source.kinds))
 
 
-def make(source: Known, pages: int, rng: np.random.Generator) -> tuple[Matrix, list[str]]:
+def make(source: Known, pages: int, rng: np.random.Generator) -> tuple[CsrMatrix, list[str]]:
     """So many made pages of a source, in the shares of its kinds: their counts, and the kind of each."""
     drawn = np.sort(rng.choice(source.kinds, pages))
     blocks = []
+    counts = sparse.csr_array(
+        (source.counts.data, source.counts.indices, source.counts.indptr), shape=source.counts.shape
+    )
     for kind in np.unique(drawn):
-        real, n = source.counts[source.kinds == kind].tocsc(), int((drawn == kind).sum())
+        real, n = counts[source.kinds == kind].tocsc(), int((drawn == kind).sum())
         size = np.diff(real.indptr)
         having = rng.binomial(n, size / real.shape[0])
         rows = np.concatenate([rng.choice(n, some, replace=False, shuffle=False) for some in having.tolist()])
         pick = np.repeat(real.indptr[:-1], having) + (rng.random(len(rows)) * np.repeat(size, having)).astype(np.int64)
         place = (rows, np.repeat(np.arange(len(size)), having))
         blocks.append(sparse.csr_array((real.data[pick], place), shape=(n, len(size))))
-    return sparse.vstack(blocks, format="csr"), drawn.tolist()
+    made = sparse.vstack(blocks, format="csr")
+    return CsrMatrix(made.data, made.indices, made.indptr, made.shape), drawn.tolist()
 
 
 def _one(source: Known, pages: int, params: ClusterParams, seed: int) -> tuple[float, float]:

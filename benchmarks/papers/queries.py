@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.papers import Table, _knowledge, _made_log
 from benchmarks.papers._plots import lines
+from benchmarks.papers.text_source import Order, Run, TextSource, issue, with_pairs
 from upwell.queries import policy, size
 from upwell.queries.select import METHODS, Selection, select
-from upwell.queries.snapshot import Snapshot, of_texts, sample, with_pairs
-from upwell.queries.testbed import Order, Run, TextSource, issue
+from upwell.queries.snapshot import Snapshot, of_texts, sample
 
 __all__ = ["run"]
 
@@ -155,7 +155,7 @@ def _orders(texts: list[str]) -> Table:
             for seed in range(SEEDS):
                 rng = np.random.default_rng(seed)
                 whole = _part(texts, rng)
-                lengths = np.asarray(whole.matrix.sum(axis=0)).ravel()
+                lengths = np.asarray(np.bincount(whole.postings, minlength=whole.documents))
                 words = sample(whole, "optimal", WORDS, rng)
                 runs.append(_issue(words, method, Selection(limit=50), seed, order, lengths))
             rows.append([method, order, *_figures(runs)])
@@ -175,7 +175,7 @@ def _whole_vocabulary(texts: list[str], out: Path) -> Table:
         for seed in range(2):
             rng = np.random.default_rng(seed)
             whole = _part(texts, rng)
-            source = whole.only(np.flatnonzero(whole.frequency >= 5))
+            source = whole.restricted_to(np.flatnonzero(whole.frequency >= 5))
             words = with_pairs(source, 50, rng) if pairs else source
             chosen = select(words, "overflow", Selection(limit=50, size=queries, repeat_cost=cost, shakes=5), rng)
             runs.append(issue(TextSource(source, 50, seed=seed), [choice.query for choice in chosen]))
@@ -223,7 +223,7 @@ def _time(texts: list[str]) -> Table:
     rng = np.random.default_rng(0)
     words = sample(_part(texts, rng), "optimal", WORDS, rng)
     full = of_texts(texts)
-    large = full.only(np.argsort(-full.frequency, kind="stable")[:20_000])
+    large = full.restricted_to(np.argsort(-full.frequency, kind="stable")[:20_000])
     thesis = {"random": "0.1 s", "packing": "1.8 s", "cluster": "4 min", "covering": "3 h"}
     rows = []
     for method in METHODS:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from upwell.page import vectors
+from upwell.page.sparse import CsrMatrix
 
 
-def bags(rows: list[dict[str, int]]) -> tuple[sparse.csr_array, tuple[str, ...]]:
+def bags(rows: list[dict[str, int]]) -> tuple[CsrMatrix, tuple[str, ...]]:
     made = []
     for row in rows:
         names = tuple(row)
@@ -51,15 +51,6 @@ def test_batched_sets_equal_sets_one_by_one(some: list[dict[str, int]], data: st
     for name, mean in zip(names, means, strict=True):
         alone = vectors.weigh(counts[np.flatnonzero(sets == name)])
         assert together[np.flatnonzero(sets == name)].toarray() == pytest.approx(alone.toarray())
-        similar = vectors.cosine(alone)
+        similar = alone.toarray() @ alone.toarray().T
         pairs = similar[~np.eye(len(similar), dtype=bool)]
         assert mean == pytest.approx(pairs.mean() if len(pairs) else 1.0)
-
-
-@given(rows)
-def test_cosine_and_euclidean_agree_on_unit_vectors(some: list[dict[str, int]]) -> None:
-    """For vectors of length 1, distance² = 2 − 2·cosine; identical ones have cosine one and distance zero."""
-    counts, _ = bags([row for row in some if row] or [{"a": 1}])
-    unit = vectors.weigh(counts)
-    assert vectors.euclidean(unit) ** 2 == pytest.approx(2 - 2 * vectors.cosine(unit), abs=1e-9)
-    assert np.diag(vectors.cosine(unit)) == pytest.approx(np.ones(unit.shape[0]))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from benchmarks.papers.text_source import Order, TextSource
 
 from tests.queries.test_select import made
 from upwell.queries import grammar, policy, size
 from upwell.queries.snapshot import of_texts
-from upwell.queries.testbed import Order, TextSource
 from upwell.queries.words import dictionary, nonsense, probes
 
 

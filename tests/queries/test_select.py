@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from benchmarks.papers.text_source import TextSource, issue, with_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from upwell.errors import WrongUsage
-from upwell.queries.select import METHODS, Selection, distances, select
-from upwell.queries.snapshot import find_range, of_texts, sample, with_pairs
-from upwell.queries.testbed import TextSource, issue
+from upwell.queries.select import METHODS, Selection, select, word_distances
+from upwell.queries.snapshot import find_range, of_texts, sample
 
 # Yuan §4.4: documents 1–6 with the terms a, b, c, d (two letters here: single characters are no queries).
 YUAN = ["aa", "aa bb", "aa cc", "cc", "cc", "dd"]
@@ -28,7 +28,7 @@ def made(documents: int = 400, words: int = 300, seed: int = 0, rich: float = 1.
 def test_the_distance_table_of_the_thesis() -> None:
     """Table 4: an eclipsed word is at distance 0, distinct ones at 1, a and c at 0.67."""
     snapshot = of_texts(YUAN)
-    far = distances(snapshot, "intersection")
+    far = word_distances(snapshot, "intersection")
     at = {word: i for i, word in enumerate(snapshot.words)}
     assert far[at["aa"], at["bb"]] == 0
     assert far[at["aa"], at["cc"]] == pytest.approx(0.67, abs=0.01)
@@ -112,7 +112,7 @@ def test_the_range_is_found() -> None:
 def test_pairs_fit_the_limit() -> None:
     """Two-word queries are answered with the documents that have both words, all of them."""
     snapshot = of_texts(made(800, 300))
-    pairs = with_pairs(snapshot, 20, np.random.default_rng(0), most=50)
+    pairs = with_pairs(snapshot, 20, np.random.default_rng(0), max_pairs=50)
     source = TextSource(snapshot, 20)
     added = pairs.words[len(snapshot.words) :]
     assert len(added) > 20

@@ -17,16 +17,16 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from upwell.answers.signatures import BAGS, SIGNATURES, How, addresses, sizes
+from upwell.page.sparse import CsrMatrix
 from upwell.page.tree import Ints, TagTree
-from upwell.page.vectors import Matrix, count, weigh
+from upwell.page.vectors import count, weigh
 
 __all__ = ["SIGNATURES", "ClusterParams", "Clustering", "assign", "group", "group_counts", "grow", "rank"]
 
 Floats = NDArray[np.float64]
-Points: TypeAlias = Any  # one row a page: an array, or a scipy.sparse.csr_array where that would be large
+Points: TypeAlias = Any  # one row a page: an array, or a CsrMatrix where that would be large
 Algorithm = Literal["simple", "bisecting"]
 Distance = Literal["cosine", "euclidean"]
 Criterion = Literal["silhouette", "quality", "printed"]
@@ -82,21 +82,20 @@ def group(trees: Sequence[TagTree], params: ClusterParams | None = None, *, rng:
 
 
 def group_counts(
-    counts: Matrix, columns: tuple[str, ...], how: How, params: ClusterParams, *, rng: np.random.Generator
+    counts: CsrMatrix, columns: tuple[str, ...], how: How, params: ClusterParams, *, rng: np.random.Generator
 ) -> Clustering:
     """The same for pages that are already counted (`page.vectors.count`)."""
     n = counts.shape[0]
     present = np.bincount(counts.indices, minlength=len(columns))
     idf = np.ones(len(columns)) if how == "raw" else np.log((n + 1) / np.maximum(present, 1))
     if how == "idf":  # a list of one match and a list of fifty come from one template: only what is there counts
-        counts = counts.copy()
-        counts.data[:] = 1.0
+        counts = counts.with_data(np.ones(len(counts.data)))
     rows = weigh(counts, "raw" if how == "raw" else "tfidf")
     raw = how == "raw" and params.distance == "euclidean"  # Thor Table II: there the length counts too
     found, back = _same(counts if raw else rows)
     labels = np.array(_numbered(_choose(found, params, rng, back=back)), dtype=np.int32)
-    member = sparse.csr_array((np.ones(n), (labels, np.arange(n))), shape=(labels.max(initial=-1) + 1, n))
-    centres = np.array([_unit(centre) for centre in (member @ rows).toarray()]).reshape(member.shape[0], len(columns))
+    sums = rows.add_rows(labels, int(labels.max(initial=-1)) + 1).toarray()
+    centres = np.array([_unit(centre) for centre in sums]).reshape(sums.shape)
     fit = np.array([float((rows[labels == k] @ centre).min()) for k, centre in enumerate(centres)])
     return Clustering(
         labels=tuple(labels.tolist()), signature=params.signature, columns=columns, idf=idf, centres=centres, least_fit=fit
@@ -262,11 +261,13 @@ def _apart(points: Points, distance: Distance) -> Floats:
 
 
 def _squares(points: Points) -> Floats:
-    return np.asarray(points.power(2).sum(axis=1) if sparse.issparse(points) else np.einsum("ij,ij->i", points, points))
+    return np.asarray(
+        points.squared_lengths() if isinstance(points, CsrMatrix) else np.einsum("ij,ij->i", points, points)
+    )
 
 
 def _rows(points: Points, which: list[int] | slice) -> Floats:
-    return np.asarray(points[which].toarray() if sparse.issparse(points) else points[which])
+    return np.asarray(points[which].toarray() if isinstance(points, CsrMatrix) else points[which])
 
 
 def _silhouette(apart: Floats, labels: Ints, weight: Floats) -> float:
@@ -296,16 +297,15 @@ def _quality(points: Points, labels: Ints, weight: Floats, *, printed: bool) -> 
     value, total = 0.0, weight.sum()
     for k in np.unique(labels):
         own, mass = points[labels == k], weight[labels == k]
-        similarity = float((own @ _unit(mass @ own)) @ mass)
+        similarity = float((own @ _unit(own.T @ mass)) @ mass)
         value += similarity / total * (mass.sum() if printed else 1.0)
     return value
 
 
-def _same(rows: Matrix) -> tuple[Points, Ints]:
+def _same(rows: CsrMatrix) -> tuple[Points, Ints]:
     """Equal rows once, and which of them each row is; as an array where that is not too large."""
-    rows = rows.copy()
-    rows.sort_indices()
-    rows.data = np.round(rows.data, 9)
+    rows = rows.sorted()
+    rows = rows.with_data(np.round(rows.data, 9))
     place: dict[bytes, int] = {}
     at = rows.indptr.tolist()
     back = np.array(

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
 
+from upwell.errors import MissingExtra
 from upwell.page import terms
 from upwell.page.tree import Ints, TagTree
 
@@ -84,6 +83,11 @@ SIGNATURES = (*BAGS, "url", "size", "random")
 
 def addresses(trees: Sequence[TagTree]) -> Floats:
     """How alike the addresses of pages are: 1 − edit distance of path and arguments over the longer (Thor §VIII-A)."""
+    try:
+        from rapidfuzz import process
+        from rapidfuzz.distance import Levenshtein
+    except ImportError as missing:
+        raise MissingExtra("the signature url needs the package rapidfuzz: pip install 'upwell[papers]'") from missing
     texts = [f"{parts.path}?{parts.query}" for parts in (urlsplit(tree.url) for tree in trees)]
     return np.asarray(process.cdist(texts, texts, scorer=Levenshtein.normalized_similarity), dtype=np.float64)
 

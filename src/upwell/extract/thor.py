@@ -14,14 +14,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
-from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
+from upwell.errors import MissingExtra
 from upwell.page import terms
+from upwell.page.sparse import CsrMatrix, ranges
 from upwell.page.tree import Ints, TagTree
-from upwell.page.vectors import Matrix, mean_similarity, weigh
+from upwell.page.vectors import mean_similarity, weigh
 
 __all__ = ["PAPER", "Pagelet", "ThorParams", "candidates", "common", "distances", "locate", "set_similarities"]
 
@@ -102,6 +100,11 @@ def distances(a: _Page, b: _Page, weights: Sequence[float]) -> Floats:
     """Thor's distance of every candidate of a page to every candidate of another (§VI-B step 1)."""
     total = np.zeros((len(a.rows), len(b.rows)))
     if weights[0]:
+        try:
+            from rapidfuzz import process
+            from rapidfuzz.distance import Levenshtein
+        except ImportError as missing:
+            raise MissingExtra("Thor's distance needs the package rapidfuzz: pip install 'upwell[papers]'") from missing
         names_a, code_a = np.unique(a.paths, return_inverse=True)
         names_b, code_b = np.unique(b.paths, return_inverse=True)
         apart = process.cdist(names_a.tolist(), names_b.tolist(), scorer=Levenshtein.normalized_distance)
@@ -119,6 +122,10 @@ def common(prototype: _Page, page: _Page, params: ThorParams) -> Ints:
         return np.full(len(prototype.rows), -1, dtype=np.int32)
     if params.assignment == "nearest":
         return np.asarray(apart.argmin(axis=1), dtype=np.int32)
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError as missing:
+        raise MissingExtra("the optimal assignment needs the package scipy: pip install 'upwell[papers]'") from missing
     found = np.full(len(prototype.rows), -1, dtype=np.int32)
     which, like = linear_sum_assignment(apart)
     found[which] = like
@@ -138,18 +145,14 @@ def similarities(
     before = np.cumsum([0, *(len(p.ids) for p in pages)])
     every = np.concatenate([p.ids for p in pages])
     size = last - first
-    start = np.concatenate(([0], np.cumsum(size)))
-    spread = np.arange(start[-1]) + np.repeat(first + before[page] - start[:-1], size)
-    counts = sparse.csr_array((np.ones(len(spread)), every[spread], start), shape=(len(size), words))
-    counts.sum_duplicates()
-    weights: Matrix = weigh(counts, params.weighing, of_set)
-    member = sparse.csr_array(
-        (np.ones(len(of_set)), (of_set, np.arange(len(of_set)))), shape=(like.shape[1], len(of_set))
-    )
-    centroid = member @ weights
-    length = np.sqrt(centroid.power(2).sum(axis=1))
+    spread = ranges(first + before[page], size)
+    subtree = np.repeat(np.arange(len(size)), size)
+    counts = CsrMatrix.from_entries(subtree, every[spread], np.ones(len(spread)), (len(size), words))
+    weights = weigh(counts, params.weighing, of_set)
+    centroid = weights.add_rows(of_set, like.shape[1])
+    length = np.sqrt(centroid.squared_lengths())
     near = np.full(like.shape, np.nan)
-    near[page, of_set] = weights.multiply(centroid[of_set]).sum(axis=1) / np.maximum(length[of_set], 1e-12)
+    near[page, of_set] = weights.row_dots(centroid, of_set) / np.maximum(length[of_set], 1e-12)
     inside = np.ones(like.shape[1])
     names, mean = mean_similarity(weights, of_set)
     inside[names] = mean if params.way == "thor" else np.nanmean(near[:, names], axis=0)

@@ -8,5 +8,4 @@ grammar     whether a source understands AND, NOT and phrases
 size        how many records the source holds
 logs        queries from a query log (Entity §4.1)
 knowledge   queries from a knowledge base (Entity §4.2)
-testbed     a text source in memory, to measure all of these
 """
