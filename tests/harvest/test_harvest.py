@@ -91,7 +91,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
     rows = pq.read_table(result.records).to_pylist()
     assert summary["records"] == len(rows)
     assert list(rows[0])[:7] == ["_key", "_source", "_url", "_query", "_page", "_path", "_seen"]
-    assert json.loads((result.folder / "source.json").read_text())["rules"][0]["rule"]["leader"].endswith("/li.city")
+    assert json.loads((result.folder / "source.json").read_text())["rules"][0]["leader"].endswith("/li.city")
     assert [type(e) for e in events[:2]] == [Found, Learned]
     assert isinstance(events[-1], Stopped)
     assert any(isinstance(e, Asked) and e.records for e in events)

@@ -30,7 +30,7 @@ from upwell.site.discover import Discovery
 from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
 from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
-from upwell.source.drift import drifted
+from upwell.source.drift import DriftWatch
 from upwell.source.learn import distinct_answers, learn_source
 from upwell.source.model import SourceModel
 from upwell.store.state import State
@@ -85,6 +85,7 @@ class SourceReader:
         self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
+        self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
         self._last_query_with_records = ""
         self._query_of: dict[int, str] = {}  # the query of each probed answer, by the id of its tree
         # queries whose answers came whole before larger pages were found: they are not asked again
@@ -137,6 +138,7 @@ class SourceReader:
             answers, [self._query_of[id(tree)] for tree in answers], query_field=self.interface.query_field or ""
         )
         self.ledger.model = model = replace(self.ledger.model, roles=roles)
+        self._drift.reset(model)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
@@ -220,6 +222,7 @@ class SourceReader:
         ledger = self.ledger
         reading = apply(ledger.model, tree, status=response.status, asked_at=self._answer_path(response))
         self._recent.append((response, query, reading.kind))
+        self._drift.note(reading)
         ledger.answers[reading.kind] += 1
         self.errors_in_a_row = self.errors_in_a_row + 1 if reading.kind == "error" else 0
         ledger.page_size = max(ledger.page_size, len(reading.records))
@@ -246,7 +249,7 @@ class SourceReader:
     @property
     def seems_changed(self) -> bool:
         """Whether far fewer of the last answers have records than when the source was learned."""
-        return len(self._recent) == RECENT_ANSWERS and drifted(self.ledger.model, [kind for *_, kind in self._recent])
+        return self._drift.fits_too_few
 
     def learn_again(
         self,
@@ -262,6 +265,7 @@ class SourceReader:
             for response, query, kind in self._recent
         ]
         self._recent.clear()
+        self._drift.reset()
         # without a query in the request nothing is taken from memory
         control = replace(interfaces.fill(self.interface, self._last_query_with_records), query="")
         answer = yield from self.get(control)
@@ -273,6 +277,7 @@ class SourceReader:
             return None, []
         readings = [self._apply(model, response, tree) for response, tree, _, _ in recent]
         self.ledger.model = replace(model, roles=self.ledger.model.roles)
+        self._drift.reset(self.ledger.model)
         self.ledger.relearned += 1
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(recent) + 1))
         late = [
