@@ -35,6 +35,7 @@ quality: setup ## the quality gate on the labelled corpora beside the project (C
 	$(BIN)/python -m benchmarks.quality
 
 speed: setup ## speed as ratios against named references (CORPORA=folder)
+	$(BIN)/python -m benchmarks.speed.start
 	$(BIN)/python -m benchmarks.speed.page
 	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.fetch

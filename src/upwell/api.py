@@ -1,40 +1,45 @@
-"""The verbs: the chosen parts wired together. The command line has the same verbs with the same names."""
+"""The verbs: the chosen parts wired together. The command line has the same verbs with the same names.
 
-import asyncio
+A verb imports what it needs when it is called, so that no verb pays for another's libraries.
+"""
+
+from __future__ import annotations
+
 import json
-import queue
-import signal
-import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-import numpy as np
-
-from upwell.demo import Switches, serve
 from upwell.errors import UpwellError, WrongUsage
-from upwell.harvest import loop
-from upwell.harvest.events import Event, Held, Observer, Trouble
-from upwell.harvest.files import Result, written
 from upwell.harvest.plan import Plan
-from upwell.model import Skipped
-from upwell.net.browser import Chromium
-from upwell.net.fetch import Fetcher, Manners
-from upwell.offline import extract as offline
-from upwell.offline.blocks import blocks
-from upwell.offline.cluster import cluster
-from upwell.offline.links import links_of
-from upwell.offline.queries import queries
-from upwell.page.tree import read
-from upwell.site import forms as site_forms
-from upwell.site import interfaces as site_interfaces
-from upwell.site.discover import Browser, Discovery, discover
-from upwell.source.model import SourceModel
-from upwell.store.folder import folder_of, opened
-from upwell.store.records import FORMATS, Format, read_keys
+from upwell.lazy import lazily
+from upwell.net.manners import Manners
+
+if TYPE_CHECKING:
+    from upwell.demo import Switches
+    from upwell.harvest.events import Event, Observer
+    from upwell.harvest.files import Result
+    from upwell.offline.blocks import blocks
+    from upwell.offline.cluster import cluster
+    from upwell.offline.queries import queries
+    from upwell.site.discover import Browser, Discovery
+    from upwell.source.model import SourceModel
+    from upwell.store.folder import folder_of
+    from upwell.store.records import Format
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "Result": "upwell.harvest.files",
+            "blocks": "upwell.offline.blocks",
+            "cluster": "upwell.offline.cluster",
+            "folder_of": "upwell.store.folder",
+            "queries": "upwell.offline.queries",
+        },
+    )
 
 __all__ = [
     "Result", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries", "records",
@@ -70,8 +75,14 @@ def forms(
     A saved file is only read. At an address the interfaces are tried with a few queries, so that one that finds nothing is not
     offered, and where the page has none, pages one or two clicks away are looked at, and then the browser's view of it.
     """
+    from upwell.page.tree import read
+    from upwell.site import forms as site_forms
+    from upwell.site import interfaces as site_interfaces
+
     text = str(page)
     if text.startswith(("http://", "https://")):
+        import asyncio
+
         discovery = asyncio.run(_discover(text, manners or Manners(), browser))
         tree, found = discovery.home, tuple(discovery.interfaces)
     else:
@@ -95,6 +106,13 @@ def forms(
 
 
 async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
+    import numpy as np
+
+    from upwell.harvest import loop
+    from upwell.net.browser import Chromium
+    from upwell.net.fetch import Fetcher
+    from upwell.site.discover import discover
+
     async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net) as chromium:
         return await loop.drive(discover(url, np.random.default_rng(0), browser), net, chromium)
 
@@ -115,11 +133,15 @@ def extract(
     `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
     that measure better).
     """
+    from upwell.offline import extract as offline
+
     return offline.extract(Path(folder), model, Path(save) if save is not None else None, links, warn, method)
 
 
 def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:
     """Offline: next pages, roles of URL arguments, and the second-level URLs worth fetching, from saved answers of one source."""
+    from upwell.offline.links import links_of
+
     return links_of(Path(path), base_url)
 
 
@@ -132,6 +154,10 @@ def probe(
     observe: Observer = _quiet,
 ) -> dict[str, object]:
     """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
+    import asyncio
+
+    from upwell.harvest import loop
+
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     asked = asyncio.run(loop.probe(url, plan or Plan(), manners or Manners(), observe))
@@ -203,6 +229,16 @@ def harvest_all(
     observe: Observer = _quiet,
 ) -> list[Result | UpwellError]:
     """Several sites at once, each polite on its own; in their order what came of each: one that fails does not stop the others."""
+    import asyncio
+
+    from upwell.harvest import loop
+    from upwell.harvest.events import Trouble
+    from upwell.harvest.files import written
+    from upwell.model import Skipped
+    from upwell.offline.queries import queries
+    from upwell.store.folder import folder_of, opened
+    from upwell.store.records import FORMATS
+
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     wanted = plan or Plan()
@@ -236,6 +272,11 @@ def records(
     url: str, *, plan: Plan | None = None, manners: Manners | None = None, **more: Any
 ) -> Iterator[Mapping[str, object]]:
     """The records of a harvest as they come, each as soon as it is held; the files are written when it ends (see `harvest`)."""
+    import queue
+    import threading
+
+    from upwell.harvest.events import Held
+
     came: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()
     observe = more.pop("observe", _quiet)
 
@@ -260,6 +301,9 @@ def records(
 
 async def _together(running: Sequence[Coroutine[None, None, T]]) -> list[T]:
     """Runs harvests at once so that Ctrl-C cancels each, and each ends with what it has."""
+    import asyncio
+    import signal
+
     tasks = [asyncio.ensure_future(one) for one in running]
 
     def cancel() -> None:
@@ -283,6 +327,9 @@ def demo(
     observe: Observer = _quiet,
 ) -> tuple[Result, dict[str, object]]:
     """Starts the bundled site, harvests it, and compares with what it truly holds."""
+    from upwell.demo import serve
+    from upwell.store.records import read_keys
+
     with serve(switches) as site:
         result = harvest(
             site.url, out=out, plan=plan or Plan(budget=700), manners=manners or Manners(rate=0), observe=observe

@@ -9,20 +9,17 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from upwell import api, options
-from upwell.answers.clusters import SIGNATURES, ClusterParams
-from upwell.demo import Switches, serve
-from upwell.display import Display, told_of
-from upwell.errors import UpwellError, WrongUsage
+from upwell.errors import UpwellError
 from upwell.harvest.plan import Plan
-from upwell.net.fetch import Manners
-from upwell.offline.links import told
-from upwell.queries.select import Selection
-from upwell.source.model import load, load_all
+from upwell.net.manners import Manners
+
+if TYPE_CHECKING:
+    from upwell.demo import Switches
 
 __all__ = ["app", "main"]
 
@@ -49,6 +46,23 @@ def main() -> None:
         sys.exit(3)
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"upwell {version('upwell')}")
+        raise typer.Exit
+
+
+@app.callback()
+def upwell(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What holds for every verb."""
+
+
 @app.command(epilog="Example: upwell forms https://example.org/ --json")
 def forms(
     page: Annotated[str, typer.Argument(help="An address, or a saved HTML file.")],
@@ -64,7 +78,9 @@ def forms(
     At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
     """
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    found = api.forms(page, base_url=base_url, manners=manners, browser=options.browse(browser))
+    found = api.forms(
+        page, base_url=base_url, manners=manners, browser=options.choice("--browser", browser, options.BROWSERS)
+    )
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -112,21 +128,22 @@ def harvest(
 
     Run again, the same command goes on where it was cut off, or further with a larger budget.
     """
-    if goal not in ("complete", "representative"):
-        raise WrongUsage(f"--goal {goal}: it is complete or representative")
+    from upwell.display import Display
+    from upwell.source.model import load_all
+
     plan = Plan(
         budget=budget,
         seconds=seconds,
         bytes=size,
         coverage=coverage,
-        goal=goal,  # type: ignore[arg-type] # just checked
+        goal=options.choice("--goal", goal, options.GOALS),
         about=about,
         form=form,
         template=template,
         models=load_all(_text(source)) if source else (),
         words=tuple(words.split()),
         refresh=refresh,
-        browser=options.browse(browser),
+        browser=options.choice("--browser", browser, options.BROWSERS),
     )
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     sites = api.sites_of(places)
@@ -137,7 +154,7 @@ def harvest(
             out=out,
             plan=plan,
             manners=manners,
-            format=format,  # type: ignore[arg-type] # api checks it
+            format=options.choice("--format", format, options.FORMATS),
             query_log=query_log,
             knowledge_base=knowledge,
             observe=display,
@@ -172,6 +189,8 @@ def extract(
     as_json: options.Json = False,
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
+    from upwell.source.model import load
+
     model = load(_text(source)) if source else None
     for row in api.extract(path, model=model, save=save, links=links, method=method, warn=_warn):
         if as_json:
@@ -199,13 +218,11 @@ def _text(path: Path) -> str:
 @app.command(epilog="Example: upwell cluster saved-answers/ --signature tfidf-tags --json")
 def cluster(
     path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
-    signature: Annotated[str, typer.Option(help=", ".join(SIGNATURES))] = ClusterParams().signature,
+    signature: Annotated[str, typer.Option(help=", ".join(options.SIGNATURES))] = "idf-classes",
     algorithm: Annotated[str, typer.Option(help="simple or bisecting.")] = "simple",
     distance: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
     k: Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")] = 0,
-    most: Annotated[
-        int, typer.Option(min=1, help="The most clusters that the criterion may choose.")
-    ] = ClusterParams().most,
+    most: Annotated[int, typer.Option(min=1, help="The most clusters that the criterion may choose.")] = 6,
     restarts: Annotated[int, typer.Option(min=1, help="Starts of k-means, of which the best counts.")] = 10,
     criterion: Annotated[
         str, typer.Option(help="silhouette, or Thor's quality: quality (mean) or printed (sum).")
@@ -219,17 +236,17 @@ def cluster(
     as_json: options.Json = False,
 ) -> None:
     """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
-    for name, value, choices in (
-        ("signature", signature, SIGNATURES),
-        ("algorithm", algorithm, ("simple", "bisecting")),
-        ("distance", distance, ("cosine", "euclidean")),
-        ("criterion", criterion, ("silhouette", "quality", "printed")),
-    ):
-        if value not in choices:
-            raise WrongUsage(f"{name} {value!r} is none of {', '.join(choices)}")
+    from upwell.answers.clusters import ClusterParams
+
     params = ClusterParams(
-        signature=signature, algorithm=algorithm, distance=distance, k=k, most=most, restarts=restarts, criterion=criterion  # type: ignore[arg-type] # just checked
-    )  # fmt: skip
+        signature=options.choice("--signature", signature, options.SIGNATURES),
+        algorithm=options.choice("--algorithm", algorithm, options.ALGORITHMS),
+        distance=options.choice("--distance", distance, options.DISTANCES),
+        k=k,
+        most=most,
+        restarts=restarts,
+        criterion=options.choice("--criterion", criterion, options.CRITERIA),
+    )
     for row in api.cluster(path, params=params, top=top, known=known):
         print(
             json.dumps(row, ensure_ascii=False)
@@ -245,6 +262,8 @@ def links(
     as_json: options.Json = False,
 ) -> None:
     """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
+    from upwell.offline.links import told
+
     found = api.links(path, base_url=base_url)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
@@ -265,6 +284,8 @@ def probe(
     as_json: options.Json = False,
 ) -> None:
     """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
+    from upwell.display import Display
+
     plan = Plan(probes=count, background=background, budget=2 * (count + background))
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     with Display(count + background, not as_json) as display:
@@ -296,6 +317,8 @@ def queries(
     as_json: options.Json = False,
 ) -> None:
     """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
+    from upwell.queries.select import Selection
+
     found, odd = api.queries(
         snapshot=snapshot,
         method=method,
@@ -329,7 +352,7 @@ def blocks(
 ) -> None:
     """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    way: Literal["all", "toc"] = follow  # type: ignore[assignment] # api.blocks checks it
+    way = options.choice("--follow", follow, options.FOLLOWS)
     pages = 0
     for row in api.blocks(*places, depth=depth, follow=way, budget=budget, manners=manners, method=method):
         pages += 1
@@ -361,6 +384,9 @@ def demo(
     as_json: options.Json = False,
 ) -> None:
     """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
+    from upwell.demo import Switches
+    from upwell.display import Display
+
     switches = Switches.parse(settings or [])
     if serve_only:
         _serve(switches, port, as_json)
@@ -370,7 +396,9 @@ def demo(
     _show(result, as_json, truth)
 
 
-def _serve(switches: Switches, port: int, as_json: bool) -> None:
+def _serve(switches: "Switches", port: int, as_json: bool) -> None:
+    from upwell.demo import serve
+
     try:
         with serve(switches, port=port) as site:
             print(f"the demo site is at {site.url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
@@ -383,7 +411,9 @@ def _serve(switches: Switches, port: int, as_json: bool) -> None:
         raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
 
 
-def _show(result: api.Result, as_json: bool, truth: dict[str, object] | None = None) -> None:
+def _show(result: "api.Result", as_json: bool, truth: dict[str, object] | None = None) -> None:
+    from upwell.display import told_of
+
     whole = {**result.summary, "truth": truth} if truth else result.summary
     print(json.dumps(whole, ensure_ascii=False) if as_json else "\n".join(told_of(result, truth)))
 

@@ -1,15 +1,31 @@
 """The options of the command line that several verbs have, or that one verb has too many of: their names, bounds and help."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from upwell.errors import WrongUsage
-from upwell.site.discover import Browser
-from upwell.store.records import FORMATS
+
+if TYPE_CHECKING:  # the rooms that define these choices load numpy
+    from upwell.answers.clusters import Algorithm, Criterion, Distance
+    from upwell.harvest.plan import Goal as GoalName
+    from upwell.offline.crawl import Follow
+    from upwell.site.discover import Browser
+    from upwell.store.records import Format as FormatName
 
 __all__ = [
+    "ALGORITHMS",
+    "BROWSERS",
+    "CRITERIA",
+    "DISTANCES",
+    "FOLLOWS",
+    "FORMATS",
+    "GOALS",
+    "SIGNATURES",
     "About",
     "Browse",
     "Budget",
@@ -32,7 +48,7 @@ __all__ = [
     "Seconds",
     "SourceFile",
     "Words",
-    "browse",
+    "choice",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
@@ -60,15 +76,39 @@ KnowledgeBase = Annotated[
 Refresh = Annotated[
     bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
 ]
-Format = Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")]
+Format = Annotated[str, typer.Option(help="parquet, csv, jsonl, sqlite.")]
 EventLog = Annotated[Path | None, typer.Option(help="Where to write every event, as JSON Lines.")]
 Places = Annotated[
     list[str], typer.Argument(help="Home pages of sites, or pages with a search form, or a file with one a line.")
 ]
 
 
-def browse(said: str) -> Browser:
-    """The value of --browser, if it is one."""
-    if said in ("auto", "never", "always"):
-        return said  # type: ignore[return-value] # mypy does not narrow a str by `in`
-    raise WrongUsage(f"--browser {said}: it is auto, never or always")
+# The words that some options take. mypy holds those with a type against the rooms that define them, tests/test_start.py the others.
+BROWSERS: tuple[Browser, ...] = ("auto", "never", "always")
+GOALS: tuple[GoalName, ...] = ("complete", "representative")
+FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite")
+FOLLOWS: tuple[Follow, ...] = ("all", "toc")
+SIGNATURES = (
+    "idf-classes", "tfidf-tags", "raw-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "raw-content", "keywords",
+    "tags+keywords", "tags+content", "url", "size", "random",
+)  # fmt: skip
+ALGORITHMS: tuple[Algorithm, ...] = ("simple", "bisecting")
+DISTANCES: tuple[Distance, ...] = ("cosine", "euclidean")
+CRITERIA: tuple[Criterion, ...] = ("silhouette", "quality", "printed")
+
+Word = TypeVar("Word", bound=str)
+
+
+def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
+    """The value of an option that takes one of a few words.
+
+    >>> choice("--goal", "complete", GOALS)
+    'complete'
+    >>> choice("--goal", "all", GOALS)
+    Traceback (most recent call last):
+    upwell.errors.WrongUsage: --goal all: it is complete or representative
+    """
+    for word in choices:
+        if word == value:
+            return word
+    raise WrongUsage(f"{option} {value}: it is {', '.join(choices[:-1])} or {choices[-1]}")

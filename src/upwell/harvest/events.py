@@ -1,9 +1,13 @@
 """What happens during a harvest, as values; the progress bar, the log and the tests are observers of the same events."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from upwell.model import Estimate, SearchInterface, Skipped
+if TYPE_CHECKING:
+    from upwell.model import Estimate, SearchInterface, Skipped
 
 __all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", "Trouble"]
 

@@ -1,10 +1,13 @@
 """How far a harvest goes, and what the user knows already."""
 
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
 
-from upwell.site.discover import Browser
-from upwell.source.model import SourceModel
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # the command line makes a plan; it should not load numpy for that
+    from upwell.site.discover import Browser
+    from upwell.source.model import SourceModel
 
 __all__ = ["Goal", "Plan", "Reason"]
 

@@ -3,18 +3,11 @@
 from itertools import groupby
 from typing import Any
 
-import jinja2
-
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
 from upwell.model import Estimate
 
 __all__ = ["certificate", "html"]
-
-_PAGES = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
-_PAGES.filters["groupby_run"] = lambda pairs: [
-    (path, [text for text, _ in run]) for path, run in groupby(pairs, key=lambda pair: pair[1])
-]
 
 
 def certificate(records: int, size: Estimate, *, lower_bound: bool = False) -> str:
@@ -34,6 +27,10 @@ def certificate(records: int, size: Estimate, *, lower_bound: bool = False) -> s
 
 def html(site: SiteHarvest) -> str:
     """The report as HTML."""
+    import jinja2  # only here: whoever wants the certificate alone does without it
+
+    pages = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
+    pages.filters["groupby_run"] = _runs
     summary: dict[str, Any] = site.summary()
     checks: dict[str, Any] = summary["checks"]
     examples: dict[str, dict[str, None]] = {name: {} for name in checks["fill"]}
@@ -41,12 +38,17 @@ def html(site: SiteHarvest) -> str:
         for name, known in examples.items():
             if row.get(name) is not None and len(known) < EXAMPLES:
                 known[str(row[name])[:60]] = None
-    return _PAGES.get_template("report.html.j2").render(
+    return pages.get_template("report.html.j2").render(
         summary=summary,
         certificate=certificate(len(site.state), site.size, lower_bound=site.lower_bound),
         sources=[(one, figures, _curves(one)) for one, figures in zip(site.sources, summary["sources"], strict=True)],
         fields=[(name, share, list(examples[name])) for name, share in checks["fill"].items()],
     )
+
+
+def _runs(pairs: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """The texts of an answer, those that follow each other in one record together."""
+    return [(path, [text for text, _ in run]) for path, run in groupby(pairs, key=lambda pair: pair[1])]
 
 
 EXAMPLES = 4  # values of a field that are shown

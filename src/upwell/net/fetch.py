@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -20,6 +20,7 @@ from upwell.errors import Refused, Unreachable, WrongUsage
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.addresses import GuardedResolver, is_loopback
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
+from upwell.net.manners import Manners
 from upwell.net.pace import Pace
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import Robots
@@ -33,28 +34,6 @@ RETRY_STATUSES = frozenset((408, 429, 500, 502, 503, 504))
 MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
 MAX_HEADERS = 128
 CHUNK_BYTES = 1 << 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Manners:
-    """How politely, and within what limits, the world is talked to."""
-
-    rate: float = 1.0  # requests a second and host; 0: no limit, on loopback only
-    concurrency: int = 2  # requests at once and host
-    agent: str = "Upwell/0.1"
-    contact: str = ""  # an address that the host's owner can write to; part of the agent
-    ignore_robots: bool = False  # for one's own site
-    timeout: float = 30.0  # seconds for a whole answer
-    connect: float = 10.0  # seconds for a connection
-    first_byte: float = 20.0  # seconds without a byte
-    max_bytes: int = 20_000_000  # of an answer, decompressed
-    retries: int = 4  # times that a failed request is sent again
-    longest_wait: float = 120.0  # seconds that a server can make us wait with Retry-After
-
-    @property
-    def user_agent(self) -> str:
-        """The agent as it is sent."""
-        return f"{self.agent} (+{self.contact})" if self.contact else self.agent
 
 
 class Recorder(Protocol):

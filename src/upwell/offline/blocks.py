@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
 
 from upwell.errors import WrongUsage
 from upwell.extract import blocks as informative
 from upwell.extract import wisdom
-from upwell.net.fetch import Manners
+from upwell.net.manners import Manners
 from upwell.offline import saved_pages as saved
-from upwell.offline.crawl import crawl
+from upwell.offline.crawl import Follow, crawl
 from upwell.page.tree import TagTree, read
 
 __all__ = ["METHODS", "blocks"]
@@ -24,7 +23,7 @@ BlockReader = Callable[[TagTree], tuple[informative.Block, ...]]
 def blocks(
     *places: str | Path,
     depth: int = 1,
-    follow: Literal["all", "toc"] = "all",
+    follow: Follow = "all",
     budget: int = 200,
     manners: Manners | None = None,
     method: str = "upwell",
@@ -43,7 +42,7 @@ def blocks(
 def _blocks(
     places: tuple[str | Path, ...],
     depth: int,
-    follow: Literal["all", "toc"],
+    follow: Follow,
     budget: int,
     manners: Manners,
     method: str,

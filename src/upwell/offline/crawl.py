@@ -14,8 +14,9 @@ from upwell.page.data import read_page
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 
-__all__ = ["CrawlQueue", "crawl"]
+__all__ = ["CrawlQueue", "Follow", "crawl"]
 
+Follow = Literal["all", "toc"]  # every link, or only those of tables of contents
 PRINT_VIEW = re.compile(r"(?:^|[/?&=_.-])print(?:$|[/?&=_.-])", re.I)  # a page that is there already, for the printer
 
 
@@ -50,9 +51,7 @@ class CrawlQueue:
                 self._queue.append((plain, depth + 1))
 
 
-async def crawl(
-    entrance: str, depth: int, follow: Literal["all", "toc"], budget: int, manners: Manners
-) -> list[tuple[str, TagTree]]:
+async def crawl(entrance: str, depth: int, follow: Follow, budget: int, manners: Manners) -> list[tuple[str, TagTree]]:
     """The pages of a site from an entrance page; with `toc` only along the links of its tables of contents (Wisdom §3.1)."""
     queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []

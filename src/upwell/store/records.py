@@ -10,9 +10,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from upwell.errors import WrongUsage
 
 __all__ = ["FORMATS", "Format", "read_keys", "write"]
@@ -29,6 +26,9 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
     path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if format == "parquet":
+        import pyarrow as pa  # only here and where it is read: the other formats do without it
+        import pyarrow.parquet as pq
+
         table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
         pq.write_table(table, partial, compression="zstd")
     elif format == "csv":
@@ -91,6 +91,8 @@ def read_keys(path: Path) -> list[str]:
         with closing(sqlite3.connect(path)) as db:
             return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
     if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
         return [str(key) for key in pq.read_table(path, columns=["_key"])["_key"].to_pylist()]
     with path.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table) if path.suffix == ".csv" else map(json.loads, table)

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-import pyarrow.parquet as pq
-
 from upwell.errors import WrongUsage
 
 __all__ = ["read"]
@@ -23,6 +21,8 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
         raise WrongUsage(f"{path} is no file")
     name = path.name.removesuffix(".gz")
     if name.endswith(".parquet"):
+        import pyarrow.parquet as pq  # the other formats do without it
+
         for batch in pq.ParquetFile(path).iter_batches(columns=list(columns)):
             yield from (tuple(_text(row[c]) for c in columns) for row in batch.to_pylist())
     elif name.endswith((".jsonl", ".json")):

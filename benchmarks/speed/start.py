@@ -1,0 +1,74 @@
+"""What it costs to start, in CPU time of fresh processes, against importing a peer: `python -m benchmarks.speed.start`.
+
+A user pays this for every command, a program once for every process that it starts.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROUNDS = 9
+BAR_OF_TYPER = 2.0  # the command line is built with Typer: nothing that uses it can cost less than importing it
+BAR_OF_SCRAPY = 1.0  # reading one saved page should cost less than the peer needs to start
+UPWELL = str(Path(sys.executable).with_name("upwell"))
+
+
+def cpu_of(command: list[str]) -> float:
+    """CPU seconds, user and system, of one process from its start to its end."""
+    started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    if started.returncode:
+        raise subprocess.CalledProcessError(started.returncode, command)
+    return used.ru_utime + used.ru_stime
+
+
+def importing(module: str) -> list[str]:
+    """The command that does nothing but import a module."""
+    return [sys.executable, "-c", f"import {module}"]
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        page.write_text(_page(), encoding="utf-8")
+        rows = [
+            ("import upwell", importing("upwell"), "typer", BAR_OF_TYPER),
+            ("upwell --help", [UPWELL, "--help"], "typer", BAR_OF_TYPER),
+            ("upwell --version", [UPWELL, "--version"], "typer", BAR_OF_TYPER),
+            ("upwell forms FILE", [UPWELL, "forms", str(page)], "scrapy", BAR_OF_SCRAPY),
+        ]
+        commands = {what: command for what, command, _, _ in rows} | {
+            f"import {module}": importing(module) for module in ("typer", "scrapy")
+        }
+        best = dict.fromkeys(commands, float("inf"))
+        for _ in range(ROUNDS):  # by turns, so that what else the machine does meets all of them
+            for what, command in commands.items():
+                best[what] = min(best[what], cpu_of(command))
+    print(f"CPU of a fresh process, ms, best of {ROUNDS}\n")
+    print(f"{'what':<20}{'ours':>8}  {'reference':<16}{'':>6}{'ratio':>8}{'bar':>6}")
+    kept = True
+    for what, _, module, bar in rows:
+        ours, reference = best[what], best[f"import {module}"]
+        kept = kept and ours <= bar * reference
+        print(
+            f"{what:<20}{1000 * ours:>8.0f}  {'import ' + module:<16}{1000 * reference:>6.0f}{ours / reference:>8.2f}{bar:>6.1f}"
+        )
+    print(f"\nthe bars are {'kept' if kept else 'broken'}")
+    return 0 if kept else 1
+
+
+def _page() -> str:
+    """A page of about 20 KB with a search form among others."""
+    items = "".join(f"<li><a href=/part/{i}>Part {i}</a> <p>What there is to say of part {i}.</p>" for i in range(250))
+    return (
+        "<title>A page</title><form action=/find><label>Search <input name=q></label><button>Go</button></form>"
+        "<form action=/login method=post><input name=user><input name=password type=password></form>"
+        f"<ul>{items}</ul><form action=/news method=post><input name=email placeholder=E-mail><button>Subscribe</button></form>"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

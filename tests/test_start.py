@@ -1,0 +1,69 @@
+"""Starting is cheap: importing Upwell or its command line loads no heavy library; and what the command line says without them is true."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from importlib.metadata import version
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import upwell
+from upwell import cli, options
+from upwell.answers import clusters
+from upwell.queries import select, snapshot
+from upwell.store import records
+
+HEAVY = ("numpy", "scipy", "pyarrow", "aiohttp", "playwright", "jinja2", "rich.progress", "wordfreq", "upwell.demo")
+
+
+def python(code: str) -> str:
+    """What a fresh process prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("module", ["upwell", "upwell.cli"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    """Which modules are loaded says more than seconds would on a busy machine."""
+    loaded = json.loads(python(f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"))
+    assert set(HEAVY) & set(loaded) == set()
+
+
+def test_a_verb_is_a_verb_whatever_was_imported() -> None:
+    """`upwell.harvest`, `.extract` and `.demo` are functions also after the subpackages of the same names were loaded."""
+    code = "import upwell; upwell.Plan; import upwell.extract.blocks, upwell.harvest.loop, upwell.demo.site; "
+    assert python(code + "print(callable(upwell.harvest), callable(upwell.extract), callable(upwell.demo))") == (
+        "True True True\n"
+    )
+
+
+def test_every_public_name_is_found_and_no_other() -> None:
+    """What is loaded on first use is what `__all__` says, and a wrong name is an AttributeError as everywhere."""
+    assert set(upwell.__all__) <= set(dir(upwell))
+    assert {name for name in upwell.__all__ if getattr(upwell, name, None) is None} == set()
+    with pytest.raises(AttributeError, match="no attribute 'harvester'"):
+        getattr(upwell, "harvester")  # noqa: B009 # mypy knows that it is not there
+
+
+def test_version() -> None:
+    """`upwell --version` says what is installed."""
+    assert python("import sys; sys.argv[1:] = ['--version']; from upwell.cli import main; main()") == (
+        f"upwell {version('upwell')}\n"
+    )
+
+
+def test_choices_and_defaults_are_those_of_the_rooms() -> None:
+    """The command line writes them down, because asking the rooms would load them."""
+    assert options.SIGNATURES == clusters.SIGNATURES
+    assert options.FORMATS == records.FORMATS
+    verbs = get_command(cli.app)
+    assert isinstance(verbs, TyperGroup)
+    written = {param.name: param.default for param in verbs.commands["cluster"].params}
+    meant = {name: value for name, value in asdict(clusters.ClusterParams()).items() if name in written}
+    assert len(meant) == 7
+    assert {name: written[name] for name in meant} == meant
+    said = {param.name: str(getattr(param, "help", "")) for param in verbs.commands["queries"].params}
+    assert all(method in said["method"] for method in select.METHODS)
+    assert all(sampling in said["sampling"] for sampling in snapshot.SAMPLINGS)
