@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NotRequired, get_origin, get_type_hints
 from urllib.request import urlopen
 
 import pytest
 
 from upwell.cli import app
 from upwell.demo import Running
+from upwell.results import Size, Summary, SummaryChecks
 
 ROOT = Path(__file__).parents[1]
 VERBS = [command.callback.__name__ for command in app.registered_commands if command.callback]
@@ -49,11 +51,16 @@ def test_forms_as_json(demo: Running, tmp_path: Path) -> None:
 
 
 def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:
-    """One document on stdout, nothing else there, the same as the file."""
+    """One document on stdout, nothing else there, the same as the file; its keys are those that `upwell.results` declares."""
     done = upwell("harvest", demo.url, "-o", str(tmp_path), "--rate", "0", "--budget", "60", "--json")
     assert done.returncode == 0
     (file,) = tmp_path.glob("*/summary.json")
-    assert json.loads(done.stdout) == json.loads(file.read_text())
+    summary = json.loads(done.stdout)
+    assert summary == json.loads(file.read_text())
+    for part, declared in ((summary, Summary), (summary["checks"], SummaryChecks), (summary["size"], Size)):
+        hints = get_type_hints(declared, include_extras=True)
+        required = {name for name, hint in hints.items() if get_origin(hint) is not NotRequired}
+        assert required <= set(part) <= set(hints)
     assert file.parent.name == demo.url.removeprefix("http://").rstrip("/").replace(":", "_")
 
 

@@ -23,7 +23,7 @@ def coverage(fault: Fault, budget: int) -> tuple[float, int]:
         switches = Switches(fault=fault, fault_rate=FAULT_RATE if fault else 0.0)
         manners = Manners(rate=0, timeout=3)
         result, truth = api.demo(out=Path(folder), switches=switches, plan=Plan(budget=budget), manners=manners)
-        return float(str(truth["coverage"])), int(str(result.summary["requests"]))
+        return truth.coverage, result.summary["requests"]
 
 
 def main() -> None:

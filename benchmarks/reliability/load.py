@@ -53,8 +53,8 @@ def main() -> None:
     stop.set()
     done.set()
     succeeded = [result for result in results if isinstance(result, api.Result)]
-    records = sum(int(str(result.summary["records"])) for result in succeeded)
-    requests = sum(int(str(result.summary["requests"])) for result in succeeded)
+    records = sum(result.summary["records"] for result in succeeded)
+    requests = sum(result.summary["requests"] for result in succeeded)
     print(f"{len(succeeded)} of {len(urls)} sites, {requests:,} requests, {records:,} records")
     for share in (0.1, 0.25, 0.5, 0.75, 1.0):
         _, megabytes = samples[max(0, round(share * len(samples)) - 1)]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
     from upwell.offline.queries import queries
+    from upwell.results import DemoTruth, ExtractedPage, FormsOnPage, LinksOfAnswers, ProbeSummary
     from upwell.site.discover import Browser, Discovery
     from upwell.source.model import SourceModel
     from upwell.store.folder import folder_of
@@ -69,13 +70,14 @@ def _quiet(_: Event) -> None:
 
 def forms(
     page: str | Path, *, base_url: str = "", manners: Manners | None = None, browser: Browser = "auto"
-) -> dict[str, object]:
+) -> FormsOnPage:
     """How a site is asked: the forms of a page, judged, and the templates that follow, best first.
 
     A saved file is only read. At an address the interfaces are tried with a few queries, so that one that finds nothing is not
     offered, and where the page has none, pages one or two clicks away are looked at, and then the browser's view of it.
     """
     from upwell.page.tree import read
+    from upwell.results import FormsOnPage
     from upwell.site import forms as site_forms
     from upwell.site import interfaces as site_interfaces
 
@@ -91,18 +93,7 @@ def forms(
             raise WrongUsage(f"{text} is neither a file nor an address that begins with http:// or https://")
         tree = read(path.read_bytes(), url=base_url)
         found = site_interfaces.find(tree)
-    return {
-        "page": text,
-        "forms": [
-            {"index": f.index, "kind": f.kind, "score": f.score, "query_field": f.query_field}
-            for f in site_forms.find(tree)
-        ],
-        "templates": [
-            {name: said[name] for name in ("method", "url", "query_field")}
-            | {"fields": dict(said["fields"]), "score": said["score"], "via": said["via"]}
-            for said in (one.as_dict() for one in found)
-        ],
-    }
+    return FormsOnPage(page=text, forms=tuple(site_forms.find(tree)), interfaces=found)
 
 
 async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
@@ -125,7 +116,7 @@ def extract(
     links: bool = False,
     method: str = "upwell",
     warn: Callable[[str], None] = lambda _: None,
-) -> Iterator[dict[str, object]]:
+) -> Iterator[ExtractedPage]:
     """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
 
     Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
@@ -138,7 +129,7 @@ def extract(
     return offline.extract(Path(folder), model, Path(save) if save is not None else None, links, warn, method)
 
 
-def links(path: str | Path, *, base_url: str = "") -> dict[str, Any]:
+def links(path: str | Path, *, base_url: str = "") -> LinksOfAnswers:
     """Offline: next pages, roles of URL arguments, and the second-level URLs worth fetching, from saved answers of one source."""
     from upwell.offline.links import links_of
 
@@ -152,11 +143,12 @@ def probe(
     plan: Plan | None = None,
     manners: Manners | None = None,
     observe: Observer = _quiet,
-) -> dict[str, object]:
+) -> ProbeSummary:
     """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
     import asyncio
 
     from upwell.harvest import loop
+    from upwell.results import ProbeSummary
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,19 +163,16 @@ def probe(
             )
         )
     (folder / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    summary: dict[str, object] = {
-        "site": urlsplit(url).netloc,
-        "requests": asked.requests,
-        "answers": asked.kinds,
-        "stable": asked.stable,
-        "template": {
-            "method": asked.interface.method,
-            "url": asked.interface.url,
-            "query_field": asked.interface.query_field,
-        },
-        "pages": len(lines),
-    }
-    (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    summary = ProbeSummary(
+        site=urlsplit(url).netloc,
+        requests=asked.requests,
+        answers=asked.kinds,
+        stable=asked.stable,
+        interface=asked.interface,
+        pages=len(lines),
+    )
+    text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1) + "\n"
+    (folder / "summary.json").write_text(text, encoding="utf-8")
     return summary
 
 
@@ -251,11 +240,11 @@ def harvest_all(
         if query_log is None:
             return wanted
         host = urlsplit(url).hostname or ""
-        generated, _ = queries(log=query_log, knowledge_base=knowledge_base, site=host)
+        generated = queries(log=query_log, knowledge_base=knowledge_base, site=host)
         if not generated:
             why = f"no query that led to several pages of {host}"
             observe(Trouble(skipped=Skipped(stage="query log", page=str(query_log), reason=why)))
-        return replace(wanted, words=(*wanted.words, *(str(row["query"]) for row in generated)))
+        return replace(wanted, words=(*wanted.words, *(row.query for row in generated)))
 
     async def one(url: str) -> Result | UpwellError:
         try:
@@ -325,9 +314,10 @@ def demo(
     plan: Plan | None = None,
     manners: Manners | None = None,
     observe: Observer = _quiet,
-) -> tuple[Result, dict[str, object]]:
+) -> tuple[Result, DemoTruth]:
     """Starts the bundled site, harvests it, and compares with what it truly holds."""
     from upwell.demo import serve
+    from upwell.results import DemoTruth
     from upwell.store.records import read_keys
 
     with serve(switches) as site:
@@ -337,4 +327,5 @@ def demo(
         true = {city.id for city in site.truth}
     places = (urlsplit(key).path.rsplit("/", 1)[-1] for key in read_keys(result.records))
     held = {int(place) for place in places if place.isdigit()}
-    return result, {"cities": len(true), "held": len(held & true), "coverage": round(len(held & true) / len(true), 4)}
+    right = len(held & true)
+    return result, DemoTruth(cities=len(true), held=right, coverage=round(right / len(true), 4))

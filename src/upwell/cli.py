@@ -20,6 +20,8 @@ from upwell.net.manners import Manners
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
+    from upwell.harvest.files import Result
+    from upwell.results import DemoTruth, VerbResult
 
 __all__ = ["app", "main"]
 
@@ -81,19 +83,7 @@ def forms(
     found = api.forms(
         page, base_url=base_url, manners=manners, browser=options.choice("--browser", browser, options.BROWSERS)
     )
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False))
-        return
-    rows: list[dict[str, object]] = found["forms"]  # type: ignore[assignment] # as api.forms makes it
-    for form in rows:
-        field = f", query field {form['query_field']}" if form["query_field"] else ""
-        print(f"form {form['index']}: {form['kind']} ({form['score']:.2f}){field}")
-    ways: list[dict[str, object]] = found["templates"]  # type: ignore[assignment] # as above
-    for way in ways:
-        field = f" with {way['query_field']}=…" if way["query_field"] else ""
-        print(f"ask: {way['method']} {way['url']}{field} (found by {way['via']})")
-    if not ways:
-        print("no way in found on this page")
+    _print(found, as_json)
 
 
 @app.command(
@@ -128,7 +118,7 @@ def harvest(
 
     Run again, the same command goes on where it was cut off, or further with a larger budget.
     """
-    from upwell.display import Display
+    from upwell.progress import ProgressLine
     from upwell.source.model import load_all
 
     plan = Plan(
@@ -148,7 +138,7 @@ def harvest(
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
     sites = api.sites_of(places)
     stopped: list[str] = []
-    with Display(budget, not as_json, log, len(sites)) as display:
+    with ProgressLine(budget, not as_json, log, len(sites)) as display:
         for found in api.harvest_all(
             sites,
             out=out,
@@ -166,7 +156,7 @@ def harvest(
                 stopped.append("failed")
             else:
                 _show(found, as_json)
-                stopped.append(str(found.summary["stopped"]))
+                stopped.append(found.summary["stopped"])
     if stopped.count("failed") == len(stopped):
         raise typer.Exit(1)
     if any(why in ("interrupted", "blocked", "forbidden", "failed") for why in stopped):
@@ -193,15 +183,7 @@ def extract(
 
     model = load(_text(source)) if source else None
     for row in api.extract(path, model=model, save=save, links=links, method=method, warn=_warn):
-        if as_json:
-            print(json.dumps(row, ensure_ascii=False))
-        else:
-            records: list[dict[str, object]] = row["records"]  # type: ignore[assignment] # as api.extract makes it
-            checks: dict[str, object] = row["checks"]  # type: ignore[assignment] # as api.extract makes it
-            said = {True: ", as many as the page says", False: ", the page says another number"}.get(
-                checks["count"], ""
-            )  # type: ignore[call-overload] # None is neither
-            print(f"{row['page']}: {row['kind']}, {len(records)} records{said}")
+        _print(row, as_json)
 
 
 def _warn(message: str) -> None:
@@ -248,11 +230,7 @@ def cluster(
         criterion=options.choice("--criterion", criterion, options.CRITERIA),
     )
     for row in api.cluster(path, params=params, top=top, known=known):
-        print(
-            json.dumps(row, ensure_ascii=False)
-            if as_json
-            else f"{row['page']}: cluster {row['cluster']}, {row['kind']}"
-        )
+        _print(row, as_json)
 
 
 @app.command(epilog="Example: upwell links saved-answers/ --json")
@@ -262,14 +240,7 @@ def links(
     as_json: options.Json = False,
 ) -> None:
     """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
-    from upwell.offline.links import told
-
-    found = api.links(path, base_url=base_url)
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False))
-        return
-    for line in told(found):
-        print(line)
+    _print(api.links(path, base_url=base_url), as_json)
 
 
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
@@ -284,13 +255,13 @@ def probe(
     as_json: options.Json = False,
 ) -> None:
     """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
-    from upwell.display import Display
+    from upwell.progress import ProgressLine
 
     plan = Plan(probes=count, background=background, budget=2 * (count + background))
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    with Display(count + background, not as_json) as display:
+    with ProgressLine(count + background, not as_json) as display:
         summary = api.probe(url, out=out, plan=plan, manners=manners, observe=display)
-    print(json.dumps(summary, ensure_ascii=False) if as_json else f"{summary['pages']} answers kept in {out}")
+    print(_json(summary.as_dict()) if as_json else f"{summary.pages} answers kept in {out}")
 
 
 @app.command(epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json")
@@ -319,7 +290,7 @@ def queries(
     """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
     from upwell.queries.select import Selection
 
-    found, odd = api.queries(
+    for row in api.queries(
         snapshot=snapshot,
         method=method,
         sampling=sampling,
@@ -328,11 +299,9 @@ def queries(
         knowledge_base=knowledge,
         site=site,
         seed=seed,
-    )
-    for line in odd:
-        print(f"upwell: {line}", file=sys.stderr)
-    for row in found:
-        print(json.dumps(row, ensure_ascii=False) if as_json else f"{row['query']}\t{row['expected']}")
+        warn=_warn,
+    ):
+        _print(row, as_json)
 
 
 @app.command(
@@ -356,13 +325,7 @@ def blocks(
     pages = 0
     for row in api.blocks(*places, depth=depth, follow=way, budget=budget, manners=manners, method=method):
         pages += 1
-        if as_json:
-            print(json.dumps(row, ensure_ascii=False))
-            continue
-        found: list[dict[str, object]] = row["blocks"]  # type: ignore[assignment] # as api.blocks makes it
-        print(f"{row['page']}:")
-        for block in found:
-            print(f"  {block['type']:<8} {' '.join(str(block['text']).split())[:90]}")
+        _print(row, as_json)
     if pages == 1:
         print(
             "upwell: one page only, so what repeats through the site is not known; give more of its pages",
@@ -385,13 +348,13 @@ def demo(
 ) -> None:
     """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
     from upwell.demo import Switches
-    from upwell.display import Display
+    from upwell.progress import ProgressLine
 
     switches = Switches.parse(settings or [])
     if serve_only:
         _serve(switches, port, as_json)
         return
-    with Display(budget, not as_json) as display:
+    with ProgressLine(budget, not as_json) as display:
         result, truth = api.demo(out=out, switches=switches, plan=Plan(budget=budget), observe=display)
     _show(result, as_json, truth)
 
@@ -411,11 +374,24 @@ def _serve(switches: "Switches", port: int, as_json: bool) -> None:
         raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
 
 
-def _show(result: "api.Result", as_json: bool, truth: dict[str, object] | None = None) -> None:
-    from upwell.display import told_of
+def _show(result: "Result", as_json: bool, truth: "DemoTruth | None" = None) -> None:
+    from upwell.display import lines_of_harvest
 
-    whole = {**result.summary, "truth": truth} if truth else result.summary
-    print(json.dumps(whole, ensure_ascii=False) if as_json else "\n".join(told_of(result, truth)))
+    if as_json:
+        print(_json({**result.summary, "truth": truth.as_dict()} if truth else result.summary))
+    else:
+        print("\n".join(lines_of_harvest(result, truth)))
+
+
+def _print(result: "VerbResult", as_json: bool) -> None:
+    from upwell.display import lines
+
+    for line in [_json(result.as_dict())] if as_json else lines(result):
+        print(line)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 if __name__ == "__main__":

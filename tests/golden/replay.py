@@ -32,12 +32,12 @@ def read_again(folder: Path) -> dict[str, Document]:
         model = load(saved_model.read_text(encoding="utf-8"))
     output: Document = {"model": _model_summary(model)}
     for row in rows:
-        records: Any = row["records"]
-        output[str(row["page"])] = {
-            "kind": row["kind"],
+        records = [record.as_dict() for record in row.records]
+        output[row.page] = {
+            "kind": row.kind,
             "records": [{name: record[name] for name in KEPT_OF_A_RECORD} for record in records],
         }
-    return {"output.json": output, "links.json": links_of(inputs)}
+    return {"output.json": output, "links.json": links_of(inputs).as_dict()}
 
 
 def _model_summary(model: SourceModel) -> Document:

@@ -185,15 +185,13 @@ def test_probe_keeps_the_answers(demo: Running, tmp_path: Path) -> None:
     plan = Plan(probes=100, background=3)
     summary = api.probe(demo.url, out=tmp_path, plan=plan, manners=Manners(rate=0))
     lines = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
-    assert summary["pages"] == len(lines) == len(list(tmp_path.glob("*.html")))
-    assert summary["stable"] is True
+    assert summary.pages == len(lines) == len(list(tmp_path.glob("*.html")))
+    assert summary.stable is True
     assert len(lines) < 103
-    kinds = summary["answers"]
-    assert isinstance(kinds, dict)
-    assert kinds["multi"] > 0
-    assert kinds["none"] >= 3
+    assert summary.answers["multi"] > 0
+    assert summary.answers["none"] >= 3
     rows = list(api.extract(tmp_path))
-    assert sum(row["kind"] == "multi" for row in rows) > 5
+    assert sum(row.kind == "multi" for row in rows) > 5
 
 
 def test_what_was_learned_before_is_not_learned_again(tmp_path: Path) -> None:

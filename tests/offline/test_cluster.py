@@ -31,13 +31,13 @@ def test_top_clusters(folders: tuple[Path, Path]) -> None:
     everything = list(api.cluster(folders[0]))
     assert len(everything) == 12
     top = list(api.cluster(folders[0], top=1))
-    assert [row["page"] for row in top] == [f"{i:02d}.html" for i in range(8)]
+    assert [row.page for row in top] == [f"{i:02d}.html" for i in range(8)]
 
 
 def test_later_pages_join(folders: tuple[Path, Path]) -> None:
     """Thor §V-E: later pages get the labels that earlier pages of their template have; some signatures have no centres."""
     earlier, later = (list(api.cluster(folders[0])), list(api.cluster(folders[1], known=folders[0])))
-    assert [row["cluster"] for row in later] == [row["cluster"] for row in earlier]
-    assert [row["page"] for row in later] == [row["page"] for row in earlier]
+    assert [row.cluster for row in later] == [row.cluster for row in earlier]
+    assert [row.page for row in later] == [row.page for row in earlier]
     with pytest.raises(WrongUsage, match="no centres"):
         list(api.cluster(folders[1], known=folders[0], params=ClusterParams(signature="size")))

@@ -43,7 +43,7 @@ def answers(folder: Path, shape: str, count: int = 8) -> Path:
 
 
 def results(folder: Path, **options: Any) -> list[dict[str, Any]]:
-    return [dict(row) for row in upwell.extract(folder, **options)]
+    return [json.loads(json.dumps(row.as_dict())) for row in upwell.extract(folder, **options)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -90,16 +90,15 @@ def test_wisdom_as_published(tmp_path: Path) -> None:
         (tmp_path / f"{word}.html").write_text(
             f"<body><ul>{menu}</ul><div id=main><h1>{word} title</h1>{text}</div>{foot}"
         )
-    rows = [dict(row) for row in upwell.blocks(tmp_path, method="wisdom")]
-    assert [row["page"] for row in rows] == sorted(f"{word}.html" for word in words)
-    blocks: Any = rows[0]["blocks"]
-    (article,) = [block for block in blocks if block["type"] == "article"]
-    assert set(rows[0]) == {"page", "structure", "blocks"}
-    assert article["path"] == "/html[1]/body[1]/div[1]"
-    assert "comet title" in article["text"]
-    assert "comet519" in article["text"]
-    assert "rights reserved" not in article["text"]
-    assert 0 < article["score"] <= 1
+    rows = list(upwell.blocks(tmp_path, method="wisdom"))
+    assert [row.page for row in rows] == sorted(f"{word}.html" for word in words)
+    (article,) = [block for block in rows[0].blocks if block.type == "article"]
+    assert set(rows[0].as_dict()) == {"page", "structure", "blocks"}
+    assert article.path == "/html[1]/body[1]/div[1]"
+    assert "comet title" in article.text
+    assert "comet519" in article.text
+    assert "rights reserved" not in article.text
+    assert 0 < article.score <= 1
     assert list(upwell.blocks(tmp_path)) != rows
 
 

@@ -91,23 +91,25 @@ def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(
         "".join(json.dumps({"text": f"word{i % 7} other{i % 3}"}) + "\n" for i in range(40)) + "{broken\n"
     )
-    found, odd = api.queries(snapshot=tmp_path / "s.jsonl")
-    assert {row["query"] for row in found} <= {f"word{i}" for i in range(7)} | {f"other{i}" for i in range(3)}
-    assert odd == [f"{tmp_path / 's.jsonl'}: 1 of 41 lines left out"]
+    warnings: list[str] = []
+    found = api.queries(snapshot=tmp_path / "s.jsonl", warn=warnings.append)
+    assert {row.query for row in found} <= {f"word{i}" for i in range(7)} | {f"other{i}" for i in range(3)}
+    assert warnings == [f"{tmp_path / 's.jsonl'}: 1 of 41 lines left out"]
     lines = ["query\turl\tclicks", "no clicks\thttp://s.example/\tmany", "short line"]
     lines += [f"buy {name}\thttp://s.example/{name}/{i}\t4" for name in ("ipad", "wii") for i in range(2)]
     (tmp_path / "log.tsv").write_text("\n".join(lines))
     (tmp_path / "kb.tsv").write_text("shop\tthing\tipad\nshop\tthing\twii\nshop\tthing\t\n")
-    found, odd = api.queries(log=tmp_path / "log.tsv", knowledge_base=tmp_path / "kb.tsv", site="s.example")
-    assert [row["query"] for row in found] == ["ipad", "wii"]
-    assert len(odd) == 3
+    warnings.clear()
+    log, base = tmp_path / "log.tsv", tmp_path / "kb.tsv"
+    found = api.queries(log=log, knowledge_base=base, site="s.example", warn=warnings.append)
+    assert [row.query for row in found] == ["ipad", "wii"]
+    assert len(warnings) == 3
     rows = [line.split("\t") for line in lines[3:]]
     pq.write_table(
         pa.table({n: [r[i] for r in rows] for i, n in enumerate(("query", "url", "clicks"))}), tmp_path / "log.parquet"
     )
-    assert api.queries(log=tmp_path / "log.parquet", knowledge_base=tmp_path / "kb.tsv", site="s.example")[0] == found
-    records, _ = api.queries(snapshot=tmp_path / "s.jsonl", knowledge_base=tmp_path / "kb.tsv")
-    assert records == []
+    assert api.queries(log=tmp_path / "log.parquet", knowledge_base=base, site="s.example") == found
+    assert api.queries(snapshot=tmp_path / "s.jsonl", knowledge_base=base) == []
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) 
     folder = result.folder / "archive"
     assert sum(kind in ("response", "revisit") for kind, *_ in records(folder)) == sent
     rows = list(api.extract(folder))
-    assert sum(row["kind"] == "multi" for row in rows) > 10
-    assert all(".warc.gz@" in str(row["page"]) for row in rows)
+    assert sum(row.kind == "multi" for row in rows) > 10
+    assert all(".warc.gz@" in row.page for row in rows)
 
 
 def test_a_folder_without_pages_is_wrong_usage(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
-"""The folder of a site's harvest: its state and archive while it runs, its table, model, summary and report when it ends (DESIGN §5)."""
+"""The folder of a site's harvest: its state and archive while it runs, its table, model, summary and report when it ends."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from upwell.harvest import report
 from upwell.harvest.summary import SiteHarvest
+from upwell.results import Summary
 from upwell.store.records import Format, write
 from upwell.store.typed import types_of, with_types
 
@@ -20,13 +21,13 @@ class Result:
     folder: Path
     records: Path
     report: Path
-    summary: Mapping[str, object]
+    summary: Summary
 
 
 def written(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Writes what a harvest brought, each file whole or not at all."""
     types = types_of(site.state.rows())
-    summary = site.summary(types)
+    summary = cast(Summary, site.summary(types))  # tests/test_contract.py compares their keys
     records = write(with_types(site.state.rows(), types), folder, format)
     models = [json.loads(one.model.to_json()) | {"template": one.interface.as_dict()} for one in site.sources]
     texts = {

@@ -11,6 +11,7 @@ from upwell.net.manners import Manners
 from upwell.offline import saved_pages as saved
 from upwell.offline.crawl import Follow, crawl
 from upwell.page.tree import TagTree, read
+from upwell.results import BlockOnPage, PageBlocks
 
 __all__ = ["METHODS", "blocks"]
 
@@ -27,7 +28,7 @@ def blocks(
     budget: int = 200,
     manners: Manners | None = None,
     method: str = "upwell",
-) -> Iterator[dict[str, object]]:
+) -> Iterator[PageBlocks]:
     """The informative blocks of the pages of one site, one result a page: saved pages (files and folders), or crawled from an address.
 
     `method` is ours, or `wisdom`: Wisdom as published, which finds whole subtrees and needs several pages of the site.
@@ -46,7 +47,7 @@ def _blocks(
     budget: int,
     manners: Manners,
     method: str,
-) -> Iterator[dict[str, object]]:
+) -> Iterator[PageBlocks]:
     if len(places) == 1 and str(places[0]).startswith(("http://", "https://")):
         crawled = asyncio.run(crawl(str(places[0]), depth, follow, budget, manners))
         find = _learn(method, (tree for _, tree in crawled))
@@ -85,10 +86,9 @@ def _wisdom_blocks(tree: TagTree, site: wisdom.WisdomSite) -> tuple[informative.
     return tuple(found)
 
 
-def _result(name: str, tree: TagTree, found: tuple[informative.Block, ...]) -> dict[str, object]:
-    structure = informative.structure_of(tree, found)
-    return {
-        "page": name,
-        "structure": structure.as_dict() if structure else None,
-        "blocks": [{"type": b.type, "path": tree.path(b.row), "text": b.text, "score": b.score} for b in found],
-    }
+def _result(name: str, tree: TagTree, found: tuple[informative.Block, ...]) -> PageBlocks:
+    return PageBlocks(
+        page=name,
+        structure=informative.structure_of(tree, found),
+        blocks=tuple(BlockOnPage(type=b.type, path=tree.path(b.row), text=b.text, score=b.score) for b in found),
+    )

@@ -8,6 +8,7 @@ import numpy as np
 from upwell.answers import clusters
 from upwell.errors import WrongUsage
 from upwell.offline import saved_pages as saved
+from upwell.results import ClusteredPage
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 
@@ -20,7 +21,7 @@ def cluster(
     params: clusters.ClusterParams | None = None,
     top: int | None = None,
     known: str | Path | None = None,
-) -> Iterator[dict[str, object]]:
+) -> Iterator[ClusteredPage]:
     """Offline: page clustering only; the kind of each page beside its cluster.
 
     `top` passes on only the clusters that likeliest hold matches (Thor §V-D); `known` is a folder of earlier answers of the
@@ -37,4 +38,4 @@ def cluster(
     model = learn_source([*old, *trees], queries=[*asked, *queries])
     for name, tree, label in zip(names, trees, labels[len(old) :], strict=True):
         if label in passed:
-            yield {"page": name, "cluster": label, "kind": apply(model, tree, asked_at=model.asked_at).kind}
+            yield ClusteredPage(page=name, cluster=label, kind=apply(model, tree, asked_at=model.asked_at).kind)

@@ -17,6 +17,7 @@ from upwell.extract.values import Type, parse_value
 from upwell.model import Kind, Record
 from upwell.offline import saved_pages as saved
 from upwell.page.tree import TagTree
+from upwell.results import ExtractedPage, ExtractedRecord, Pagelet
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
@@ -42,7 +43,7 @@ def extract(
     links: bool,
     warn: Callable[[str], None],
     method: str = "upwell",
-) -> Iterator[dict[str, object]]:
+) -> Iterator[ExtractedPage]:
     """What `upwell extract` prints, a page at a time; see `upwell.api.extract`."""
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
@@ -55,7 +56,7 @@ def extract(
 
 def _by_source_model(
     root: Path, model: SourceModel | None, save: Path | None, links: bool, warn: Callable[[str], None]
-) -> Iterator[dict[str, object]]:
+) -> Iterator[ExtractedPage]:
     sample, trees = _sample(root, warn)
     if model is None:
         model = learn_source(trees, queries=[page.query for page in sample])
@@ -79,9 +80,7 @@ def _by_source_model(
         warn(f"{watch.reason}; the site may have changed: learn it again without --source")
 
 
-def _by_thor(
-    root: Path, params: thor.ThorParams, links: bool, warn: Callable[[str], None]
-) -> Iterator[dict[str, object]]:
+def _by_thor(root: Path, params: thor.ThorParams, links: bool, warn: Callable[[str], None]) -> Iterator[ExtractedPage]:
     """Thor's phases two to four.
 
     The clusters are those of a sample, which further pages join (Thor §V-E); pagelets are located in a batch of pages at a time, so
@@ -159,31 +158,30 @@ def _batches(pages: Iterator[Saved], size: int) -> Iterator[list[Saved]]:
 
 def _result(
     page: Saved, tree: TagTree, cluster: int | None, reading: Reading, types: Mapping[str, Type], links: bool
-) -> dict[str, object]:
-    """One page as `upwell extract` prints it."""
-    return {
-        "page": page.page,
-        "kind": reading.kind,
-        "cluster": cluster if cluster is not None else -1,  # like no page that was learned from
-        "pagelets": [{"path": reading.pagelet, "score": round(reading.score, 2)}] if reading.pagelet else [],
-        "records": _records(reading.records, types, links),
-        "checks": check(reading, tree, page.query),
-    }
+) -> ExtractedPage:
+    return ExtractedPage(
+        page=page.page,
+        kind=reading.kind,
+        cluster=cluster if cluster is not None else -1,
+        pagelets=(Pagelet(path=reading.pagelet, score=round(reading.score, 2)),) if reading.pagelet else (),
+        records=_records(reading.records, types, links),
+        checks=check(reading, tree, page.query),
+    )
 
 
-def _records(records: Sequence[Record], types: Mapping[str, Type], links: bool) -> list[dict[str, object]]:
-    """Records as JSON has them: fields as the page writes them, and the values of those that have one of `types`."""
-    return [
-        {
-            "text": " ".join([record.text, *record.links]) if links else record.text,
-            "fields": dict(record.fields),
-            "values": {
+def _records(records: Sequence[Record], types: Mapping[str, Type], links: bool) -> tuple[ExtractedRecord, ...]:
+    """Records with their fields as the page writes them, and the values of those that have one of `types`."""
+    return tuple(
+        ExtractedRecord(
+            text=" ".join([record.text, *record.links]) if links else record.text,
+            fields=record.fields,
+            values={
                 name: value
                 for name, text in record.fields.items()
                 if name in types and (value := parse_value(text, types[name])) is not None
             },
-            "key": record.key,
-            "path": record.path,
-        }
+            key=record.key,
+            path=record.path,
+        )
         for record in records
-    ]
+    )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypedDict
 from urllib.parse import unquote_plus, urlsplit
 
 import numpy as np
@@ -19,7 +20,7 @@ from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 from upwell.source.model import SourceModel
 
-__all__ = ["Reading", "apply", "check", "find_cut"]
+__all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
 
 # An answer without matches that has less than this share of the rows that such answers usually have is an error.
 BARE = 0.6  # swept: 0.4, 0.6, 0.8, no difference on kinds
@@ -40,6 +41,13 @@ class Reading:
     records: tuple[Record, ...] = ()
     pagelet: str | None = None
     score: float = 0.0  # share of the page's text that the records hold
+
+
+class Checks(TypedDict):
+    """What speaks for or against a reading; None where the page or the caller does not say."""
+
+    count: bool | None  # whether the page says that it shows as many records as were found
+    query: float | None  # share of the records that have a word of the query
 
 
 def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "") -> Reading:
@@ -84,12 +92,8 @@ def find_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
     return best[1] if best else None
 
 
-def check(reading: Reading, tree: TagTree, query: str = "") -> dict[str, object]:
-    """What speaks for or against a reading.
-
-    `count`: does the page say that it shows as many records as were found? `query`: the share of the records that have a word of the
-    query. None where the page or the caller does not say.
-    """
+def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:
+    """Compares a reading with what the page says of itself, and with the query."""
     texts = [record.text.lower() for record in reading.records]
     words = pagelets.query_words(query)
     with_query = [any(word in text for word in words) for text in texts]
