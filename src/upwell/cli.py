@@ -1,13 +1,13 @@
-"""The command line: the verbs of `upwell.api`, a progress display on stderr, results on stdout, exit codes as documented.
+"""The command line: the verbs of `upwell.api`, progress on stderr, results on stdout, exit codes as documented.
 
 0 done · 1 it could not be done · 2 wrong usage · 3 stopped early, what there is was kept
+
+A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.
 """
 
 import json
-import signal
 import sys
-from contextlib import suppress
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-COVERAGE = Plan().coverage
+EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that exit code 3 stands for
 
 app = typer.Typer(
     add_completion=False,
@@ -41,15 +41,15 @@ def main() -> None:
     try:
         app()
     except UpwellError as error:
-        print(f"upwell: {error}", file=sys.stderr)
+        _warn(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print("upwell: interrupted before there was anything to keep", file=sys.stderr)
+        _warn("interrupted before there was anything to keep")
         sys.exit(3)
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         from importlib.metadata import version
 
         print(f"upwell {version('upwell')}")
@@ -59,31 +59,33 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def upwell(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What holds for every verb."""
+    """The options that stand before a verb."""
 
 
 @app.command(epilog="Example: upwell forms https://example.org/ --json")
 def forms(
-    page: Annotated[str, typer.Argument(help="An address, or a saved HTML file.")],
-    base_url: Annotated[str, typer.Option(help="Where a saved file came from.")] = "",
+    page: options.Page,
+    base_url: options.FileUrl = "",
     rate: options.Rate = 1.0,
     contact: options.Contact = "",
     ignore_robots: options.IgnoreRobots = False,
-    browser: options.Browse = "auto",
+    browser: options.Browser = "auto",
     as_json: options.Json = False,
 ) -> None:
     """How is this site asked? Judges every form of a page and gives the templates that follow, best first.
 
     At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
     """
-    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    found = api.forms(
-        page, base_url=base_url, manners=manners, browser=options.choice("--browser", browser, options.BROWSERS)
+    result = api.forms(
+        page,
+        base_url=base_url,
+        manners=Manners(rate=rate, contact=contact, ignore_robots=ignore_robots),
+        browser=options.choice("--browser", browser, options.BROWSERS),
     )
-    _print(found, as_json)
+    _print(result, as_json)
 
 
 @app.command(
@@ -93,25 +95,25 @@ def forms(
 def harvest(
     places: options.Places,
     out: options.Out = Path("harvest"),
-    budget: options.Budget = 1000,
+    budget: options.Budget = Plan.budget,
     seconds: options.Seconds = 0,
     size: options.Bytes = 0,
-    coverage: options.Coverage = COVERAGE,
+    coverage: options.Coverage = Plan.coverage,
     goal: options.Goal = "complete",
     about: options.About = "",
     rate: options.Rate = 1.0,
     form: options.FormNumber = None,
-    template: options.HowToAsk = "",
+    template: options.Template = "",
     source: options.SourceFile = None,
     words: options.Words = "",
     query_log: options.QueryLog = None,
-    knowledge: options.KnowledgeBase = None,
+    knowledge: options.KnowledgeForLog = None,
     refresh: options.Refresh = False,
     format: options.Format = "parquet",
     log: options.EventLog = None,
     contact: options.Contact = "",
     ignore_robots: options.IgnoreRobots = False,
-    browser: options.Browse = "auto",
+    browser: options.Browser = "auto",
     as_json: options.Json = False,
 ) -> None:
     """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
@@ -121,6 +123,7 @@ def harvest(
     from upwell.progress import ProgressLine
     from upwell.source.model import load_all
 
+    sites = api.sites_of(places)
     plan = Plan(
         budget=budget,
         seconds=seconds,
@@ -135,86 +138,51 @@ def harvest(
         refresh=refresh,
         browser=options.choice("--browser", browser, options.BROWSERS),
     )
-    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    sites = api.sites_of(places)
-    stopped: list[str] = []
-    with ProgressLine(budget, not as_json, log, len(sites)) as display:
-        for found in api.harvest_all(
+    with ProgressLine(budget * len(sites), not as_json, log) as observe:
+        results = api.harvest_all(
             sites,
             out=out,
             plan=plan,
-            manners=manners,
+            manners=Manners(rate=rate, contact=contact, ignore_robots=ignore_robots),
             format=options.choice("--format", format, options.FORMATS),
             query_log=query_log,
             knowledge_base=knowledge,
-            observe=display,
-        ):
-            if isinstance(found, UpwellError):
-                if len(sites) == 1:
-                    raise found
-                print(f"upwell: {found}", file=sys.stderr)
-                stopped.append("failed")
-            else:
-                _show(found, as_json)
-                stopped.append(found.summary["stopped"])
-    if stopped.count("failed") == len(stopped):
-        raise typer.Exit(1)
-    if any(why in ("interrupted", "blocked", "forbidden", "failed") for why in stopped):
-        raise typer.Exit(3)
+            observe=observe,
+        )
+    raise typer.Exit(_print_harvests(results, as_json))
 
 
 @app.command(
     epilog="Example: upwell extract saved-answers/ --json\n\nExample: upwell extract saved-answers/ --method thor --json"
 )
 def extract(
-    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
-    source: Annotated[Path | None, typer.Option(help="A source.json: apply it, learn nothing.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Where to keep what was learned (a source.json).")] = None,
-    links: Annotated[
-        bool, typer.Option("--links", help="Put the targets of a record's links behind its text.")
-    ] = False,
-    method: Annotated[
-        str, typer.Option(help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings.")
-    ] = "upwell",
+    path: options.AnswersFolder,
+    source: options.KnownSource = None,
+    save: options.SaveSource = None,
+    links: options.WithLinks = False,
+    method: options.ExtractMethod = "upwell",
     as_json: options.Json = False,
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
     from upwell.source.model import load
 
     model = load(_text(source)) if source else None
-    for row in api.extract(path, model=model, save=save, links=links, method=method, warn=_warn):
-        _print(row, as_json)
-
-
-def _warn(message: str) -> None:
-    print(f"upwell: {message}", file=sys.stderr)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
+    for page in api.extract(path, model=model, save=save, links=links, method=method, warn=_warn):
+        _print(page, as_json)
 
 
 @app.command(epilog="Example: upwell cluster saved-answers/ --signature tfidf-tags --json")
 def cluster(
-    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")],
-    signature: Annotated[str, typer.Option(help=", ".join(options.SIGNATURES))] = "idf-classes",
-    algorithm: Annotated[str, typer.Option(help="simple or bisecting.")] = "simple",
-    distance: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
-    k: Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")] = 0,
-    most: Annotated[int, typer.Option(min=1, help="The most clusters that the criterion may choose.")] = 6,
-    restarts: Annotated[int, typer.Option(min=1, help="Starts of k-means, of which the best counts.")] = 10,
-    criterion: Annotated[
-        str, typer.Option(help="silhouette, or Thor's quality: quality (mean) or printed (sum).")
-    ] = "silhouette",
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Only pages of so many clusters, those likeliest to hold matches.")
-    ] = None,
-    known: Annotated[
-        Path | None, typer.Option(help="A folder of earlier answers whose clusters these pages join.")
-    ] = None,
+    path: options.AnswersFolder,
+    signature: options.Signature = "idf-classes",
+    algorithm: options.Algorithm = "simple",
+    distance: options.Distance = "cosine",
+    k: options.ClusterCount = 0,
+    most: options.MaxClusters = 6,
+    restarts: options.Restarts = 10,
+    criterion: options.Criterion = "silhouette",
+    top: options.TopClusters = None,
+    known: options.EarlierAnswers = None,
     as_json: options.Json = False,
 ) -> None:
     """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
@@ -229,26 +197,22 @@ def cluster(
         restarts=restarts,
         criterion=options.choice("--criterion", criterion, options.CRITERIA),
     )
-    for row in api.cluster(path, params=params, top=top, known=known):
-        _print(row, as_json)
+    for page in api.cluster(path, params=params, top=top, known=known):
+        _print(page, as_json)
 
 
 @app.command(epilog="Example: upwell links saved-answers/ --json")
-def links(
-    path: Annotated[Path, typer.Argument(help="A folder of saved answers of one source, or one saved page.")],
-    base_url: Annotated[str, typer.Option(help="Where it came from, if pages.jsonl does not say.")] = "",
-    as_json: options.Json = False,
-) -> None:
+def links(path: options.AnswersPath, base_url: options.AnswersUrl = "", as_json: options.Json = False) -> None:
     """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
     _print(api.links(path, base_url=base_url), as_json)
 
 
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
 def probe(
-    url: Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")],
+    url: options.HomePage,
     out: options.Out = Path("probe"),
-    count: Annotated[int, typer.Option(min=1, help="Words to ask for at most; Thor asks 100.")] = 100,
-    background: Annotated[int, typer.Option(min=1, help="Nonsense words; Thor asks 10.")] = 10,
+    count: options.ProbeCount = 100,
+    background: options.Background = 10,
     rate: options.Rate = 1.0,
     contact: options.Contact = "",
     ignore_robots: options.IgnoreRobots = False,
@@ -259,38 +223,28 @@ def probe(
 
     plan = Plan(probes=count, background=background, budget=2 * (count + background))
     manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    with ProgressLine(count + background, not as_json) as display:
-        summary = api.probe(url, out=out, plan=plan, manners=manners, observe=display)
+    with ProgressLine(count + background, not as_json) as observe:
+        summary = api.probe(url, out=out, plan=plan, manners=manners, observe=observe)
     print(_json(summary.as_dict()) if as_json else f"{summary.pages} answers kept in {out}")
 
 
 @app.command(epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json")
 def queries(
-    snapshot: Annotated[
-        Path | None, typer.Option(help='Texts of the source: JSON Lines with "text", or Parquet.')
-    ] = None,
-    method: Annotated[
-        str, typer.Option(help="random, frequency, cluster, packing, covering or overflow.")
-    ] = "overflow",
-    sampling: Annotated[
-        str, typer.Option(help="Which words to look at: random, popular, optimal, auto or all.")
-    ] = "all",
-    size: Annotated[int, typer.Option(min=1, help="How many queries.")] = 150,
-    limit: Annotated[
-        int, typer.Option(min=0, help="Results that the source gives a query at most; 0 means no limit.")
-    ] = 0,
-    log: Annotated[Path | None, typer.Option(help="A query log: TSV or Parquet of query, url, clicks.")] = None,
-    knowledge: Annotated[
-        Path | None, typer.Option(help="A knowledge base: TSV or Parquet of domain, type, entity.")
-    ] = None,
-    site: Annotated[str, typer.Option(help="The host that queries from a log are for.")] = "",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same queries.")] = 0,
+    snapshot: options.Snapshot = None,
+    method: options.SelectionMethod = "overflow",
+    sampling: options.Sampling = "all",
+    size: options.QueryCount = 150,
+    limit: options.ResultCap = 0,
+    log: options.LogFile = None,
+    knowledge: options.KnowledgeFile = None,
+    site: options.LogSite = "",
+    seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
     from upwell.queries.select import Selection
 
-    for row in api.queries(
+    suggested = api.queries(
         snapshot=snapshot,
         method=method,
         sampling=sampling,
@@ -300,8 +254,9 @@ def queries(
         site=site,
         seed=seed,
         warn=_warn,
-    ):
-        _print(row, as_json)
+    )
+    for query in suggested:
+        _print(query, as_json)
 
 
 @app.command(
@@ -309,28 +264,31 @@ def queries(
     "Example: upwell blocks saved-pages/ --method wisdom --json"
 )
 def blocks(
-    places: Annotated[list[str], typer.Argument(help="Saved pages of one site (files, folders), or its address.")],
-    depth: Annotated[int, typer.Option(min=0, help="How many links from the address to go.")] = 1,
-    follow: Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")] = "all",
-    budget: Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")] = 200,
-    method: Annotated[str, typer.Option(help="upwell, or wisdom: subtrees as Wisdom finds them.")] = "upwell",
+    places: options.PagesOrAddress,
+    depth: options.Depth = 1,
+    follow: options.Follow = "all",
+    budget: options.PageBudget = 200,
+    method: options.BlockMethod = "upwell",
     rate: options.Rate = 1.0,
     contact: options.Contact = "",
     ignore_robots: options.IgnoreRobots = False,
     as_json: options.Json = False,
 ) -> None:
     """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
-    manners = Manners(rate=rate, contact=contact, ignore_robots=ignore_robots)
-    way = options.choice("--follow", follow, options.FOLLOWS)
+    found = api.blocks(
+        *places,
+        depth=depth,
+        follow=options.choice("--follow", follow, options.FOLLOWS),
+        budget=budget,
+        manners=Manners(rate=rate, contact=contact, ignore_robots=ignore_robots),
+        method=method,
+    )
     pages = 0
-    for row in api.blocks(*places, depth=depth, follow=way, budget=budget, manners=manners, method=method):
+    for page in found:
         pages += 1
-        _print(row, as_json)
+        _print(page, as_json)
     if pages == 1:
-        print(
-            "upwell: one page only, so what repeats through the site is not known; give more of its pages",
-            file=sys.stderr,
-        )
+        _warn("one page only, so what repeats through the site is not known; give more of its pages")
 
 
 @app.command(
@@ -339,11 +297,9 @@ def blocks(
 def demo(
     out: options.Out = Path("demo-harvest"),
     budget: options.Budget = 700,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A switch of the site, as name=value.")] = None,
-    serve_only: Annotated[
-        bool, typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json it then lists the requests.")
-    ] = False,
-    port: Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")] = 8000,
+    settings: options.DemoSettings = None,
+    serve_only: options.ServeOnly = False,
+    port: options.Port = 8000,
     as_json: options.Json = False,
 ) -> None:
     """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
@@ -354,12 +310,17 @@ def demo(
     if serve_only:
         _serve(switches, port, as_json)
         return
-    with ProgressLine(budget, not as_json) as display:
-        result, truth = api.demo(out=out, switches=switches, plan=Plan(budget=budget), observe=display)
-    _show(result, as_json, truth)
+    with ProgressLine(budget, not as_json) as observe:
+        result, truth = api.demo(out=out, switches=switches, plan=Plan(budget=budget), observe=observe)
+    _print_harvest(result, as_json, truth)
 
 
 def _serve(switches: "Switches", port: int, as_json: bool) -> None:
+    """Runs the demo site until Ctrl-C, then lists the requests that it received."""
+    import signal
+    from contextlib import suppress
+    from dataclasses import asdict
+
     from upwell.demo import serve
 
     try:
@@ -374,7 +335,23 @@ def _serve(switches: "Switches", port: int, as_json: bool) -> None:
         raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
 
 
-def _show(result: "Result", as_json: bool, truth: "DemoTruth | None" = None) -> None:
+def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) -> int:
+    """Prints what came of each site; the exit code of all. An error of the only site is raised."""
+    failed = [result for result in results if isinstance(result, UpwellError)]
+    if len(results) == len(failed) == 1:
+        raise failed[0]
+    for result in results:
+        if isinstance(result, UpwellError):
+            _warn(str(result))
+        else:
+            _print_harvest(result, as_json)
+    if len(failed) == len(results):
+        return 1
+    stopped_early = [r for r in results if not isinstance(r, UpwellError) and r.summary["stopped"] in EARLY_STOPS]
+    return 3 if failed or stopped_early else 0
+
+
+def _print_harvest(result: "Result", as_json: bool, truth: "DemoTruth | None" = None) -> None:
     from upwell.display import lines_of_harvest
 
     if as_json:
@@ -392,6 +369,18 @@ def _print(result: "VerbResult", as_json: bool) -> None:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _warn(message: str) -> None:
+    print(f"upwell: {message}", file=sys.stderr)
+
+
+def _text(path: Path) -> str:
+    """The text of a source.json."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def _(result: FormsOnPage) -> Iterator[str]:
         field = f" with {interface.query_field}=…" if interface.query_field else ""
         yield f"ask: {interface.method} {interface.url}{field} (found by {interface.via})"
     if not result.interfaces:
-        yield "no way in found on this page"
+        yield "no search interface found on this page"
 
 
 @lines.register

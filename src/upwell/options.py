@@ -1,4 +1,4 @@
-"""The options of the command line that several verbs have, or that one verb has too many of: their names, bounds and help."""
+"""The arguments and options of the command line: their types, bounds and help, and the words that some of them take."""
 
 from __future__ import annotations
 
@@ -11,66 +11,59 @@ import typer
 from upwell.errors import WrongUsage
 
 if TYPE_CHECKING:  # the rooms that define these choices load numpy
-    from upwell.answers.clusters import Algorithm, Criterion, Distance
+    from upwell.answers.clusters import Algorithm as AlgorithmName
+    from upwell.answers.clusters import Criterion as CriterionName
+    from upwell.answers.clusters import Distance as DistanceName
     from upwell.harvest.plan import Goal as GoalName
-    from upwell.offline.crawl import Follow
-    from upwell.site.discover import Browser
+    from upwell.offline.crawl import Follow as FollowName
+    from upwell.site.discover import Browser as BrowserName
     from upwell.store.records import Format as FormatName
 
-__all__ = [
-    "ALGORITHMS",
-    "BROWSERS",
-    "CRITERIA",
-    "DISTANCES",
-    "FOLLOWS",
-    "FORMATS",
-    "GOALS",
-    "SIGNATURES",
-    "About",
-    "Browse",
-    "Budget",
-    "Bytes",
-    "Contact",
-    "Coverage",
-    "EventLog",
-    "FormNumber",
-    "Format",
-    "Goal",
-    "HowToAsk",
-    "IgnoreRobots",
-    "Json",
-    "KnowledgeBase",
-    "Out",
-    "Places",
-    "QueryLog",
-    "Rate",
-    "Refresh",
-    "Seconds",
-    "SourceFile",
-    "Words",
-    "choice",
-]
+# The words that some options take. mypy compares those with a type with the rooms that define them, tests/test_start.py the others.
+BROWSERS: tuple[BrowserName, ...] = ("auto", "never", "always")
+GOALS: tuple[GoalName, ...] = ("complete", "representative")
+FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite")
+FOLLOWS: tuple[FollowName, ...] = ("all", "toc")
+ALGORITHMS: tuple[AlgorithmName, ...] = ("simple", "bisecting")
+DISTANCES: tuple[DistanceName, ...] = ("cosine", "euclidean")
+CRITERIA: tuple[CriterionName, ...] = ("silhouette", "quality", "printed")
+SIGNATURES = (
+    "idf-classes", "tfidf-tags", "raw-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "raw-content", "keywords",
+    "tags+keywords", "tags+content", "url", "size", "random",
+)  # fmt: skip
 
+# Of several verbs.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
 Budget = Annotated[int, typer.Option(min=1, help="Requests to send at most.")]
 Rate = Annotated[float, typer.Option(min=0, help="Requests a second and host; 0 means no limit, on loopback only.")]
 Contact = Annotated[str, typer.Option(help="Your address, sent along so that the host's owner can reach you.")]
-Browse = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
 IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site of your own only.")]
+Browser = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
+AnswersFolder = Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")]
+
+# upwell forms
+Page = Annotated[str, typer.Argument(help="An address, or a saved HTML file.")]
+FileUrl = Annotated[str, typer.Option("--base-url", help="Where a saved file came from.")]
+
+# upwell harvest, upwell probe
+Places = Annotated[
+    list[str], typer.Argument(help="Home pages of sites, or pages with a search form, or a file with one a line.")
+]
+HomePage = Annotated[str, typer.Argument(help="The site's home page, or the page with its search form.")]
 Seconds = Annotated[float, typer.Option("--time", min=0, help="Seconds to go on at most; 0 means no limit.")]
 Bytes = Annotated[int, typer.Option("--bytes", min=0, help="Bytes to receive at most; 0 means no limit.")]
 Coverage = Annotated[float, typer.Option(min=0.01, max=1.0, help="Share of the estimated size that is enough.")]
 Goal = Annotated[str, typer.Option(help="complete, or representative: many different queries, first pages only.")]
 About = Annotated[str, typer.Option(help="Only what matches this, beyond the source's limit of results.")]
 FormNumber = Annotated[int | None, typer.Option(help="Which form of the page to use (see `upwell forms`).")]
-HowToAsk = Annotated[str, typer.Option(help="How to ask: an address with {query} where the query goes.")]
+Template = Annotated[str, typer.Option(help="How to ask: an address with {query} where the query goes.")]
 SourceFile = Annotated[Path | None, typer.Option(help="A source.json: what answers look like is not learned.")]
 Words = Annotated[str, typer.Option(help="Words that the source knows, separated by spaces.")]
 QueryLog = Annotated[
     Path | None, typer.Option(help="A query log (TSV or Parquet of query, url, clicks): its queries come first.")
 ]
-KnowledgeBase = Annotated[
+KnowledgeForLog = Annotated[
     Path | None, typer.Option(help="A knowledge base (TSV or Parquet of domain, type, entity), for the log.")
 ]
 Refresh = Annotated[
@@ -78,23 +71,61 @@ Refresh = Annotated[
 ]
 Format = Annotated[str, typer.Option(help="parquet, csv, jsonl, sqlite.")]
 EventLog = Annotated[Path | None, typer.Option(help="Where to write every event, as JSON Lines.")]
-Places = Annotated[
-    list[str], typer.Argument(help="Home pages of sites, or pages with a search form, or a file with one a line.")
+ProbeCount = Annotated[int, typer.Option(min=1, help="Words to ask for at most; Thor asks 100.")]
+Background = Annotated[int, typer.Option(min=1, help="Nonsense words; Thor asks 10.")]
+
+# upwell extract
+KnownSource = Annotated[Path | None, typer.Option(help="A source.json: apply it, learn nothing.")]
+SaveSource = Annotated[Path | None, typer.Option(help="Where to keep what was learned (a source.json).")]
+WithLinks = Annotated[bool, typer.Option("--links", help="Put the targets of a record's links behind its text.")]
+ExtractMethod = Annotated[
+    str,
+    typer.Option("--method", help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings."),
 ]
 
+# upwell cluster
+Signature = Annotated[str, typer.Option(help=", ".join(SIGNATURES))]
+Algorithm = Annotated[str, typer.Option(help="simple or bisecting.")]
+Distance = Annotated[str, typer.Option(help="cosine or euclidean.")]
+ClusterCount = Annotated[int, typer.Option(min=0, help="Number of clusters; 0 lets the criterion choose.")]
+MaxClusters = Annotated[int, typer.Option(min=1, help="The most clusters that the criterion may choose.")]
+Restarts = Annotated[int, typer.Option(min=1, help="Starts of k-means, of which the best counts.")]
+Criterion = Annotated[str, typer.Option(help="silhouette, or Thor's quality: quality (mean) or printed (sum).")]
+TopClusters = Annotated[
+    int | None, typer.Option(min=1, help="Only pages of so many clusters, those likeliest to hold matches.")
+]
+EarlierAnswers = Annotated[
+    Path | None, typer.Option(help="A folder of earlier answers whose clusters these pages join.")
+]
 
-# The words that some options take. mypy holds those with a type against the rooms that define them, tests/test_start.py the others.
-BROWSERS: tuple[Browser, ...] = ("auto", "never", "always")
-GOALS: tuple[GoalName, ...] = ("complete", "representative")
-FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite")
-FOLLOWS: tuple[Follow, ...] = ("all", "toc")
-SIGNATURES = (
-    "idf-classes", "tfidf-tags", "raw-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "raw-content", "keywords",
-    "tags+keywords", "tags+content", "url", "size", "random",
-)  # fmt: skip
-ALGORITHMS: tuple[Algorithm, ...] = ("simple", "bisecting")
-DISTANCES: tuple[Distance, ...] = ("cosine", "euclidean")
-CRITERIA: tuple[Criterion, ...] = ("silhouette", "quality", "printed")
+# upwell links
+AnswersPath = Annotated[Path, typer.Argument(help="A folder of saved answers of one source, or one saved page.")]
+AnswersUrl = Annotated[str, typer.Option("--base-url", help="Where it came from, if pages.jsonl does not say.")]
+
+# upwell queries
+Snapshot = Annotated[Path | None, typer.Option(help='Texts of the source: JSON Lines with "text", or Parquet.')]
+SelectionMethod = Annotated[str, typer.Option(help="random, frequency, cluster, packing, covering or overflow.")]
+Sampling = Annotated[str, typer.Option(help="Which words to look at: random, popular, optimal, auto or all.")]
+QueryCount = Annotated[int, typer.Option(min=1, help="How many queries.")]
+ResultCap = Annotated[int, typer.Option(min=0, help="Results that the source gives a query at most; 0 means no limit.")]
+LogFile = Annotated[Path | None, typer.Option(help="A query log: TSV or Parquet of query, url, clicks.")]
+KnowledgeFile = Annotated[Path | None, typer.Option(help="A knowledge base: TSV or Parquet of domain, type, entity.")]
+LogSite = Annotated[str, typer.Option(help="The host that queries from a log are for.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same queries.")]
+
+# upwell blocks
+PagesOrAddress = Annotated[list[str], typer.Argument(help="Saved pages of one site (files, folders), or its address.")]
+Depth = Annotated[int, typer.Option(min=0, help="How many links from the address to go.")]
+Follow = Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")]
+BlockMethod = Annotated[str, typer.Option("--method", help="upwell, or wisdom: subtrees as Wisdom finds them.")]
+PageBudget = Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")]
+
+# upwell demo
+DemoSettings = Annotated[list[str] | None, typer.Option("--set", help="A switch of the site, as name=value.")]
+ServeOnly = Annotated[
+    bool, typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json it then lists the requests.")
+]
+Port = Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")]
 
 Word = TypeVar("Word", bound=str)
 

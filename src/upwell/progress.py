@@ -16,7 +16,7 @@ __all__ = ["ProgressLine"]
 class ProgressLine:
     """A bar of requests with what is held so far; without a terminal only the messages above it, as plain lines."""
 
-    def __init__(self, budget: int, visible: bool, log: Path | None = None, sites: int = 1) -> None:
+    def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
         self.log = log.open("a", encoding="utf-8") if log else None
         self.requests: dict[str, int] = {}  # by site
@@ -29,7 +29,7 @@ class ProgressLine:
             TimeRemainingColumn(),
         )
         self.bar = Progress(*columns, console=self.console, disable=not (visible and self.console.is_terminal))
-        self.task = self.bar.add_task("looking for the way in", total=budget * sites)
+        self.task = self.bar.add_task("looking for the search form", total=budget)
 
     def __enter__(self) -> Observer:
         self.bar.start()
