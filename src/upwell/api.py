@@ -1,4 +1,4 @@
-"""The verbs: the chosen parts wired together. The command line has the same verbs with the same names.
+"""The verbs, with the same names as on the command line. Those that read saved pages are in `upwell.offline`, the others here.
 
 A verb imports what it needs when it is called, so that no verb pays for another's libraries.
 """
@@ -6,7 +6,7 @@ A verb imports what it needs when it is called, so that no verb pays for another
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from upwell.harvest.files import Result
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
+    from upwell.offline.extract import extract
+    from upwell.offline.links import links
     from upwell.offline.queries import queries
-    from upwell.results import DemoTruth, ExtractedPage, FormsOnPage, LinksOfAnswers, ProbeSummary
+    from upwell.results import DemoTruth, FormsOnPage, ProbeSummary
     from upwell.site.discover import Browser, Discovery
-    from upwell.source.model import SourceModel
     from upwell.store.folder import folder_of
     from upwell.store.records import Format
 else:
@@ -37,7 +38,9 @@ else:
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
+            "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
+            "links": "upwell.offline.links",
             "queries": "upwell.offline.queries",
         },
     )
@@ -106,34 +109,6 @@ async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
 
     async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net) as chromium:
         return await loop.drive(discover(url, np.random.default_rng(0), browser), net, chromium)
-
-
-def extract(
-    folder: str | Path,
-    *,
-    model: SourceModel | None = None,
-    save: str | Path | None = None,
-    links: bool = False,
-    method: str = "upwell",
-    warn: Callable[[str], None] = lambda _: None,
-) -> Iterator[ExtractedPage]:
-    """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
-
-    Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
-    record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages. `method` is ours,
-    `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
-    that measure better).
-    """
-    from upwell.offline import extract as offline
-
-    return offline.extract(Path(folder), model, Path(save) if save is not None else None, links, warn, method)
-
-
-def links(path: str | Path, *, base_url: str = "") -> LinksOfAnswers:
-    """Offline: next pages, roles of URL arguments, and the second-level URLs worth fetching, from saved answers of one source."""
-    from upwell.offline.links import links_of
-
-    return links_of(Path(path), base_url)
 
 
 def probe(

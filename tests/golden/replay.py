@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from upwell.offline.extract import extract
-from upwell.offline.links import links_of
+from upwell.offline.links import links
 from upwell.source.model import SourceModel, load
 
 __all__ = ["ACCEPT", "GOLDEN", "Score", "accept", "differences", "read_again", "score"]
@@ -28,7 +28,7 @@ def read_again(folder: Path) -> dict[str, Document]:
     inputs = folder / "inputs"
     with tempfile.TemporaryDirectory() as place:
         saved_model = Path(place) / "source.json"
-        rows = list(extract(inputs, None, saved_model, links=False, warn=lambda _: None))
+        rows = list(extract(inputs, save=saved_model))
         model = load(saved_model.read_text(encoding="utf-8"))
     output: Document = {"model": _model_summary(model)}
     for row in rows:
@@ -37,7 +37,7 @@ def read_again(folder: Path) -> dict[str, Document]:
             "kind": row.kind,
             "records": [{name: record[name] for name in KEPT_OF_A_RECORD} for record in records],
         }
-    return {"output.json": output, "links.json": links_of(inputs).as_dict()}
+    return {"output.json": output, "links.json": links(inputs).as_dict()}
 
 
 def _model_summary(model: SourceModel) -> Document:

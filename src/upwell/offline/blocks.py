@@ -2,21 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.extract import blocks as informative
 from upwell.extract import wisdom
 from upwell.net.manners import Manners
-from upwell.offline import saved_pages as saved
 from upwell.offline.crawl import Follow, crawl
-from upwell.page.tree import TagTree, read
+from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
+from upwell.page.tree import TagTree
 from upwell.results import BlockOnPage, PageBlocks
 
 __all__ = ["METHODS", "blocks"]
 
 METHODS = ("upwell", "wisdom")
-LEARN_BLOCKS = 1000  # pages of a site that are learned from; Wisdom §4.1: entropies stay within 0.1 past 200
+MAX_LEARNED_PAGES = 1000  # pages of a site that are learned from; Wisdom §4.1: entropies stay within 0.1 past 200
 
 BlockReader = Callable[[TagTree], tuple[informative.Block, ...]]
 
@@ -54,13 +55,23 @@ def _blocks(
         for name, tree in crawled:
             yield _result(name, tree, find(tree))
         return
-    pages = [page for place in places for page in saved.pages(place)]
-    step = max(1, len(pages) / LEARN_BLOCKS)
-    sample = [pages[int(i * step)] for i in range(min(len(pages), LEARN_BLOCKS))]
-    find = _learn(method, (read(body(), url=url) for _, body, url in sample))
-    for name, body, url in pages:  # read again, so that memory does not grow with the site
-        tree = read(body(), url=url)
-        yield _result(name, tree, find(tree))
+    sample = sample_evenly(_saved_pages(places), MAX_LEARNED_PAGES)
+    find = _learn(method, (page.tree() for page in sample))
+    for page in _saved_pages(places):  # read again, so that memory does not grow with the site
+        tree = page.tree()
+        yield _result(page.name, tree, find(tree))
+
+
+def _saved_pages(places: tuple[str | Path, ...]) -> Iterator[SavedPage]:
+    """The saved pages of all places; a file has the name by which it was given."""
+    for place in places:
+        path = Path(place)
+        if not path.exists():
+            raise WrongUsage(
+                f"{place} is no saved page, no folder of them, and no address that begins with http:// or https://"
+            )
+        for page in pages_at(path):
+            yield replace(page, name=str(place)) if path.is_file() and page.name == path.name else page
 
 
 def _learn(method: str, trees: Iterable[TagTree]) -> BlockReader:

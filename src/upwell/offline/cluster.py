@@ -7,7 +7,7 @@ import numpy as np
 
 from upwell.answers import clusters
 from upwell.errors import WrongUsage
-from upwell.offline import saved_pages as saved
+from upwell.offline.saved_pages import pages_at
 from upwell.results import ClusteredPage
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
@@ -27,15 +27,18 @@ def cluster(
     `top` passes on only the clusters that likeliest hold matches (Thor §V-D); `known` is a folder of earlier answers of the
     source, whose clusters these pages join (§V-E; -1 where they fit none and are too few to cluster all again).
     """
-    names, trees, queries = saved.answers(Path(folder))
-    _, old, asked = saved.answers(Path(known)) if known else ([], [], [])
+    earlier = list(pages_at(Path(known))) if known else []
+    pages = list(pages_at(Path(folder)))
+    earlier_trees, trees = [page.tree() for page in earlier], [page.tree() for page in pages]
     rng = np.random.default_rng(0)
-    grouped = clusters.group(old or trees, params, rng=rng)
-    if old and not len(grouped.centres):
+    grouped = clusters.group(earlier_trees or trees, params, rng=rng)
+    if earlier and not len(grouped.centres):
         raise WrongUsage(f"signature {grouped.signature!r} has no centres, so that later pages cannot join (--known)")
-    labels = (clusters.grow(grouped, old, trees, params, rng=rng) if old else grouped).labels
-    passed = clusters.rank([*old, *trees], labels, top=top)
-    model = learn_source([*old, *trees], queries=[*asked, *queries])
-    for name, tree, label in zip(names, trees, labels[len(old) :], strict=True):
+    if earlier:
+        grouped = clusters.grow(grouped, earlier_trees, trees, params, rng=rng)
+    all_trees = [*earlier_trees, *trees]
+    passed = clusters.rank(all_trees, grouped.labels, top=top)
+    model = learn_source(all_trees, queries=[page.query for page in (*earlier, *pages)])
+    for page, tree, label in zip(pages, trees, grouped.labels[len(earlier) :], strict=True):
         if label in passed:
-            yield ClusteredPage(page=name, cluster=label, kind=apply(model, tree, asked_at=model.asked_at).kind)
+            yield ClusteredPage(page=page.name, cluster=label, kind=apply(model, tree, asked_at=model.asked_at).kind)

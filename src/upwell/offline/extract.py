@@ -15,14 +15,13 @@ from upwell.errors import WrongUsage
 from upwell.extract import separators, thor
 from upwell.extract.values import Type, parse_value
 from upwell.model import Kind, Record
-from upwell.offline import saved_pages as saved
+from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.results import ExtractedPage, ExtractedRecord, Pagelet
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
-from upwell.store.archive import Saved
 
 __all__ = ["METHODS", "extract"]
 
@@ -30,49 +29,56 @@ __all__ = ["METHODS", "extract"]
 # each source of kinds the records have an F1 of 0.29 and 0.84.
 THOR_PARAMS = {"thor": thor.PAPER, "thor-tuned": thor.ThorParams()}
 METHODS = ("upwell", *THOR_PARAMS)
-LEARN_FROM = 300  # answers that a source is learned from; the gate's largest source has 130, more only cost
+MAX_LEARNED_ANSWERS = 300  # the gate's largest source has 130; more only cost
 # Thor §V-C, §VII-B: TFIDF of tags, at most 5 clusters; departs from it: the silhouette chooses k, Thor's quality does not.
 THOR_CLUSTERS = clusters.ClusterParams(signature="tfidf-tags", most=5)
-THOR_PASSED = 2  # clusters in which pagelets are looked for; Thor §VIII-B calls two of three a good compromise
+THOR_PASSED_CLUSTERS = 2  # clusters in which pagelets are looked for; Thor §VIII-B calls two of three a good compromise
 
 
 def extract(
-    root: Path,
-    model: SourceModel | None,
-    save: Path | None,
-    links: bool,
-    warn: Callable[[str], None],
+    folder: str | Path,
+    *,
+    model: SourceModel | None = None,
+    save: str | Path | None = None,
+    links: bool = False,
     method: str = "upwell",
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[ExtractedPage]:
-    """What `upwell extract` prints, a page at a time; see `upwell.api.extract`."""
+    """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
+
+    Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
+    record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages. `method` is ours,
+    `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
+    that measure better).
+    """
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
     if method == "upwell":
-        return _by_source_model(root, model, save, links, warn)
+        return _by_source_model(Path(folder), model, Path(save) if save is not None else None, links, warn)
     if model is not None or save is not None:
         raise WrongUsage("Thor learns no source model: --source and --save go with --method upwell")
-    return _by_thor(root, THOR_PARAMS[method], links, warn)
+    return _by_thor(Path(folder), THOR_PARAMS[method], links, warn)
 
 
 def _by_source_model(
-    root: Path, model: SourceModel | None, save: Path | None, links: bool, warn: Callable[[str], None]
+    folder: Path, model: SourceModel | None, save: Path | None, links: bool, warn: Callable[[str], None]
 ) -> Iterator[ExtractedPage]:
-    sample, trees = _sample(root, warn)
+    sample, trees = _sample(folder, warn)
     if model is None:
         model = learn_source(trees, queries=[page.query for page in sample])
         if not model.rules:
             warn(
-                f"no list of matches in {len(trees)} pages of {root}; are these answers, and not home pages or errors?"
+                f"no list of matches in {len(trees)} pages of {folder}; are these answers, and not home pages or errors?"
             )
     if save is not None:
         save.write_text(model.to_json() + "\n", encoding="utf-8")
     grouped = clusters.group(trees, rng=np.random.default_rng(0))
-    labels = {page.page: label for page, label in zip(sample, grouped.labels, strict=True)}
+    labels = {page.name: label for page, label in zip(sample, grouped.labels, strict=True)}
     types = {name: kind for name, kind in model.columns.types.items() if kind not in ("url", "image")}
     watch = DriftWatch(model)
-    for page in saved.saved_at(root):
-        tree = saved.tree_of(page)
-        label = labels[page.page] if page.page in labels else clusters.assign(grouped, [tree])[0]
+    for page in pages_at(folder):
+        tree = page.tree()
+        label = labels[page.name] if page.name in labels else clusters.assign(grouped, [tree])[0]
         reading = apply(model, tree, status=page.status, asked_at=model.asked_at)
         watch.note(reading, tree)
         yield _result(page, tree, label, reading, types, links)
@@ -80,20 +86,22 @@ def _by_source_model(
         warn(f"{watch.reason}; the site may have changed: learn it again without --source")
 
 
-def _by_thor(root: Path, params: thor.ThorParams, links: bool, warn: Callable[[str], None]) -> Iterator[ExtractedPage]:
+def _by_thor(
+    folder: Path, params: thor.ThorParams, links: bool, warn: Callable[[str], None]
+) -> Iterator[ExtractedPage]:
     """Thor's phases two to four.
 
     The clusters are those of a sample, which further pages join (Thor §V-E); pagelets are located in a batch of pages at a time, so
-    that memory does not grow with their number. Up to `LEARN_FROM` pages are one batch.
+    that memory does not grow with their number. Up to `MAX_LEARNED_ANSWERS` pages are one batch.
     """
-    sample, trees = _sample(root, warn)
+    sample, trees = _sample(folder, warn)
     grouped = clusters.group(trees, THOR_CLUSTERS, rng=np.random.default_rng(0))
-    passed = clusters.rank(trees, grouped.labels, top=THOR_PASSED)
-    sampled = {page.page: label for page, label in zip(sample, grouped.labels, strict=True)}
-    for batch in _batches(saved.saved_at(root), LEARN_FROM):
-        trees = [saved.tree_of(page) for page in batch]
+    passed = clusters.rank(trees, grouped.labels, top=THOR_PASSED_CLUSTERS)
+    sampled = {page.name: label for page, label in zip(sample, grouped.labels, strict=True)}
+    for batch in _batches(pages_at(folder), MAX_LEARNED_ANSWERS):
+        trees = [page.tree() for page in batch]
         labels = [
-            sampled[page.page] if page.page in sampled else clusters.assign(grouped, [tree])[0]
+            sampled[page.name] if page.name in sampled else clusters.assign(grouped, [tree])[0]
             for page, tree in zip(batch, trees, strict=True)
         ]
         pagelets: dict[int, thor.Pagelet] = {}
@@ -135,18 +143,18 @@ def _object_record(tree: TagTree, pagelet: int, first: int, end: int) -> Record:
     )
 
 
-def _sample(root: Path, warn: Callable[[str], None]) -> tuple[list[Saved], list[TagTree]]:
+def _sample(folder: Path, warn: Callable[[str], None]) -> tuple[list[SavedPage], list[TagTree]]:
     """The answers that are learned from; warns where they are of several sites."""
-    sample = saved.sample(root, LEARN_FROM)
-    trees = [saved.tree_of(page) for page in sample]
+    sample = sample_evenly(pages_at(folder), MAX_LEARNED_ANSWERS)
+    trees = [page.tree() for page in sample]
     if mixed_sites := mixed.warning(trees):
         warn(mixed_sites)
     return sample, trees
 
 
-def _batches(pages: Iterator[Saved], size: int) -> Iterator[list[Saved]]:
+def _batches(pages: Iterator[SavedPage], size: int) -> Iterator[list[SavedPage]]:
     """The pages in batches of `size`; the last has up to twice as many, so that no page is left almost alone."""
-    batch: list[Saved] = []
+    batch: list[SavedPage] = []
     for page in pages:
         batch.append(page)
         if len(batch) == 2 * size:
@@ -157,10 +165,10 @@ def _batches(pages: Iterator[Saved], size: int) -> Iterator[list[Saved]]:
 
 
 def _result(
-    page: Saved, tree: TagTree, cluster: int | None, reading: Reading, types: Mapping[str, Type], links: bool
+    page: SavedPage, tree: TagTree, cluster: int | None, reading: Reading, types: Mapping[str, Type], links: bool
 ) -> ExtractedPage:
     return ExtractedPage(
-        page=page.page,
+        page=page.name,
         kind=reading.kind,
         cluster=cluster if cluster is not None else -1,
         pagelets=(Pagelet(path=reading.pagelet, score=round(reading.score, 2)),) if reading.pagelet else (),

@@ -1,7 +1,8 @@
-"""Saved pages at a path: HTML files, with what `pages.jsonl` says of them, or the answers of WARC files."""
+"""Pages that were saved: HTML files with what `pages.jsonl` says of them, else JSON files, else the responses in WARC files."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -9,79 +10,77 @@ from upwell.errors import WrongUsage
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.store import archive
-from upwell.store.archive import Saved
 
-__all__ = ["answers", "pages", "sample", "saved_at", "tree_of"]
+__all__ = ["SavedPage", "pages_at", "sample_evenly"]
 
-OWN = ("source.json", "summary.json")  # what Upwell itself leaves beside saved answers
-
-
-def answers(root: Path) -> tuple[list[str], list[TagTree], list[str]]:
-    """The saved answers at a path: their names, trees and queries ("" where they are not known)."""
-    saved = list(saved_at(root))
-    return [page.page for page in saved], [tree_of(page) for page in saved], [page.query for page in saved]
+OWN_FILES = ("source.json", "summary.json")  # what Upwell itself writes beside saved answers
 
 
-def sample(root: Path, most: int) -> list[Saved]:
-    """At most so many of the saved answers at a path, evenly spread over them; memory does not grow with their number."""
-    kept: list[Saved] = []
+@dataclass(frozen=True, kw_only=True)
+class SavedPage:
+    """One saved page; its bytes are read when they are wanted, so that many pages can be listed."""
+
+    name: str  # relative to the folder; of a response in WARC: the file and its place in it
+    load: Callable[[], bytes]
+    url: str = ""  # "" where nobody knows
+    query: str = ""  # the same
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def tree(self) -> TagTree:
+        """The page as a tree; JSON is read like a page."""
+        return read_page(self.load(), self.url, self.headers)
+
+
+def pages_at(path: Path) -> Iterator[SavedPage]:
+    """The saved pages at a path, a file or a folder, in the order of their names; in WARC in the order in which they came."""
+    if not path.exists():
+        raise WrongUsage(f"{path} is neither a saved page nor a folder of them")
+    files = _page_files(path)
+    if not files and not archive.files(path):
+        raise WrongUsage(
+            f"{path} has no .html files, no .json files and no WARC; this wants saved pages of one source or site"
+        )
+    known = _pages_jsonl(path)
+    for file in files:
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        about = known.get(name, {})
+        yield SavedPage(name=name, load=file.read_bytes, url=about.get("url") or "", query=about.get("query") or "")
+    for response in () if files else archive.pages(path):
+        yield SavedPage(
+            name=response.page,
+            load=partial(bytes, response.body),
+            url=response.url,
+            query=response.query,
+            status=response.status,
+            headers=response.headers,
+        )
+
+
+def sample_evenly(pages: Iterable[SavedPage], max_pages: int) -> list[SavedPage]:
+    """At most so many of the pages, evenly spread over them; memory does not grow with their number."""
+    sampled: list[SavedPage] = []
     step = 1
-    for i, page in enumerate(saved_at(root)):
-        if i % step == 0:
-            kept.append(page)
-        if len(kept) > most:
-            kept, step = kept[::2], 2 * step
-    return kept
+    for number, page in enumerate(pages):
+        if number % step == 0:
+            sampled.append(page)
+        if len(sampled) > max_pages:
+            sampled, step = sampled[::2], 2 * step
+    return sampled
 
 
-def tree_of(page: Saved) -> TagTree:
-    """A saved answer as a tree; JSON is read like a page."""
-    return read_page(page.body, page.url, page.headers)
+def _page_files(path: Path) -> list[Path]:
+    """The file itself, unless it is WARC; the HTML files of a folder, else its JSON files."""
+    if path.is_file():
+        return [] if archive.files(path) else [path]
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    html = [file for file in files if file.suffix.lower() in (".html", ".htm")]
+    return html or [file for file in files if file.suffix.lower() == ".json" and file.name not in OWN_FILES]
 
 
-def pages(place: str | Path) -> list[tuple[str, Callable[[], bytes], str]]:
-    """The name, a way to read it, and the address of each saved page of a place: a page, a folder of pages, or WARC."""
-    root = Path(place)
-    if root.is_file() and root.suffix.lower() in (".html", ".htm"):
-        return [(str(place), root.read_bytes, "")]
-    found = sorted(p for p in root.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
-    if not found and archive.files(root):
-        return [(saved.page, partial(bytes, saved.body), saved.url) for saved in archive.pages(root)]
-    if not found and root.is_file():
-        return [(str(place), root.read_bytes, "")]
-    if not found:
-        raise WrongUsage(
-            f"{place} is no page, no folder with .html files or WARC, and no address that begins with http:// or https://"
-        )
-    known = _pages_file(root)
-    names = [p.relative_to(root).as_posix() for p in found]
-    return [
-        (name, path.read_bytes, known.get(name, {}).get("url") or "") for name, path in zip(names, found, strict=True)
-    ]
-
-
-def saved_at(root: Path) -> Iterator[Saved]:
-    """The saved pages at a path: HTML files below it, with what `pages.jsonl` says of them; else JSON files; else the answers of its WARC files."""
-    files = sorted(p for p in root.rglob("*") if p.is_file()) if root.is_dir() else [root] if root.is_file() else []
-    known = _pages_file(root)
-    found = [p for p in files if p.suffix.lower() in (".html", ".htm")]
-    found = found or [p for p in files if p.suffix.lower() == ".json" and p.name not in OWN]
-    if not found and not archive.files(root):
-        raise WrongUsage(
-            f"{root} has no .html files, no .json files and no WARC; this wants saved answers of one source"
-        )
-    for path in found:
-        name = path.relative_to(root).as_posix() if root.is_dir() else path.name
-        said = known.get(name, {})
-        url, query = said.get("url") or "", said.get("query") or ""
-        yield Saved(page=name, url=url, query=query, status=200, headers={}, body=path.read_bytes())
-    if not found:
-        yield from archive.pages(root)
-
-
-def _pages_file(root: Path) -> dict[str, dict[str, str]]:
-    """What `pages.jsonl` says of the pages of a folder, where there is one."""
-    path = root / "pages.jsonl"
+def _pages_jsonl(folder: Path) -> dict[str, dict[str, str]]:
+    """What `pages.jsonl` says of the pages of a folder, by their names, where there is one."""
+    path = folder / "pages.jsonl"
     if not path.is_file():
         return {}
     try:
