@@ -13,6 +13,7 @@ from typer.main import get_command
 import upwell
 from upwell import cli, options
 from upwell.answers import clusters
+from upwell.offline import blocks, extract
 from upwell.queries import select, snapshot
 from upwell.store import records
 
@@ -64,6 +65,12 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
     meant = {name: value for name, value in asdict(clusters.ClusterParams()).items() if name in written}
     assert len(meant) == 7
     assert {name: written[name] for name in meant} == meant
-    said = {param.name: str(getattr(param, "help", "")) for param in verbs.commands["queries"].params}
-    assert all(method in said["method"] for method in select.METHODS)
-    assert all(sampling in said["sampling"] for sampling in snapshot.SAMPLINGS)
+    named = {
+        (verb, option.name): str(getattr(option, "help", ""))
+        for verb in verbs.commands
+        for option in verbs.commands[verb].params
+    }
+    assert all(method in named["queries", "method"] for method in select.METHODS)
+    assert all(sampling in named["queries", "sampling"] for sampling in snapshot.SAMPLINGS)
+    assert all(method in named["extract", "method"] for method in extract.METHODS)
+    assert all(method in named["blocks", "method"] for method in blocks.METHODS)

@@ -13,30 +13,30 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import ClassVar
 
-BARS = {"bare aiohttp": 0.6, "Scrapy": 3.0}  # of upwell's requests for a CPU-second to theirs
+BARS = {"bare aiohttp": 0.6, "Scrapy": 3.0}  # our requests for a CPU-second ÷ theirs, at least
 REQUESTS = {"upwell": 4000, "bare aiohttp": 4000, "Scrapy": 1000}
 ROUNDS = 5
-AT_ONCE = 16
+CONCURRENT_REQUESTS = 16
 HOSTS, RATE, SECONDS = 200, 2.0, 20.0
-FLAT = 4.0  # MB that the memory may grow from the middle of the run to its end
+MAX_GROWTH_MB = 4.0  # of memory, from the middle of the run to its end
 BODY = b"<!DOCTYPE html><title>A page</title>" + b"<p>Words of a page, and <a href=/x>a link</a>.</p>" * 60
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
 class _Serving(asyncio.Protocol):
-    """The least server: every request gets the same page; when and where it came is noted."""
+    """A minimal server: every request gets the same page; it notes when each came, by host."""
 
-    seen: ClassVar[defaultdict[str, list[float]]] = defaultdict(list)
+    times: ClassVar[defaultdict[str, list[float]]] = defaultdict(list)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport: asyncio.Transport = transport  # type: ignore[assignment] # a TCP server's is one
         self.host = transport.get_extra_info("sockname")[0]
-        self.left = b""
+        self.unfinished = b""
 
     def data_received(self, data: bytes) -> None:
-        *whole, self.left = (self.left + data).split(b"\r\n\r\n")
-        for _ in whole:
-            self.seen[self.host].append(time.monotonic())
+        *requests, self.unfinished = (self.unfinished + data).split(b"\r\n\r\n")
+        for _ in requests:
+            self.times[self.host].append(time.monotonic())
             self.transport.write(ANSWER)
 
 
@@ -48,19 +48,19 @@ async def _serve() -> None:
     await loop.create_server(_Serving, hosts[1:], port, backlog=64)
     print(port, flush=True)
     await loop.run_in_executor(None, sys.stdin.readline)  # until the parent wants the times
-    print(json.dumps({host: times for host, times in _Serving.seen.items() if host != hosts[0]}), flush=True)
+    print(json.dumps({host: times for host, times in _Serving.times.items() if host != hosts[0]}), flush=True)
 
 
-async def _spread(ask: Callable[[int], Awaitable[object]], count: int) -> float:
-    """CPU seconds of so many requests, so many at once."""
+async def _cpu_of(ask: Callable[[int], Awaitable[object]], count: int) -> float:
+    """CPU seconds of `count` requests, CONCURRENT_REQUESTS at a time."""
     numbers = iter(range(count))
 
-    async def some() -> None:
+    async def ask_in_turn() -> None:
         for number in numbers:
             await ask(number)
 
     start = time.process_time()
-    await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+    await asyncio.gather(*(ask_in_turn() for _ in range(CONCURRENT_REQUESTS)))
     return time.process_time() - start
 
 
@@ -68,8 +68,8 @@ async def _upwell(url: str, count: int) -> float:
     from upwell.model import Request
     from upwell.net.fetch import Fetcher, Manners
 
-    async with Fetcher(Manners(rate=0, concurrency=AT_ONCE)) as net:
-        return await _spread(lambda i: net.fetch(Request(url=f"{url}{i}")), count)
+    async with Fetcher(Manners(rate=0, concurrency=CONCURRENT_REQUESTS)) as net:
+        return await _cpu_of(lambda i: net.fetch(Request(url=f"{url}{i}")), count)
 
 
 async def _aiohttp(url: str, count: int) -> float:
@@ -81,32 +81,36 @@ async def _aiohttp(url: str, count: int) -> float:
             async with session.get(f"{url}{number}") as answer:
                 return await answer.read()
 
-        return await _spread(ask, count)
+        return await _cpu_of(ask, count)
 
 
 def _scrapy(url: str, count: int) -> float:
     import scrapy
     from scrapy.crawler import CrawlerProcess
 
-    took: list[float] = []
+    moments: list[float] = []  # CPU time at each answer
 
     class Spider(scrapy.Spider):
-        name = "least"
+        name = "minimal"
         start_urls = [f"{url}{i}" for i in range(count)]  # noqa: RUF012 # Scrapy's way
 
         def parse(self, response: object) -> None:
-            took.append(time.process_time())
+            moments.append(time.process_time())
 
-    settings = {"LOG_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": AT_ONCE, "TELNETCONSOLE_ENABLED": False}
+    settings = {
+        "LOG_ENABLED": False,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENT_REQUESTS,
+        "TELNETCONSOLE_ENABLED": False,
+    }
     process = CrawlerProcess(settings={**settings, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0})
     process.crawl(Spider)
     process.start()
-    assert len(took) == count
-    return (took[-1] - took[0]) * count / (count - 1)
+    assert len(moments) == count
+    return (moments[-1] - moments[0]) * count / (count - 1)
 
 
-async def _many(port: int) -> dict[str, object]:
-    """All hosts at once for a while, each under its own rate; the memory in the middle and at the end."""
+async def _many_hosts(port: int) -> dict[str, object]:
+    """Asks all hosts at once for SECONDS, each under its own rate; requests, CPU and memory over the run."""
     from upwell.model import Request
     from upwell.net.fetch import Fetcher, Manners
 
@@ -116,10 +120,10 @@ async def _many(port: int) -> dict[str, object]:
     async with Fetcher(Manners(rate=RATE), user_urls=urls) as net:
 
         async def host(url: str) -> int:
-            got = 0
+            answered = 0
             while time.monotonic() < until:
-                got += (await net.fetch(Request(url=f"{url}{got}"))).status == 200
-            return got
+                answered += (await net.fetch(Request(url=f"{url}{answered}"))).status == 200
+            return answered
 
         async def watch() -> None:
             while time.monotonic() < until:
@@ -127,8 +131,8 @@ async def _many(port: int) -> dict[str, object]:
                 memory.append(_megabytes())
 
         start = time.process_time()
-        got, _ = await asyncio.gather(asyncio.gather(*map(host, urls)), watch())
-        return {"requests": sum(got), "cpu": time.process_time() - start, "memory": memory}
+        answered, _ = await asyncio.gather(asyncio.gather(*map(host, urls)), watch())
+        return {"requests": sum(answered), "cpu": time.process_time() - start, "memory": memory}
 
 
 def _megabytes() -> float:
@@ -139,7 +143,7 @@ def _megabytes() -> float:
 def _client(name: str, port: int) -> None:
     url = f"http://127.0.0.1:{port}/"
     if name == "many":
-        print(json.dumps(asyncio.run(_many(port))))
+        print(json.dumps(asyncio.run(_many_hosts(port))))
     elif name == "Scrapy":
         print(json.dumps(_scrapy(url, REQUESTS[name])))
     else:
@@ -157,7 +161,7 @@ def main() -> int:
         assert server.stdout is not None
         port = int(server.stdout.readline())
         rates = dict.fromkeys(REQUESTS, 0.0)
-        for _ in range(ROUNDS):  # in turn, so that what else the machine does meets all of them
+        for _ in range(ROUNDS):  # in turn, so that other work on the machine slows all of them alike
             for name, count in REQUESTS.items():
                 rates[name] = max(rates[name], count / float(_run(name, port)))
         many = json.loads(_run("many", port))
@@ -167,16 +171,16 @@ def main() -> int:
         print(f"{name:<16}{rate:>26,.0f}{rates['upwell'] / rate:>14.2f}")
     kept = all(rates["upwell"] / rates[name] >= bar for name, bar in BARS.items())
     print(f"the bars are {BARS}: {'kept' if kept else 'broken'}\n")
-    seen: dict[str, list[float]] = json.loads(times)
-    gaps = [later - sooner for moments in seen.values() for sooner, later in pairwise(moments)]
-    fastest = max(len(moments) / (moments[-1] - moments[0] + 1 / RATE) for moments in seen.values())
+    by_host: dict[str, list[float]] = json.loads(times)
+    gaps = [later - sooner for moments in by_host.values() for sooner, later in pairwise(moments)]
+    fastest = max(len(moments) / (moments[-1] - moments[0] + 1 / RATE) for moments in by_host.values())
     grown = many["memory"][-1] - many["memory"][len(many["memory"]) // 2]
     print(
-        f"{len(seen)} hosts for {SECONDS:.0f} s at {RATE:g} a second each: {many['requests']:,} requests, {many['cpu']:.1f} CPU-seconds"
+        f"{len(by_host)} hosts for {SECONDS:.0f} s at {RATE:g} a second each: {many['requests']:,} requests, {many['cpu']:.1f} CPU-seconds"
     )
     print(f"at the server: the fastest host {fastest:.2f} a second, the shortest gap {1000 * min(gaps):.0f} ms")
     print(f"memory {many['memory'][0]:.0f} MB at first, {grown:+.1f} MB over the second half")
-    polite = len(seen) == HOSTS and fastest <= 1.05 * RATE and grown <= FLAT
+    polite = len(by_host) == HOSTS and fastest <= 1.05 * RATE and grown <= MAX_GROWTH_MB
     print("each host under its rate, memory flat" if polite else "NOT polite, or memory grows")
     return 0 if kept and polite else 1
 

@@ -1,4 +1,4 @@
-"""Thor's 5.5 million pages (§VII-A, made), TFIDF-tag only, one source in memory at a time: `python -m benchmarks.speed.large`."""
+"""Clusters 5.5 million made pages, as many as Thor §VII-A, by TFIDF of tags, one source in memory at a time: `python -m benchmarks.speed.large`."""
 
 import resource
 import sys
@@ -15,15 +15,15 @@ def main(times: int = 50, pages: int = 110_000) -> int:
     require()
     sources = [known(source, "tfidf-tags") for source in _kinds.sources(CORPORA)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    begun, took, mixed = time.process_time(), [], []
+    started, spent, entropies = time.process_time(), [], []
     for name, entropy, seconds in stream(sources, times, pages):
-        took.append(seconds)
-        mixed.append(entropy)
-        print(f"{len(took):>3} {name:<12} entropy {entropy:.3f}  {seconds:6.1f} s", flush=True)
+        spent.append(seconds)
+        entropies.append(entropy)
+        print(f"{len(spent):>3} {name:<12} entropy {entropy:.3f}  {seconds:6.1f} s", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(
-        f"{times * pages:,} pages: {sum(took):.0f} CPU s to cluster, {time.process_time() - begun:.0f} with making them; "
-        f"mean entropy {np.mean(mixed):.3f}; peak memory {peak:.0f} MB ({before:.0f} MB after reading the real pages)"
+        f"{times * pages:,} pages: {sum(spent):.0f} CPU s to cluster, {time.process_time() - started:.0f} with making them; "
+        f"mean entropy {np.mean(entropies):.3f}; peak memory {peak:.0f} MB ({before:.0f} MB after reading the real pages)"
     )
     return 0
 

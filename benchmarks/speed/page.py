@@ -12,7 +12,7 @@ from benchmarks.corpora import CORPORA, require
 from upwell.page import terms
 from upwell.page.tree import read
 
-BAR = 6.0  # the whole of page/ may cost this many times the parser alone
+BAR = 6.0  # decoding, parsing, columns and terms together may cost this many times the parser alone
 ROUNDS = 5
 SLOW_ROUNDS = 1  # for the references that take long
 

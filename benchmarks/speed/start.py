@@ -44,7 +44,7 @@ def main() -> int:
             f"import {module}": importing(module) for module in ("typer", "scrapy")
         }
         best = dict.fromkeys(commands, float("inf"))
-        for _ in range(ROUNDS):  # by turns, so that what else the machine does meets all of them
+        for _ in range(ROUNDS):  # by turns, so that other work on the machine slows all of them alike
             for what, command in commands.items():
                 best[what] = min(best[what], cpu_of(command))
     print(f"CPU of a fresh process, ms, best of {ROUNDS}\n")

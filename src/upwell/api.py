@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from upwell.errors import UpwellError, WrongUsage
@@ -54,30 +54,30 @@ T = TypeVar("T")
 
 
 def sites_of(places: Iterable[str]) -> list[str]:
-    """The addresses that are meant: each place itself, or the lines of the file that it names (empty lines and # passed over)."""
-    found: list[str] = []
+    """The addresses that places stand for, each once: a place is an address, or a file with one a line (# begins a comment line)."""
+    addresses: list[str] = []
     for place in places:
         if place.startswith(("http://", "https://")) or not Path(place).is_file():
-            found.append(place)
+            addresses.append(place)
             continue
         lines = (line.strip() for line in Path(place).read_text(encoding="utf-8", errors="replace").splitlines())
-        found += [line for line in lines if line and not line.startswith("#")]
-    if not found:
+        addresses += [line for line in lines if line and not line.startswith("#")]
+    if not addresses:
         raise WrongUsage("there is no address to harvest; name one, or a file with one a line")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(addresses))
 
 
-def _quiet(_: Event) -> None:
-    """The observer that does nothing."""
+def _ignore(_: Event) -> None:
+    """The observer for those who do not want to observe."""
 
 
 def forms(
     page: str | Path, *, base_url: str = "", manners: Manners | None = None, browser: Browser = "auto"
 ) -> FormsOnPage:
-    """How a site is asked: the forms of a page, judged, and the templates that follow, best first.
+    """How a site is asked: the forms of a page, judged, and its search interfaces, best first.
 
-    A saved file is only read. At an address the interfaces are tried with a few queries, so that one that finds nothing is not
-    offered, and where the page has none, pages one or two clicks away are looked at, and then the browser's view of it.
+    A saved file is only read. At an address the interfaces are tried with a few queries, so that none is offered that finds nothing;
+    where the page has none, pages one or two clicks away are looked at, and then the page as the browser shows it.
     """
     from upwell.page.tree import read
     from upwell.results import FormsOnPage
@@ -89,14 +89,14 @@ def forms(
         import asyncio
 
         discovery = asyncio.run(_discover(text, manners or Manners(), browser))
-        tree, found = discovery.home, tuple(discovery.interfaces)
+        tree, interfaces = discovery.home, tuple(discovery.interfaces)
     else:
         path = Path(page)
         if not path.is_file():
             raise WrongUsage(f"{text} is neither a file nor an address that begins with http:// or https://")
         tree = read(path.read_bytes(), url=base_url)
-        found = site_interfaces.find(tree)
-    return FormsOnPage(page=text, forms=tuple(site_forms.find(tree)), interfaces=found)
+        interfaces = site_interfaces.find(tree)
+    return FormsOnPage(page=text, forms=tuple(site_forms.find(tree)), interfaces=interfaces)
 
 
 async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
@@ -117,7 +117,7 @@ def probe(
     out: str | Path = "probe",
     plan: Plan | None = None,
     manners: Manners | None = None,
-    observe: Observer = _quiet,
+    observe: Observer = _ignore,
 ) -> ProbeSummary:
     """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
     import asyncio
@@ -127,23 +127,20 @@ def probe(
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    asked = asyncio.run(loop.probe(url, plan or Plan(), manners or Manners(), observe))
+    probed = asyncio.run(loop.probe(url, plan or Plan(), manners or Manners(), observe))
     lines = []
-    for number, (query, response) in enumerate(asked.answers):
+    for number, (query, response) in enumerate(probed.answers):
         name = f"{number:03d}.html"
         (folder / name).write_bytes(response.body)
-        lines.append(
-            json.dumps(
-                {"page": name, "url": response.url, "query": query, "status": response.status}, ensure_ascii=False
-            )
-        )
+        about = {"page": name, "url": response.url, "query": query, "status": response.status}
+        lines.append(json.dumps(about, ensure_ascii=False))
     (folder / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     summary = ProbeSummary(
         site=urlsplit(url).netloc,
-        requests=asked.requests,
-        answers=asked.kinds,
-        stable=asked.stable,
-        interface=asked.interface,
+        requests=probed.requests,
+        answers=probed.kinds,
+        stable=probed.stable,
+        interface=probed.interface,
         pages=len(lines),
     )
     text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1) + "\n"
@@ -160,13 +157,13 @@ def harvest(
     format: Format = "parquet",
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
-    observe: Observer = _quiet,
+    observe: Observer = _ignore,
 ) -> Result:
-    """Everything: from a home page to a table, a summary and a report under `out/<host>`.
+    """From a home page to a table, a summary and a report under `out/<host>`.
 
-    The same call again goes on where it was cut off; with a larger budget, further; with `Plan(refresh=True)`, anew.
+    The same call again goes on where it was cut off; with a larger budget it goes further; with `Plan(refresh=True)` it asks anew.
     """
-    (found,) = harvest_all(
+    (result,) = harvest_all(
         [url],
         out=out,
         plan=plan,
@@ -176,9 +173,9 @@ def harvest(
         knowledge_base=knowledge_base,
         observe=observe,
     )
-    if isinstance(found, UpwellError):
-        raise found
-    return found
+    if isinstance(result, UpwellError):
+        raise result
+    return result
 
 
 def harvest_all(
@@ -190,14 +187,14 @@ def harvest_all(
     format: Format = "parquet",
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
-    observe: Observer = _quiet,
+    observe: Observer = _ignore,
 ) -> list[Result | UpwellError]:
-    """Several sites at once, each polite on its own; in their order what came of each: one that fails does not stop the others."""
+    """Harvests several sites at once; a result or an error for each, in their order: one that fails does not stop the others."""
     import asyncio
 
     from upwell.harvest import loop
     from upwell.harvest.events import Trouble
-    from upwell.harvest.files import written
+    from upwell.harvest.files import write_files
     from upwell.model import Skipped
     from upwell.offline.queries import queries
     from upwell.store.folder import folder_of, opened
@@ -205,76 +202,92 @@ def harvest_all(
 
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
-    wanted = plan or Plan()
+    common_plan = plan or Plan()
     for url in urls:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise WrongUsage(f"{url!r} is not an address; it should begin with http:// or https://")
 
-    def planned(url: str) -> Plan:
+    def plan_for(url: str) -> Plan:
         if query_log is None:
-            return wanted
+            return common_plan
         host = urlsplit(url).hostname or ""
-        generated = queries(log=query_log, knowledge_base=knowledge_base, site=host)
-        if not generated:
+        logged = queries(log=query_log, knowledge_base=knowledge_base, site=host)
+        if not logged:
             why = f"no query that led to several pages of {host}"
             observe(Trouble(skipped=Skipped(stage="query log", page=str(query_log), reason=why)))
-        return replace(wanted, words=(*wanted.words, *(row.query for row in generated)))
+        return replace(common_plan, words=(*common_plan.words, *(suggested.query for suggested in logged)))
 
-    async def one(url: str) -> Result | UpwellError:
+    async def harvest_site(url: str) -> Result | UpwellError:
         try:
             with opened(folder_of(url, out)) as (folder, state, archive):
-                site = await loop.run(url, planned(url), manners or Manners(), observe, state=state, recorder=archive)
-                return written(site, folder, format)
+                site = await loop.run(url, plan_for(url), manners or Manners(), observe, state=state, recorder=archive)
+                return write_files(site, folder, format)
         except UpwellError as error:
             return error
 
-    return asyncio.run(_together([one(url) for url in urls]))
+    return asyncio.run(_run_all([harvest_site(url) for url in urls]))
 
 
 def records(
-    url: str, *, plan: Plan | None = None, manners: Manners | None = None, **more: Any
+    url: str,
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    observe: Observer = _ignore,
 ) -> Iterator[Mapping[str, object]]:
-    """The records of a harvest as they come, each as soon as it is held; the files are written when it ends (see `harvest`)."""
+    """The records of a harvest, each as soon as it is held; the files are written when it ends (see `harvest`)."""
     import queue
     import threading
 
     from upwell.harvest.events import Held
 
-    came: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()
-    observe = more.pop("observe", _quiet)
+    rows: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()  # None: the end
 
-    def watch(event: Event) -> None:
+    def pass_on(event: Event) -> None:
         if isinstance(event, Held):
-            came.put(event.row)
+            rows.put(event.row)
         observe(event)
 
-    def work() -> None:
+    def run() -> None:
         try:
-            harvest(url, plan=plan, manners=manners, observe=watch, **more)
-            came.put(None)
-        except BaseException as error:  # noqa: BLE001 # handed to the caller's thread
-            came.put(error)
+            harvest(
+                url,
+                out=out,
+                plan=plan,
+                manners=manners,
+                format=format,
+                query_log=query_log,
+                knowledge_base=knowledge_base,
+                observe=pass_on,
+            )
+            rows.put(None)
+        except BaseException as error:  # noqa: BLE001 # raised in the caller's thread
+            rows.put(error)
 
-    threading.Thread(target=work, daemon=True).start()
-    while (row := came.get()) is not None:
+    threading.Thread(target=run, daemon=True).start()
+    while (row := rows.get()) is not None:
         if isinstance(row, BaseException):
             raise row
         yield row
 
 
-async def _together(running: Sequence[Coroutine[None, None, T]]) -> list[T]:
-    """Runs harvests at once so that Ctrl-C cancels each, and each ends with what it has."""
+async def _run_all(harvests: Sequence[Coroutine[None, None, T]]) -> list[T]:
+    """Runs harvests at once so that Ctrl-C cancels each of them, and each ends with what it holds."""
     import asyncio
     import signal
 
-    tasks = [asyncio.ensure_future(one) for one in running]
+    tasks = [asyncio.ensure_future(harvest) for harvest in harvests]
 
     def cancel() -> None:
         for task in tasks:
             task.cancel()
 
-    with suppress(ValueError, RuntimeError):  # only the main thread hears of signals
+    with suppress(ValueError, RuntimeError):  # only the main thread can handle signals
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, cancel)
     await asyncio.wait(tasks)
     if all(task.cancelled() for task in tasks):
@@ -288,9 +301,9 @@ def demo(
     switches: Switches | None = None,
     plan: Plan | None = None,
     manners: Manners | None = None,
-    observe: Observer = _quiet,
+    observe: Observer = _ignore,
 ) -> tuple[Result, DemoTruth]:
-    """Starts the bundled site, harvests it, and compares with what it truly holds."""
+    """Starts the bundled site, harvests it, and compares the records with what the site truly holds."""
     from upwell.demo import serve
     from upwell.results import DemoTruth
     from upwell.store.records import read_keys
@@ -299,8 +312,7 @@ def demo(
         result = harvest(
             site.url, out=out, plan=plan or Plan(budget=700), manners=manners or Manners(rate=0), observe=observe
         )
-        true = {city.id for city in site.truth}
-    places = (urlsplit(key).path.rsplit("/", 1)[-1] for key in read_keys(result.records))
-    held = {int(place) for place in places if place.isdigit()}
-    right = len(held & true)
-    return result, DemoTruth(cities=len(true), held=right, coverage=round(right / len(true), 4))
+        cities = {city.id for city in site.truth}
+    last_parts = (urlsplit(key).path.rsplit("/", 1)[-1] for key in read_keys(result.records))
+    held = cities & {int(part) for part in last_parts if part.isdigit()}
+    return result, DemoTruth(cities=len(cities), held=len(held), coverage=round(len(held) / len(cities), 4))

@@ -77,11 +77,13 @@ def _(result: SuggestedQuery) -> Iterator[str]:
 
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:
     """What a harvest brought, in a few lines; beside the truth, where that is known."""
-    from upwell.harvest.report import certificate
+    from upwell.harvest.report import coverage_statement
     from upwell.model import Estimate
 
     summary = result.summary
-    yield certificate(summary["records"], Estimate(**summary["size"]), lower_bound=summary["checks"]["lower_bound"])
+    yield coverage_statement(
+        summary["records"], Estimate(**summary["size"]), lower_bound=summary["checks"]["lower_bound"]
+    )
     if truth:
         yield f"in truth: {truth.held:,} of {truth.cities:,} cities held, {truth.coverage:.1%}"
     if refreshed := summary.get("refreshed"):

@@ -30,13 +30,13 @@ def folder(path: Path, pages: dict[str, str]) -> Path:
 def test_values_and_keys_are_given_beside_the_text(tmp_path: Path) -> None:
     """Fields as the page writes them, values by type, a key; the model that was saved reads the same."""
     place = folder(tmp_path / "a", {f"{k}.html": page(10 * k) for k in range(3)})
-    found = list(extract(place, save=tmp_path / "source.json"))
-    record = found[1].records[2]
+    pages = list(extract(place, save=tmp_path / "source.json"))
+    record = pages[1].records[2]
     assert record.fields == {"title": "The ember report", "cost": "$ 12.50"}
     assert record.values == {"cost": {"amount": 12.5, "currency": "$"}}
     assert record.key == "/t/12"
     model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
-    assert [row.records for row in extract(place, model=model)] == [row.records for row in found]
+    assert [row.records for row in extract(place, model=model)] == [row.records for row in pages]
 
 
 def test_json_files(tmp_path: Path) -> None:
@@ -46,37 +46,39 @@ def test_json_files(tmp_path: Path) -> None:
         for k in range(3)
     }
     place = folder(tmp_path / "j", {**answers, "summary.json": "{}"})
-    found = list(extract(place))
-    assert [(row.page, row.kind) for row in found] == [(f"{k}.json", "multi") for k in range(3)]
-    assert found[1].records[2].values == {"n": 12}
+    pages = list(extract(place))
+    assert [(row.page, row.kind) for row in pages] == [(f"{k}.json", "multi") for k in range(3)]
+    assert pages[1].records[2].values == {"n": 12}
 
 
 def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
     """Pages of two sites, pages without matches, a model of another site; nothing where all is well."""
-    said: list[str] = []
+    warnings: list[str] = []
     good = folder(tmp_path / "good", {f"{k}.html": page(10 * k) for k in range(6)})
-    assert [row.kind for row in extract(good, warn=said.append, save=tmp_path / "source.json")] == ["multi"] * 6
-    assert said == []
+    assert [row.kind for row in extract(good, warn=warnings.append, save=tmp_path / "source.json")] == ["multi"] * 6
+    assert warnings == []
     other = {f"x{k}.html": "".join(f"<p class=z>Other words {i}" for i in range(9)) for k in range(6)}
     list(
-        extract(folder(tmp_path / "two", {**{f"{k}.html": page(10 * k) for k in range(6)}, **other}), warn=said.append)
+        extract(
+            folder(tmp_path / "two", {**{f"{k}.html": page(10 * k) for k in range(6)}, **other}), warn=warnings.append
+        )
     )
-    assert "2 sites (6, 6 pages" in said.pop()
-    list(extract(folder(tmp_path / "none", {"1.html": "", "2.html": "<p>Hello"}), warn=said.append))
-    assert "no list of matches in 2 pages" in said.pop()
+    assert "2 sites (6, 6 pages" in warnings.pop()
+    list(extract(folder(tmp_path / "none", {"1.html": "", "2.html": "<p>Hello"}), warn=warnings.append))
+    assert "no list of matches in 2 pages" in warnings.pop()
     model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
     changed = folder(tmp_path / "changed", {f"{k}.html": page(10 * k, "section") for k in range(6)})
-    list(extract(changed, model=model, warn=said.append))
-    assert "0 of the last 6 answers have matches, 100 % had" in said.pop()
+    list(extract(changed, model=model, warn=warnings.append))
+    assert "0 of the last 6 answers have matches, 100 % had" in warnings.pop()
 
 
 def test_more_pages_than_are_learned_from(tmp_path: Path) -> None:
     """Every page is read, in order, also those that were not in the sample."""
     place = folder(tmp_path / "many", {f"{k:04}.html": page(10 * k, n=3 + k % 3) for k in range(620)})
-    found = list(extract(place))
-    assert [row.page for row in found] == [f"{k:04}.html" for k in range(620)]
-    assert all(len(row.records) == 3 + k % 3 for k, row in enumerate(found))
-    assert {row.cluster for row in found} == {0}
+    pages = list(extract(place))
+    assert [row.page for row in pages] == [f"{k:04}.html" for k in range(620)]
+    assert all(len(row.records) == 3 + k % 3 for k, row in enumerate(pages))
+    assert {row.cluster for row in pages} == {0}
 
 
 def test_a_place_without_pages(tmp_path: Path) -> None:

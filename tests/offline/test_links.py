@@ -34,25 +34,25 @@ def test_the_contract(demo: Running, saved: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "upwell.cli", "links", str(saved), "--json"], capture_output=True, text=True, check=True
     )
-    said = json.loads(done.stdout)
-    assert said == json.loads(json.dumps(api.links(saved).as_dict()))
-    assert {"next", "arguments", "keep", "dropped"} <= set(said)
-    assert said["next"]["united.html"].startswith(f"{demo.url}search?q=united&page=2&ref=")
-    assert "zzqxv.html" not in said["next"]
-    assert said["arguments"]["page"]["irrelevant"] is True
-    assert {"prevalence", "role", "irrelevant"} <= set(said["arguments"]["q"])
-    assert said["arguments"]["continent"]["irrelevant"] is False
-    assert all("page=" not in url and "sort=" not in url for url in said["keep"])
-    assert not any("trip" in url or "logout" in url for url in said["keep"])
-    assert said["dropped"] > 0
+    printed = json.loads(done.stdout)
+    assert printed == json.loads(json.dumps(api.links(saved).as_dict()))
+    assert list(printed) == ["next", "steps", "query", "arguments", "keep", "dropped"]
+    assert printed["next"]["united.html"].startswith(f"{demo.url}search?q=united&page=2&ref=")
+    assert "zzqxv.html" not in printed["next"]
+    assert printed["arguments"]["page"]["irrelevant"] is True
+    assert {"prevalence", "role", "irrelevant"} <= set(printed["arguments"]["q"])
+    assert printed["arguments"]["continent"]["irrelevant"] is False
+    assert all("page=" not in url and "sort=" not in url for url in printed["keep"])
+    assert not any("trip" in url or "logout" in url for url in printed["keep"])
+    assert printed["dropped"] > 0
 
 
 def test_without_pages_jsonl(tmp_path: Path) -> None:
     """A base address stands in for what the folder does not say; one page is enough."""
     (tmp_path / "s.html").write_text('<a href="s.html?q=a&amp;start=10">Next</a>')
-    said = api.links(tmp_path, base_url="http://h/dir/")
-    assert said.next == {"s.html": "http://h/dir/s.html?q=a&start=10"}
-    assert api.links(tmp_path / "s.html", base_url="http://h/dir/s.html").next == said.next
+    result = api.links(tmp_path, base_url="http://h/dir/")
+    assert result.next == {"s.html": "http://h/dir/s.html?q=a&start=10"}
+    assert api.links(tmp_path / "s.html", base_url="http://h/dir/s.html").next == result.next
     with pytest.raises(WrongUsage, match="neither"):
         api.links(tmp_path / "nothing")
 
@@ -69,8 +69,8 @@ def test_saved_json_answers(tmp_path: Path) -> None:
         (tmp_path / f"{word}.json").write_text(json.dumps(answer))
         lines.append(json.dumps({"page": f"{word}.json", "url": f"http://h/api?q={word}", "query": word}))
     (tmp_path / "pages.jsonl").write_text("\n".join(lines))
-    said = api.links(tmp_path)
-    assert {name: argument.role for name, argument in said.arguments.items()} == {
+    arguments = api.links(tmp_path).arguments
+    assert {name: argument.role for name, argument in arguments.items()} == {
         "continent": "filter",
         "page": "page",
         "q": "query",

@@ -1,4 +1,4 @@
-"""What happens during a harvest, as values; the progress bar, the log and the tests are observers of the same events."""
+"""What happens during a harvest, as values. The progress line, the log and the tests observe the same events."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ __all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A way to ask the site was found."""
+    """A search interface of the site was found."""
 
     template: SearchInterface
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """The answers to the probe queries were understood."""
+    """A source model was learned from the answers to the probe queries."""
 
-    pagelet: str
-    leader: str
-    probes: int
+    pagelet: str  # the path of the list of records
+    leader: str  # what each record begins with
+    probes: int  # answers that it was learned from
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A query, or a further page of its answer, came back; the counts are those of the whole harvest so far."""
+    """A question was answered; the counts are those so far: requests of the whole site, the others of the source."""
 
     site: str
     query: str
     requests: int
-    answers: Mapping[str, int]
+    answers: Mapping[str, int]  # by kind
     records: int
     overlap_rate: float
-    size: Estimate | None
+    size: Estimate | None  # None: not estimated after this answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """A record came for the first time."""
+    """A record is held that was not held before."""
 
     row: Mapping[str, object]
 

@@ -1,4 +1,4 @@
-"""The folder of a site's harvest: its state and archive while it runs, its table, model, summary and report when it ends."""
+"""The files that a finished harvest leaves in its folder: table, source model, summary and report."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from upwell.results import Summary
 from upwell.store.records import Format, write
 from upwell.store.typed import types_of, with_types
 
-__all__ = ["Result", "written"]
+__all__ = ["Result", "write_files"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +24,12 @@ class Result:
     summary: Summary
 
 
-def written(site: SiteHarvest, folder: Path, format: Format) -> Result:
-    """Writes what a harvest brought, each file whole or not at all."""
+def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
+    """Writes the table, model, summary and report of a harvest, each file whole or not at all."""
     types = types_of(site.state.rows())
     summary = cast(Summary, site.summary(types))  # tests/test_contract.py compares their keys
     records = write(with_types(site.state.rows(), types), folder, format)
-    models = [json.loads(one.model.to_json()) | {"template": one.interface.as_dict()} for one in site.sources]
+    models = [json.loads(source.model.to_json()) | {"template": source.interface.as_dict()} for source in site.sources]
     texts = {
         "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
         "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",

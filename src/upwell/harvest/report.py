@@ -1,76 +1,84 @@
 """`report.html`: one file that opens offline; everything from the source is escaped text, nothing is executed."""
 
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
 from upwell.model import Estimate
 
-__all__ = ["certificate", "html"]
+__all__ = ["coverage_statement", "html"]
+
+MAX_EXAMPLES = 4  # values of a field that are shown
+EXAMPLE_CHARS = 60
+EXAMPLE_ROWS = 2000  # records in which examples are looked for
+MAX_POINTS = 500  # of a curve that are drawn
 
 
-def certificate(records: int, size: Estimate, *, lower_bound: bool = False) -> str:
-    """How much is held, in one sentence; where answers were cut off and nobody counts what was, the size is a lower bound."""
+def coverage_statement(records: int, size: Estimate, *, lower_bound: bool = False) -> str:
+    """How much is held, in one sentence; where answers are cut off and no total counts the rest, the size is a lower bound.
+
+    >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110))
+    '90 records held, 90% of about 100 (95 %: 95–110)'
+    """
     if not records:
         return "no records held"
-    if lower_bound:
-        return (
-            f"{records:,} records held of at least {round(size.low):,} (answers were cut off: there may be many more)"
-        )
     low, high = round(size.low), round(size.high)
-    return (
-        f"{records:,} records held, {min(1.0, records / size.estimate):.0%} of about {round(size.estimate):,} "
-        f"(95 %: {low:,}–{high:,})"
-    )
+    if lower_bound:
+        return f"{records:,} records held of at least {low:,} (answers were cut off: there may be many more)"
+    share = min(1.0, records / size.estimate)
+    return f"{records:,} records held, {share:.0%} of about {round(size.estimate):,} (95 %: {low:,}–{high:,})"
 
 
 def html(site: SiteHarvest) -> str:
     """The report as HTML."""
-    import jinja2  # only here: whoever wants the certificate alone does without it
+    import jinja2  # only here: the coverage statement alone does without it
 
-    pages = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
-    pages.filters["groupby_run"] = _runs
+    templates = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
+    templates.filters["groupby_run"] = _runs
     summary: dict[str, Any] = site.summary()
-    checks: dict[str, Any] = summary["checks"]
-    examples: dict[str, dict[str, None]] = {name: {} for name in checks["fill"]}
-    for row, _ in zip(site.state.rows(), range(2000), strict=False):
-        for name, known in examples.items():
-            if row.get(name) is not None and len(known) < EXAMPLES:
-                known[str(row[name])[:60]] = None
-    return pages.get_template("report.html.j2").render(
+    filled: dict[str, float] = summary["checks"]["fill"]
+    examples = _examples(site, filled)
+    return templates.get_template("report.html.j2").render(
         summary=summary,
-        certificate=certificate(len(site.state), site.size, lower_bound=site.lower_bound),
-        sources=[(one, figures, _curves(one)) for one, figures in zip(site.sources, summary["sources"], strict=True)],
-        fields=[(name, share, list(examples[name])) for name, share in checks["fill"].items()],
+        coverage_statement=coverage_statement(len(site.state), site.size, lower_bound=site.lower_bound),
+        sources=[
+            (source, figures, _curves(source)) for source, figures in zip(site.sources, summary["sources"], strict=True)
+        ],
+        fields=[(name, share, examples[name]) for name, share in filled.items()],
     )
 
 
-def _runs(pairs: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """The texts of an answer, those that follow each other in one record together."""
-    return [(path, [text for text, _ in run]) for path, run in groupby(pairs, key=lambda pair: pair[1])]
+def _examples(site: SiteHarvest, fields: dict[str, float]) -> dict[str, list[str]]:
+    """The first few different values of each field."""
+    examples: dict[str, dict[str, None]] = {name: {} for name in fields}
+    for row in islice(site.state.rows(), EXAMPLE_ROWS):
+        for name, values in examples.items():
+            if row.get(name) is not None and len(values) < MAX_EXAMPLES:
+                values[str(row[name])[:EXAMPLE_CHARS]] = None
+    return {name: list(values) for name, values in examples.items()}
 
 
-EXAMPLES = 4  # values of a field that are shown
+def _runs(outline: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """The texts of an answer as (path of the record, its texts); texts outside records have the path ""."""
+    return [(path, [text for text, _ in run]) for path, run in groupby(outline, key=lambda pair: pair[1])]
 
 
-def _curves(one: SourceLedger) -> dict[str, str]:
-    """The points of a source's curves: records held, and the overlap rate, by requests sent."""
-    most_requests = max((sent for sent, _, _ in one.curve), default=1)
-    most_records = max(len(one.held), 1)
-    rates = [matches / max(held, 1) for _, held, matches in one.curve]
-    highest = max(rates, default=1.0) or 1.0
-    step = max(1, len(one.curve) // POINTS)
-    shown = list(zip(one.curve, rates, strict=True))[::step]
+def _curves(source: SourceLedger) -> dict[str, str]:
+    """The points of a source's curves in a box of 600 × 200: records held, and the overlap rate, by requests sent."""
+    max_requests = max((requests for requests, _, _ in source.curve), default=1)
+    max_records = max(len(source.held), 1)
+    rates = [matches / max(held, 1) for _, held, matches in source.curve]
+    max_rate = max(rates, default=1.0) or 1.0
+    step = max(1, len(source.curve) // MAX_POINTS)
+    drawn = list(zip(source.curve, rates, strict=True))[::step]
     return {
         "records": " ".join(
-            f"{600 * sent / most_requests:.1f},{195 - 180 * held / most_records:.1f}" for (sent, held, _), _ in shown
+            f"{600 * requests / max_requests:.1f},{195 - 180 * held / max_records:.1f}"
+            for (requests, held, _), _ in drawn
         ),
         "overlap": " ".join(
-            f"{600 * sent / most_requests:.1f},{195 - 180 * rate / highest:.1f}" for (sent, _, _), rate in shown
+            f"{600 * requests / max_requests:.1f},{195 - 180 * rate / max_rate:.1f}" for (requests, _, _), rate in drawn
         ),
-        "highest": f"{highest:.1f}",
+        "highest": f"{max_rate:.1f}",
     }
-
-
-POINTS = 500  # of a curve that are drawn
