@@ -56,7 +56,7 @@ async def crawl(
     """The pages of a site from an entrance page; with `toc` only along the links of its tables of contents (Wisdom §3.1)."""
     queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []
-    site = informative.Site()
+    site = informative.LearnedSite()
     async with Fetcher(manners) as net:
         while queue and len(pages) < budget:
             address, level = queue.pop()
