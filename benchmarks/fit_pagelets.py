@@ -24,21 +24,20 @@ from upwell.page.tree import read
 from upwell.source.learn import FRAME_SHARE
 
 Floats = NDArray[np.float64]
-CORPUS = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
-LINKED = ("answers/tbdw", "answers/vints1")  # their labels have the targets of links
-PAGES = 12  # of a site; kinds has more
-STRENGTH = (
+CORPORA_USED = ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
+WITH_LINK_TARGETS = ("answers/tbdw", "answers/vints1")  # their labels have the targets of links
+PAGES_PER_SITE = 12  # kinds has more
+PENALTY = (
     0.001  # swept: 0.0003, 0.001, 0.003; left out by site 0.914, 0.909, 0.908 on serp150, 0.824, 0.840, 0.823 on tbdw
 )
-AGREES, TITLES = (
-    0.6,
-    0.5,
-)  # F1 of the best cut at least; share of the text between its matches that it leaves out at most
+MIN_BEST_F1 = 0.6  # a page is fitted on only if its best cut agrees with the labels this well …
+MAX_GAPS = 0.5  # … and leaves out at most this share of the text between its records: else only titles are labelled
+FOLDS = 5
 NAMES = list(pagelets.WEIGHTS)
 
 
-class Cuts(NamedTuple):
-    """The cuts of one page: their features, and what of them is right."""
+class PageCuts(NamedTuple):
+    """The cuts of one page: their features, and how many of their records are right."""
 
     corpus: str
     site: str
@@ -52,85 +51,85 @@ class Cuts(NamedTuple):
         return 2 * self.right / np.maximum(1, self.found + self.labelled)
 
 
-def collect(corpus: str, rows: list[dict[str, Any]]) -> list[Cuts]:
+def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
     """Every cut of every page of one site."""
     score = scorer("records")
     rows = [row for row in rows if row["records"]]
-    rows = rows[:: max(1, len(rows) // PAGES)][:PAGES]
+    rows = rows[:: max(1, len(rows) // PAGES_PER_SITE)][:PAGES_PER_SITE]
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    often = Counter(text for tree in trees for text in set(tree.chunks))
-    frame = {text for text, n in often.items() if n > max(1, FRAME_SHARE * len(trees))}
+    pages_with = Counter(text for tree in trees for text in set(tree.chunks))
+    frame = {text for text, n in pages_with.items() if n > max(1, FRAME_SHARE * len(trees))}
     pages = []
     for row, tree in zip(rows, trees, strict=True):
-        page = leaves_of(tree)
-        evidence = pagelets.Evidence(page, frame if len(trees) > 1 else None, row.get("query") or "")
+        leaves = leaves_of(tree)
+        evidence = pagelets.Evidence(leaves, frame if len(trees) > 1 else None, row.get("query") or "")
         truth = [score.words(" ".join(cells)) for cells in row["records"]]
         x, right, found = [], [], []
-        for candidate in candidates(page):
-            cut = RecordReader(page, candidate)
-            texts = [page.text(match.first, match.last) for match in cut.records]
-            if corpus in LINKED:
-                targets = [[target for _, target in cut.links(match)] for match in cut.records]
-                texts = [" ".join([text, *some]) for text, some in zip(texts, targets, strict=True)]
-            features = pagelets.features(evidence, candidate)
+        for cut in candidates(leaves):
+            reader = RecordReader(leaves, cut)
+            texts = [leaves.text(record.first, record.last) for record in reader.records]
+            if corpus in WITH_LINK_TARGETS:
+                targets = [[target for _, target in reader.links(record)] for record in reader.records]
+                texts = [" ".join([text, *own]) for text, own in zip(texts, targets, strict=True)]
+            features = pagelets.features(evidence, cut)
             x.append([features[name] for name in NAMES])
             right.append(score.right(truth, [score.words(text) for text in texts]))
             found.append(len(texts))
         if x:
             pages.append(
-                Cuts(corpus, row["site"], len(truth), np.array(x), np.array(right, float), np.array(found, float))
+                PageCuts(corpus, row["site"], len(truth), np.array(x), np.array(right, float), np.array(found, float))
             )
     return pages
 
 
-def fit(pages: list[Cuts], scale: Floats, start: Floats) -> Floats:
+def fit(pages: list[PageCuts], scale: Floats, start: Floats) -> Floats:
     """The weights of the features, each in units of its deviation."""
-    between = NAMES.index("gaps_between")
-    use = [page for page in pages if page.f1.max() > AGREES and page.x[page.f1.argmax(), between] < TITLES]
-    each = Counter((page.corpus, page.site) for page in use)
-    weight = np.array([1 / each[page.corpus, page.site] for page in use]) / len(each)
-    x, f1 = np.vstack([page.x / scale for page in use]), np.concatenate([page.f1 for page in use])
-    size = [len(page.x) for page in use]
-    of, at = np.repeat(np.arange(len(use)), size), np.concatenate(([0], np.cumsum(size)[:-1]))
+    gaps = NAMES.index("gaps_between")
+    used = [page for page in pages if page.f1.max() > MIN_BEST_F1 and page.x[page.f1.argmax(), gaps] < MAX_GAPS]
+    pages_of_site = Counter((page.corpus, page.site) for page in used)
+    weight = np.array([1 / pages_of_site[page.corpus, page.site] for page in used]) / len(pages_of_site)
+    x, f1 = np.vstack([page.x / scale for page in used]), np.concatenate([page.f1 for page in used])
+    sizes = [len(page.x) for page in used]
+    page_of, first = np.repeat(np.arange(len(used)), sizes), np.concatenate(([0], np.cumsum(sizes)[:-1]))
 
     def loss(w: Floats) -> tuple[float, Floats]:
-        said = x @ w
-        share = np.exp(said - np.maximum.reduceat(said, at)[of])
-        share /= np.add.reduceat(share, at)[of]
-        expected = np.add.reduceat(share * f1, at)
-        slope = x.T @ (share * (f1 - expected[of]) * weight[of])
-        return -float(weight @ expected) + STRENGTH * float(w @ w), 2 * STRENGTH * w - slope
+        scores = x @ w
+        share = np.exp(scores - np.maximum.reduceat(scores, first)[page_of])
+        share /= np.add.reduceat(share, first)[page_of]
+        expected = np.add.reduceat(share * f1, first)
+        slope = x.T @ (share * (f1 - expected[page_of]) * weight[page_of])
+        return -float(weight @ expected) + PENALTY * float(w @ w), 2 * PENALTY * w - slope
 
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 400}).x)
 
 
-def chosen(pages: list[Cuts], weights: list[Floats]) -> dict[str, float]:
-    """F1 of the cuts with the highest score, by corpus."""
-    total: dict[str, Floats] = {}
+def f1_of_best(pages: list[PageCuts], weights: list[Floats]) -> dict[str, float]:
+    """F1 of the cuts with the highest score, by corpus; `weights` has those of each page."""
+    totals: dict[str, Floats] = {}
     for page, w in zip(pages, weights, strict=True):
-        i = int((page.x @ w).argmax())
-        here = np.array([page.right[i], page.found[i], page.labelled])
-        total[page.corpus] = here + total.get(page.corpus, 0)
-    return {corpus: round(float(2 * n[0] / max(1, n[1] + n[2])), 4) for corpus, n in total.items()}
+        best = int((page.x @ w).argmax())
+        counts = np.array([page.right[best], page.found[best], page.labelled])
+        totals[page.corpus] = counts + totals.get(page.corpus, 0)
+    return {corpus: round(float(2 * n[0] / max(1, n[1] + n[2])), 4) for corpus, n in totals.items()}
 
 
 def main(corpora: list[str]) -> int:
     require()
-    work = [(corpus, rows) for corpus in corpora or CORPUS for rows in by_site(labels(corpus)).values()]
+    work = [(corpus, rows) for corpus in corpora or CORPORA_USED for rows in by_site(labels(corpus)).values()]
     with ProcessPoolExecutor(2) as pool:
-        done = [pool.submit(partial(collect, corpus, rows)) for corpus, rows in work]
-        pages = [page for future in done for page in future.result()]
+        jobs = [pool.submit(partial(collect, corpus, rows)) for corpus, rows in work]
+        pages = [page for job in jobs for page in job.result()]
     scale = np.vstack([page.x for page in pages]).std(axis=0) + 1e-9
-    now = np.array([pagelets.WEIGHTS[name] for name in NAMES])
-    start = 0.3 * now * scale
-    print("as it is", chosen(pages, [now] * len(pages)))
+    current = np.array([pagelets.WEIGHTS[name] for name in NAMES])
+    start = 0.3 * current * scale
+    print("as it is", f1_of_best(pages, [current] * len(pages)))
     sites = sorted({(page.corpus, page.site) for page in pages})
-    fold = dict(zip(sites, np.random.default_rng(0).permutation(len(sites)) % 5, strict=True))
-    out = [fit([p for p in pages if fold[p.corpus, p.site] != k], scale, start) / scale for k in range(5)]
-    print("left out by site", chosen(pages, [out[fold[page.corpus, page.site]] for page in pages]))
-    found = fit(pages, scale, start) / scale
-    print("fitted on all", chosen(pages, [found] * len(pages)))
-    print({name: float(f"{w:.3g}") for name, w in zip(NAMES, found, strict=True)})
+    fold = dict(zip(sites, np.random.default_rng(0).permutation(len(sites)) % FOLDS, strict=True))
+    by_fold = [fit([p for p in pages if fold[p.corpus, p.site] != k], scale, start) / scale for k in range(FOLDS)]
+    print("left out by site", f1_of_best(pages, [by_fold[fold[page.corpus, page.site]] for page in pages]))
+    fitted = fit(pages, scale, start) / scale
+    print("fitted on all", f1_of_best(pages, [fitted] * len(pages)))
+    print({name: float(f"{w:.3g}") for name, w in zip(NAMES, fitted, strict=True)})
     return 0
 
 

@@ -95,7 +95,7 @@ def _articles(corpora: Path) -> list[Page]:
     for rows in _by_site(_read_json(corpora / "news" / "labels.jsonl")).values():
         trees = [read((corpora / "news" / row["page"]).read_bytes()) for row in rows]
         for row, tree, coverage in zip(rows, trees, _covered(trees), strict=True):
-            found = lines.of(tree)
+            found = lines.lines_of(tree)
             wanted = np.zeros(len(tree.chunks), dtype=bool)
             for i in np.flatnonzero(truth(found, row["article"])[0]).tolist():
                 wanted[found.first[i] : found.last[i]] = True
@@ -287,7 +287,7 @@ def peers(corpora: Path) -> Table:
     )
 
 
-def _text(found: blocks.Reading) -> str:
+def _text(found: blocks.BlockReading) -> str:
     return "\n".join(block.text for block in found.blocks if block.type == "article")
 
 

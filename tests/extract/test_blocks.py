@@ -9,7 +9,7 @@ import numpy as np
 import upwell
 from upwell.demo import Running
 from upwell.extract import blocks, tocs
-from upwell.extract.lines import evidence, of
+from upwell.extract.lines import line_features, lines_of
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
 
@@ -87,7 +87,7 @@ def test_a_list_of_links_is_told_from_menus_and_pagers() -> None:
     )
     pager = "".join(f"<a href=/p{i}>{i}</a> " for i in range(1, 9))
     tree = read(f"<ul>{menu}</ul><table><tbody>{rows}</tbody></table><div>{pager}</div>", url="http://x/")
-    (toc,) = tocs.find(tree, of(tree))
+    (toc,) = tocs.find_tocs(tree, lines_of(tree))
     assert tree.path(toc.row) == "/html[1]/body[1]/table[1]/tbody[1]"
     assert len(toc.items) == 8
     (block,) = blocks.read_blocks(tree).blocks
@@ -138,7 +138,7 @@ def test_pages_without_anything() -> None:
     for tree in trees:
         assert blocks.read_blocks(tree).blocks == ()
         assert blocks.read_blocks(tree, site).blocks == ()
-        assert np.all(np.isfinite(evidence(tree, of(tree))))
+        assert np.all(np.isfinite(line_features(tree, lines_of(tree))))
 
 
 def test_blocks_of_a_folder_and_of_a_live_site(demo: Running, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The informative blocks of an ordinary page: its article with title, date and author, and its tables of contents.
 
-Every line of the page is judged by its own evidence (`lines`) and, where other pages of the site were seen, by what
-stands at the same place there and by how many of them say the same: Wisdom's idea, that what is spread over the site
+Every line of the page is judged by its own features (`lines`) and, where other pages of the site are known, by what
+stands at the same place there and by how many of them have the same line: Wisdom's idea, that what is spread over the site
 informs least, with lines as terms. `wisdom` has the paper's own method.
 """
 
@@ -15,14 +15,14 @@ import numpy as np
 
 from upwell.extract import tocs
 from upwell.extract.entropy import Entropies
-from upwell.extract.lines import FEATURES, SHORT, Floats, Lines, evidence, of
+from upwell.extract.lines import FEATURES, SHORT_LINE_CHARS, Floats, Lines, line_features, lines_of
 from upwell.page.tree import Ints, TagTree
 
 __all__ = [
     "Block",
     "BlockParams",
-    "Reading",
-    "Site",
+    "BlockReading",
+    "LearnedSite",
     "Structure",
     "common_row",
     "learn_blocks",
@@ -35,74 +35,83 @@ BlockType = Literal["article", "title", "date", "author", "toc"]
 
 # fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site and year by year
 WEIGHTS = {
-    "one": -5.9, "size": 3.4, "linked": -2.8, "all_linked": -1.1, "ends": 0.5, "mixed": -0.3, "p": 0.4, "heading": 1.4,
-    "item": 4.8, "cell": -1.0, "control": -1.6, "list": -3.7, "form": -0.6, "aside_tag": -2.0, "figure": -0.7, "quote": 1.7,
-    "caption": -4.0, "aside": -3.6, "body": 1.5, "titled": 4.5, "date": -1.8, "by": -2.1, "rights": -3.0, "style": 0.2,
-    "parent": 2.2, "inside": 1.2, "before": 1.0, "after": -3.3, "near": 1.9, "around": 2.7,
+    "constant": -5.9, "size": 3.4, "linked": -2.8, "all_linked": -1.1, "ends_sentence": 0.5, "partly_linked": -0.3, "paragraph": 0.4,
+    "heading": 1.4, "list_item": 4.8, "cell": -1.0, "in_control": -1.6, "in_list": -3.7, "in_form": -0.6, "in_aside": -2.0,
+    "in_figure": -0.7, "in_quote": 1.7, "named_caption": -4.0, "named_aside": -3.6, "named_body": 1.5, "in_title": 4.5, "date": -1.8,
+    "byline": -2.1, "copyright": -3.0, "prose_in_style": 0.2, "prose_in_parent": 2.2, "in_main": 1.2, "before_main": 1.0,
+    "after_main": -3.3, "prose_beside": 1.9, "prose_around": 2.7,
 }  # fmt: skip
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
-IN_SCRIPT = re.compile(r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]""")
-LINE_LIMIT = 200_000  # lines that are remembered of a site
-STYLE_LIMIT = 100_000  # styles that are remembered of a site
+ADDRESS_IN_SCRIPT = re.compile(
+    r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]"""
+)
+MAX_SITE_LINES = 200_000  # lines that are remembered of a site
+MAX_SITE_STYLES = 100_000  # styles that are remembered of a site
+# Lines from the headline within which its date and author stand; by eye on the news pages, there are no labels.
+MAX_METADATA_DISTANCE = 12
+MAX_LINKED_METADATA_DISTANCE = 3  # the same for a date or an author that is a link
+HEADING_BONUS = 0.25  # what it adds to the agreement with <title> that a line is a heading
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockParams:
-    """How evidence is weighed."""
+    """How evidence is weighed; evidence is the log of the odds that a line is text of the article."""
 
-    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the evidence
-    certain: float = 4.0  # a line says at most this much about others of its style
-    own: float = 0.75  # fitted: `python -m benchmarks.fit_blocks`
-    style: float = 0.36  # fitted: the same
-    repeated: float = 2.61  # fitted: the same
-    seen: float = 0.46  # fitted: the same
-    most: float = 0.5  # share of the other pages from which a line is nobody's text; swept: 0.3, 0.5, 0.7
-    least: float = 200.0  # characters of prose that make an article; swept: 100, 200, 400
-    titled: float = 0.5  # agreement with <title> that makes a headline; swept: 0.3 to 0.9, no difference
-    among_items: float = 0.5  # share of the prose inside items of a table of contents from which it is no article
+    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the features of a line
+    max_evidence: float = 4.0  # a line says at most this much about others of its style
+    own: float = 0.75  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
+    style: float = 0.36  # weight of the mean evidence of its style on the site; fitted: the same
+    repeated: float = 2.61  # weight of the share of other pages that have the line; fitted: the same
+    seen: float = 0.46  # weight of that any other page has it; fitted: the same
+    max_repeated_share: float = 0.5  # a line on more of the other pages is not text; swept: 0.3, 0.5, 0.7
+    min_article_chars: float = 200.0  # characters of prose; swept: 100, 200, 400
+    min_title_agreement: float = 0.5  # of a headline with <title>; swept: 0.3 to 0.9, no difference
+    max_share_in_items: float = 0.5  # with more of the prose in items of a table of contents, the page has no article
 
 
 @dataclass
-class Site:
-    """What the pages of one site have told so far; it grows by one page at a time and stays bounded."""
+class LearnedSite:
+    """What is known of the pages of one site; it grows by one page at a time and stays bounded."""
 
-    lines: Entropies = field(default_factory=lambda: Entropies(limit=LINE_LIMIT))  # lines as terms
-    styles: dict[str, tuple[int, float]] = field(default_factory=dict)  # pages with it, sum of what they said of it
+    lines: Entropies = field(default_factory=lambda: Entropies(limit=MAX_SITE_LINES))  # lines as terms
+    styles: dict[str, tuple[int, float]] = field(
+        default_factory=dict
+    )  # pages with the style, sum of its evidence there
 
     @property
     def pages(self) -> int:
-        """How many pages were seen."""
+        """How many pages were learned from."""
         return self.lines.pages
 
     def add(self, tree: TagTree, params: BlockParams | None = None) -> None:
         """Learns from one page more."""
         params = params or BlockParams()
-        lines = of(tree)
+        lines = lines_of(tree)
         self.lines.add(Counter(lines.texts))
-        said = np.clip(_own(evidence(tree, lines), params), -params.certain, params.certain)
-        sums: dict[str, list[float]] = {}
-        for style, value in zip(lines.styles, said.tolist(), strict=True):
-            sums.setdefault(style, []).append(value)
-        for style, values in sums.items():
+        evidence = np.clip(_own_evidence(line_features(tree, lines), params), -params.max_evidence, params.max_evidence)
+        by_style: dict[str, list[float]] = {}
+        for style, value in zip(lines.styles, evidence.tolist(), strict=True):
+            by_style.setdefault(style, []).append(value)
+        for style, values in by_style.items():
             pages, total = self.styles.get(style, (0, 0.0))
             self.styles[style] = (pages + 1, total + sum(values) / len(values))
-        if len(self.styles) > STYLE_LIMIT:
+        if len(self.styles) > MAX_SITE_STYLES:
             self.styles = {style: known for style, known in self.styles.items() if known[0] > 1}
 
-    def repeated(self, lines: Lines) -> Floats:
-        """In what share of the other pages each line stands."""
-        spread, others = self.lines.spread, max(1, self.pages - 1)
-        return np.array([max(0, spread.get(text, 0) - 1) / others for text in lines.texts])
+    def repeated_share(self, lines: Lines) -> Floats:
+        """The share of the other pages that have each line."""
+        pages_with, others = self.lines.spread, max(1, self.pages - 1)
+        return np.array([max(0, pages_with.get(text, 0) - 1) / others for text in lines.texts])
 
-    def style(self, lines: Lines) -> Floats:
-        """What the pages say of each line's style, on average."""
+    def style_evidence(self, lines: Lines) -> Floats:
+        """The mean evidence of each line's style over the pages that have it."""
         known = self.styles
         return np.array([(known[style][1] / known[style][0]) if style in known else 0.0 for style in lines.styles])
 
 
-def learn_blocks(trees: Iterable[TagTree], params: BlockParams | None = None) -> Site:
+def learn_blocks(trees: Iterable[TagTree], params: BlockParams | None = None) -> LearnedSite:
     """A site from its pages."""
-    site = Site()
+    site = LearnedSite()
     for tree in trees:
         site.add(tree, params)
     return site
@@ -133,121 +142,120 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The blocks of a page, and from how many pages that is known (1: from the page alone, which is weaker)."""
+class BlockReading:
+    """The blocks of a page, and how many pages of the site were known (1: the page alone, which is weaker)."""
 
     blocks: tuple[Block, ...]
     pages: int
 
 
-def _own(x: Floats, params: BlockParams) -> Floats:
-    """What the evidence of a page says of its lines: above 0 a line is text, as the log of its odds."""
+def _own_evidence(x: Floats, params: BlockParams) -> Floats:
+    """The evidence of each line from its own features."""
     return np.asarray(x @ np.array([params.weights.get(name, 0.0) for name in FEATURES]))
 
 
 def read_blocks(
-    tree: TagTree, site: Site | None = None, params: BlockParams | None = None, *, tables: bool = True
-) -> Reading:
-    """The informative blocks of a page, from it alone or with what its site has told; without `tables` only the article's."""
+    tree: TagTree, site: LearnedSite | None = None, params: BlockParams | None = None, *, tables: bool = True
+) -> BlockReading:
+    """The informative blocks of a page, from it alone or with what is known of its site; without `tables` only the article's."""
     params = params or BlockParams()
     site = site if site is not None and site.pages > 1 else None
-    lines = of(tree)
-    x = evidence(tree, lines)
-    said = _own(x, params)
+    lines = lines_of(tree)
+    x = line_features(tree, lines)
+    evidence = _own_evidence(x, params)
     repeated = None
     if site:
-        repeated = site.repeated(lines)
-        said = params.own * said + params.style * site.style(lines)
-        said -= params.repeated * repeated + params.seen * (repeated > 0)
-        said[repeated > params.most] = -params.certain
-    kept = np.flatnonzero(said > 0).astype(np.int32)
-    prose = kept[(lines.chars[kept] > SHORT / 2) & (lines.linked[kept] < 0.5)]
+        repeated = site.repeated_share(lines)
+        evidence = params.own * evidence + params.style * site.style_evidence(lines)
+        evidence -= params.repeated * repeated + params.seen * (repeated > 0)
+        evidence[repeated > params.max_repeated_share] = -params.max_evidence
+    kept = np.flatnonzero(evidence > 0).astype(np.int32)
+    prose = kept[(lines.chars[kept] > SHORT_LINE_CHARS / 2) & (lines.linked[kept] < 0.5)]
     # without links between its lines, prose cannot be a list of results
-    between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
-    contents = tocs.find(tree, lines, repeated) if tables or 4 * between >= len(prose) else []
-    found: list[Block] = []
+    links_between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
+    contents = tocs.find_tocs(tree, lines, repeated) if tables or 4 * links_between >= len(prose) else []
+    blocks: list[Block] = []
     if _is_article(tree, lines, prose, contents, params):
-        found += _article(tree, lines, x, said, kept, prose, params)
-        contents = _beside(tree, contents, lines.row[prose])
+        blocks += _article(tree, lines, x, evidence, kept, prose, params)
+        contents = _without_article(tree, contents, lines.row[prose])
     for toc in contents if tables else ():
         rows = np.array(toc.items)
         first, last = (np.searchsorted(lines.first, at[rows]).tolist() for at in (tree.text_at, tree.text_end))
         text = "\n".join(line for a, b in zip(first, last, strict=True) for line in lines.texts[a:b])
-        found.append(Block("toc", toc.row, text, min(1.0, toc.score / 100), toc.items))
-    return Reading(tuple(found), site.pages if site else 1)
+        blocks.append(Block("toc", toc.row, text, min(1.0, toc.score / 100), toc.items))
+    return BlockReading(tuple(blocks), site.pages if site else 1)
 
 
 def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:
     """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or in none."""
-    size = lines.chars[prose]
-    if size.sum() < params.least:
+    chars = lines.chars[prose]
+    if chars.sum() < params.min_article_chars:
         return False
     rows = lines.row[prose]
     for toc in contents:
-        entry = np.searchsorted(toc.items, rows, side="right") - 1
-        within = (entry >= 0) & (rows < tree.end[toc.row])
-        if len(toc.items) < within.sum():  # else what follows an item belongs to it, as where all are siblings
-            within &= rows < tree.end[np.array(toc.items)[entry]]
-        shares = np.bincount(entry[within], weights=size[within], minlength=1) / size.sum()
-        if shares.sum() > params.among_items and shares.max() < params.among_items:
+        item = np.searchsorted(toc.items, rows, side="right") - 1
+        is_inside = (item >= 0) & (rows < tree.end[toc.row])
+        if len(toc.items) < is_inside.sum():  # else what follows an item belongs to it, as where all are siblings
+            is_inside &= rows < tree.end[np.array(toc.items)[item]]
+        shares = np.bincount(item[is_inside], weights=chars[is_inside], minlength=1) / chars.sum()
+        if shares.sum() > params.max_share_in_items and shares.max() < params.max_share_in_items:
             return False
     return True
 
 
 def _article(
-    tree: TagTree, lines: Lines, x: Floats, said: Floats, kept: Ints, prose: Ints, params: BlockParams
+    tree: TagTree, lines: Lines, x: Floats, evidence: Floats, kept: Ints, prose: Ints, params: BlockParams
 ) -> list[Block]:
     """The article and its metadata; the headline is part of its text."""
-    title = _headline(x, said, int(prose[0]), params)
-    chosen = sorted({*kept.tolist(), *([title] if title is not None else [])})
+    headline = _headline(x, evidence, int(prose[0]), params)
+    chosen = sorted({*kept.tolist(), *([headline] if headline is not None else [])})
     row = common_row(tree, lines.row[prose])
-    score = float(np.average(1 / (1 + np.exp(-said[prose])), weights=lines.chars[prose]))
+    score = float(np.average(1 / (1 + np.exp(-evidence[prose])), weights=lines.chars[prose]))
     text = "\n".join(lines.texts[i] for i in chosen)
     rows = tuple(dict.fromkeys(int(lines.row[i]) for i in chosen))
-    found = [Block("article", row, text, round(score, 3), rows)]
-    if title is not None:
-        found.append(_line(lines, "title", title, 1.0))
-    # what stands closest to the headline, or to the beginning of the text
-    start = title if title is not None else int(prose[0])
-    for kind, column in (("date", "date"), ("author", "by")):
-        near = np.flatnonzero(x[:, FEATURES.index(column)] > 0)
-        near = near[(abs(near - start) <= METADATA) & (lines.linked[near] < 1) | (abs(near - start) <= 3)]
-        if len(near):
-            found.append(_line(lines, kind, int(near[np.argmin(abs(near - start))]), 0.5))  # type: ignore[arg-type] # as above
-    return found
+    blocks = [Block("article", row, text, round(score, 3), rows)]
+    if headline is not None:
+        blocks.append(_line_block(lines, "title", headline, 1.0))
+    # of several dates or authors the one closest to the headline, or to the beginning of the text
+    start = headline if headline is not None else int(prose[0])
+    metadata: tuple[tuple[BlockType, str], ...] = (("date", "date"), ("author", "byline"))
+    for kind, feature in metadata:
+        found = np.flatnonzero(x[:, FEATURES.index(feature)] > 0)
+        distance = abs(found - start)
+        is_near = (distance <= MAX_METADATA_DISTANCE) & (lines.linked[found] < 1)
+        found = found[is_near | (distance <= MAX_LINKED_METADATA_DISTANCE)]
+        if len(found):
+            blocks.append(_line_block(lines, kind, int(found[np.argmin(abs(found - start))]), 0.5))
+    return blocks
 
 
-METADATA = (
-    12  # lines from the headline within which its date and author stand; by eye on the news pages, there are no labels
-)
-
-
-def _beside(tree: TagTree, contents: list[tocs.Toc], text: Ints) -> list[tocs.Toc]:
-    """The tables of contents without the items that hold the text of the article, where entries are left."""
-    left, text = [], np.sort(text)
+def _without_article(tree: TagTree, contents: list[tocs.Toc], article_rows: Ints) -> list[tocs.Toc]:
+    """The tables of contents without the items that hold text of the article, where two entries are left."""
+    left, article_rows = [], np.sort(article_rows)
     for toc in contents:
         rows = np.array(toc.items)
-        items = tuple(rows[np.searchsorted(text, rows) == np.searchsorted(text, tree.end[rows])].tolist())
+        is_outside = np.searchsorted(article_rows, rows) == np.searchsorted(article_rows, tree.end[rows])
+        items = tuple(rows[is_outside].tolist())
         if len(items) > 1:
             left.append(tocs.Toc(toc.row, items, toc.score))
     return left
 
 
-def _line(lines: Lines, kind: BlockType, i: int, score: float) -> Block:
+def _line_block(lines: Lines, kind: BlockType, i: int, score: float) -> Block:
     row = int(lines.row[i])
     return Block(kind, row, lines.texts[i], score, (row,))
 
 
-def _headline(x: Floats, said: Floats, body: int, params: BlockParams) -> int | None:
-    """The line above the text, or in its first lines, that agrees best with <title>; kept lines and the later of equals first."""
-    upto = body + 3
-    agrees = x[:upto, FEATURES.index("titled")] + 0.25 * x[:upto, FEATURES.index("heading")]
-    able = np.flatnonzero(agrees >= params.titled)
-    if not len(able):
+def _headline(x: Floats, evidence: Floats, body: int, params: BlockParams) -> int | None:
+    """The line above the text, or in its first lines, that agrees best with <title>; lines of the article and the later of equals first."""
+    end = body + 3
+    agreement = x[:end, FEATURES.index("in_title")] + HEADING_BONUS * x[:end, FEATURES.index("heading")]
+    possible = np.flatnonzero(agreement >= params.min_title_agreement)
+    if not len(possible):
         return None
-    sure = able[said[able] > 0]
-    able = sure if len(sure) else able
-    return int(able[np.lexsort((able, agrees[able]))[-1]])
+    in_article = possible[evidence[possible] > 0]
+    possible = in_article if len(in_article) else possible
+    return int(possible[np.lexsort((possible, agreement[possible]))[-1]])
 
 
 def common_row(tree: TagTree, rows: Sequence[int] | Ints) -> int:
@@ -260,52 +268,52 @@ def common_row(tree: TagTree, rows: Sequence[int] | Ints) -> int:
 
 def structure_of(tree: TagTree, blocks: Iterable[Block]) -> Structure | None:
     """The condensed tree of the blocks: their rows, and of the rows above only those that join several (Wisdom §3.3)."""
-    kind: dict[int, BlockType] = {}
+    type_of_row: dict[int, BlockType] = {}
     for block in blocks:
         for row in block.rows:
             if block.type not in ("article", "toc"):
-                kind[row] = block.type
+                type_of_row[row] = block.type
             else:
-                kind.setdefault(row, block.type)
-    if not kind:
+                type_of_row.setdefault(row, block.type)
+    if not type_of_row:
         return None
-    below: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     seen: set[int] = set()
-    for row in sorted(kind):
+    for row in sorted(type_of_row):
         at = row
         while at not in seen:
             seen.add(at)
             if at == 0:
                 break
             above = int(tree.parent[at])
-            below.setdefault(above, []).append(at)
+            children.setdefault(above, []).append(at)
             at = above
-    return _condensed(tree, kind, below)
+    return _condensed(tree, type_of_row, children)
 
 
-def _condensed(tree: TagTree, kind: dict[int, BlockType], below: dict[int, list[int]]) -> Structure:
-    """From the bottom, so that depth costs no stack: rows in reverse document order have their children done."""
+def _condensed(tree: TagTree, type_of_row: dict[int, BlockType], children: dict[int, list[int]]) -> Structure:
+    """The tree without rows that have no type and one child; from the bottom, so that depth costs no stack."""
     done: dict[int, Structure] = {}
-    for row in sorted({*kind, *below}, reverse=True):
-        children = tuple(done.pop(child) for child in sorted(below.get(row, ())))
-        if row in kind or len(children) != 1:
-            done[row] = Structure(tree.path(row), kind.get(row), children)
+    for row in sorted({*type_of_row, *children}, reverse=True):  # children come before their parents
+        below = tuple(done.pop(child) for child in sorted(children.get(row, ())))
+        if row in type_of_row or len(below) != 1:
+            done[row] = Structure(tree.path(row), type_of_row.get(row), below)
         else:
-            done[row] = children[0]
+            done[row] = below[0]
     return done[0]
 
 
 def links_of(tree: TagTree, block: Block) -> list[str]:
     """Where the links of a block lead, each once, in document order; also where only a script says so (Wisdom §4.4, reason 3)."""
-    inside = np.zeros(len(tree), dtype=bool)
+    is_inside = np.zeros(len(tree), dtype=bool)
     for row in block.rows:
-        inside[row : tree.end[row]] = True
-    found: dict[str, None] = {}
+        is_inside[row : tree.end[row]] = True
+    addresses: dict[str, None] = {}
     for row in tree.rows("a", "area").tolist():
         address = (tree.attr(row, "href") or "").strip()
         if address.startswith(("javascript:", "#")) or not address:
-            named = IN_SCRIPT.search(f"{address} {tree.attr(row, 'onclick') or ''}")
-            address = named[1] if named else ""
-        if inside[row] and address and (absolute := tree.resolve(address)):
-            found.setdefault(absolute)
-    return list(found)
+            in_script = ADDRESS_IN_SCRIPT.search(f"{address} {tree.attr(row, 'onclick') or ''}")
+            address = in_script[1] if in_script else ""
+        if is_inside[row] and address and (absolute := tree.resolve(address)):
+            addresses.setdefault(absolute)
+    return list(addresses)

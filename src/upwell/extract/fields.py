@@ -132,7 +132,7 @@ class RecordReader:
         return [piece for piece in pieces if piece[1][:1].isalnum() or any(map(str.isalnum, piece[1]))]
 
     def links(self, record: RecordRange) -> list[tuple[int, str]]:
-        """Place and target of the links of a record, whose pieces must have been read before."""
+        """Place and target of the links of a record; places are those of its pieces only if these were read before."""
         rows, targets = self._link_rows
         links = []
         for k in range(*_between(rows, record.begin, record.end)):

@@ -1,8 +1,9 @@
-"""A page as lines of text, and what each line tells about itself: the evidence that articles are told by.
+"""A page as lines of text, and the features of each line: the evidence by which articles are recognised.
 
 line    the chunks between two edges of blocks: a paragraph, a heading, a caption, an entry of a menu
-mass    the characters of a line that are not in links, if it reads like prose, else nothing
-style   the path of tags and classes that a line stands at, digits and places left out: lines of one role share it
+prose   a line that is long enough and mostly outside of links
+mass    the characters of a line of prose that are not in links; 0 for other lines
+style   the path of tags and classes that a line stands at, without digits and positions: lines of one role share it
 """
 
 import re
@@ -16,30 +17,31 @@ from upwell.page.spots import BROKEN, INLINE
 from upwell.page.terms import CJK_RUN, tokens
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["FEATURES", "Floats", "Lines", "evidence", "of"]
+__all__ = ["FEATURES", "SHORT_LINE_CHARS", "Floats", "Lines", "line_features", "lines_of"]
 
 Floats = NDArray[np.float64]
 
 # Words in class and id by which authors of pages name what is not the text, and what is.
-CAPTION = re.compile(r"caption|credit|photo|image|img|thumb|cutline|gallery|slide|figure", re.I)
-ASIDE = re.compile(
+CAPTION_NAME = re.compile(r"caption|credit|photo|image|img|thumb|cutline|gallery|slide|figure", re.I)
+ASIDE_NAME = re.compile(
     r"comment|relat|shar(?:e|ing)|social|promo|sponsor|advert|(?<![a-z])ads?(?![a-z])|foot|nav|menu|side|tool|byline|author|date|"
     r"time|meta|tags?(?![a-z])|rss|subscri|newsletter|bread|crumb|pager|paginat|print|e-?mail|poll|widget|teaser|more|links|media|"
     r"video|bio|disclaim|copyright|login|popular|recommend|rail|module|box|signup|trend|follow",
     re.I,
 )
-BODY = re.compile(r"article|body|content|entry|story|text|post|main|para", re.I)
+BODY_NAME = re.compile(r"article|body|content|entry|story|text|post|main|para", re.I)
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 DATE = re.compile(
     rf"\b(?:{MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|\d{{1,2}}\.? {MONTH}\.?,? \d{{4}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|"
     rf"\d{{4}}-\d{{2}}-\d{{2}})|\d{{4}}年\d{{1,2}}月",
     re.I,
 )
-BY = re.compile(r"\s*(?:by|von|par|por|di|door|av)[\s:]+[A-Z]", re.I)
-ENDS = tuple(".!?。！？…\"”’')")
-PROSE = 60  # characters; swept: 40, 60, 80, 100
-HOLDS = 0.6  # share of the prose in the row that holds the article; swept: 0.5 to 0.8
-SHORT = 120  # characters: a dateline, a byline or a headline is hardly longer
+BYLINE = re.compile(r"\s*(?:by|von|par|por|di|door|av)[\s:]+[A-Z]", re.I)
+SENTENCE_ENDS = tuple(".!?。！？…\"”’')")
+MIN_PROSE_CHARS = 60  # swept: 40, 60, 80, 100
+MAIN_PROSE_SHARE = 0.6  # the deepest row with this share of the prose holds the article; swept: 0.5 to 0.8
+SHORT_LINE_CHARS = 120  # a dateline, a byline or a headline is hardly longer
+MAX_DISTANCE = 20  # lines before or after the prose from which on the distance counts no further
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class Lines:
     last: Ints
     row: Ints
     texts: tuple[str, ...]
-    chars: Floats  # CJK counts for three: it says as much in fewer characters
+    chars: Floats  # a CJK character counts for three: it says as much in fewer characters
     linked: Floats  # share of the characters that is in links
     styles: tuple[str, ...]
 
@@ -58,21 +60,21 @@ class Lines:
         return len(self.texts)
 
 
-def of(tree: TagTree) -> Lines:
+def lines_of(tree: TagTree) -> Lines:
     """The lines of a page, in reading order."""
     count = len(tree.chunks)
-    broken = tree.chunk_gap == BROKEN
-    broken[:1] = True
-    first = np.flatnonzero(broken).astype(np.int32)
+    begins_line = tree.chunk_gap == BROKEN
+    begins_line[:1] = True
+    first = np.flatnonzero(begins_line).astype(np.int32)
     last = np.append(first[1:], count).astype(np.int32)[: len(first)]
     chunks = tree.chunks
     texts = [
         chunks[a] if b == a + 1 else tree.text_of(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
-    inline = np.array([name in INLINE for name in tree.tags], dtype=bool)[tree.tag]
+    is_inline = np.array([name in INLINE for name in tree.tags], dtype=bool)[tree.tag]
     row = tree.chunk_row[first]
-    while np.any(within := inline[row]):
-        row = np.where(within, tree.parent[row], row)
+    while np.any(inside_inline := is_inline[row]):
+        row = np.where(inside_inline, tree.parent[row], row)
     sizes = np.array([len(chunk) for chunk in tree.chunks], dtype=np.float64)
     if any(CJK_RUN.search(chunk) for chunk in tree.chunks if not chunk.isascii()):
         sizes += np.array([2 * sum(map(len, CJK_RUN.findall(chunk))) for chunk in tree.chunks], dtype=np.float64)
@@ -81,137 +83,142 @@ def of(tree: TagTree) -> Lines:
         tree.text_end[links], minlength=count + 1
     )
     in_link = np.cumsum(opened)[:count] > 0
-    said, linked = np.zeros(count + 1), np.zeros(count + 1)
-    np.cumsum(sizes, out=said[1:])
-    np.cumsum(sizes * in_link, out=linked[1:])
-    chars = said[last] - said[first]
-    return Lines(first, last, row, tuple(texts), chars, (linked[last] - linked[first]) / chars, _styles(tree, row))
+    chars_before, linked_before = np.zeros(count + 1), np.zeros(count + 1)
+    np.cumsum(sizes, out=chars_before[1:])
+    np.cumsum(sizes * in_link, out=linked_before[1:])
+    chars = chars_before[last] - chars_before[first]
+    linked = (linked_before[last] - linked_before[first]) / chars
+    return Lines(first, last, row, tuple(texts), chars, linked, _styles(tree, row))
 
 
 def _styles(tree: TagTree, rows: Ints) -> tuple[str, ...]:
-    names = [_plain(name) for name in tree.classes]
+    """The style of each row."""
+    names = [_first_class(name) for name in tree.classes]
     known: dict[int, str] = {-1: ""}
     parent, tag, cls = tree.parent.tolist(), tree.tag.tolist(), tree.cls.tolist()
 
     def style(row: int) -> str:
-        path = []
+        chain = []
         while row not in known:
-            path.append(row)
+            chain.append(row)
             row = parent[row]
         text = known[row]
-        for i in reversed(path):
-            text = known[i] = f"{text}/{tree.tags[tag[i]]}.{names[cls[i]]}"
+        for above in reversed(chain):
+            text = known[above] = f"{text}/{tree.tags[tag[above]]}.{names[cls[above]]}"
         return text
 
     return tuple(style(row) for row in rows.tolist())
 
 
 FEATURES = (
-    "one", "size", "linked", "all_linked", "ends", "mixed", "p", "heading", "item", "cell", "control", "list", "form", "aside_tag",
-    "figure", "quote", "caption", "aside", "body", "titled", "date", "by", "rights", "style", "parent", "inside", "before",
-    "after", "near", "around",
+    "constant", "size", "linked", "all_linked", "ends_sentence", "partly_linked", "paragraph", "heading", "list_item", "cell",
+    "in_control", "in_list", "in_form", "in_aside", "in_figure", "in_quote", "named_caption", "named_aside", "named_body", "in_title",
+    "date", "byline", "copyright", "prose_in_style", "prose_in_parent", "in_main", "before_main", "after_main", "prose_beside",
+    "prose_around",
 )  # fmt: skip
-TAGS = {
-    "p": ("p",),
+OWN_TAGS = {
+    "paragraph": ("p",),
     "heading": ("h1", "h2", "h3", "h4", "h5", "h6"),
-    "item": ("li", "dd", "dt"),
+    "list_item": ("li", "dd", "dt"),
     "cell": ("td", "th"),
 }
-AROUND = {
-    "control": ("option", "select", "button", "textarea", "label", "legend"),
-    "list": ("ul", "ol", "dl", "menu"),
-    "form": ("form",),
-    "aside_tag": ("nav", "footer", "aside"),
-    "figure": ("figure", "figcaption", "caption"),
-    "quote": ("blockquote",),
+ENCLOSING_TAGS = {
+    "in_control": ("option", "select", "button", "textarea", "label", "legend"),
+    "in_list": ("ul", "ol", "dl", "menu"),
+    "in_form": ("form",),
+    "in_aside": ("nav", "footer", "aside"),
+    "in_figure": ("figure", "figcaption", "caption"),
+    "in_quote": ("blockquote",),
 }
 
-OWN = slice(FEATURES.index("p"), FEATURES.index("cell") + 1)
-ABOVE = slice(FEATURES.index("control"), FEATURES.index("quote") + 1)
+OWN_COLUMNS = slice(FEATURES.index("paragraph"), FEATURES.index("cell") + 1)
+ENCLOSING_COLUMNS = slice(FEATURES.index("in_control"), FEATURES.index("in_quote") + 1)
 
 
 @lru_cache(maxsize=1000)
-def _tables(tags: tuple[str, ...]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """For each tag of a page: which of TAGS it is, and the number of the group of AROUND that it is in, or -1."""
-    own = np.array([[tag in names for names in TAGS.values()] for tag in tags], dtype=bool)
-    groups = [next((i for i, names in enumerate(AROUND.values()) if tag in names), -1) for tag in tags]
+def _tag_tables(tags: tuple[str, ...]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
+    """For each tag of a page: which of OWN_TAGS it is, and the number of the group of ENCLOSING_TAGS that it is in, or -1."""
+    own = np.array([[tag in names for names in OWN_TAGS.values()] for tag in tags], dtype=bool)
+    groups = [next((i for i, names in enumerate(ENCLOSING_TAGS.values()) if tag in names), -1) for tag in tags]
     return own, np.array(groups, dtype=np.int8)
 
 
-def evidence(tree: TagTree, lines: Lines) -> Floats:
+def line_features(tree: TagTree, lines: Lines) -> Floats:
     """What one page tells about each of its lines: a row a line, a column a feature."""
     n = len(lines)
     x = np.zeros((n, len(FEATURES)))
     if not n:
         return x
-    put = {name: x[:, i] for i, name in enumerate(FEATURES)}
-    put["one"][:] = 1
-    put["size"][:] = (np.log2(1 + lines.chars) / 8) ** 2
-    put["linked"][:] = lines.linked
-    put["all_linked"][:] = lines.linked > 0.9
-    put["mixed"][:] = (lines.linked > 0) & (lines.linked < 0.5)
-    put["ends"][:] = [text.endswith(ENDS) for text in lines.texts]
-    own, around = _tables(tree.tags)
-    x[:, OWN] = own[tree.tag[lines.row]]
-    group = around[tree.tag]
-    some = np.flatnonzero(group >= 0)
-    width = len(AROUND)
-    steps = np.bincount(some * width + group[some], minlength=(len(tree) + 1) * width)
-    steps -= np.bincount(tree.end[some] * width + group[some], minlength=len(steps))
-    x[:, ABOVE] = np.cumsum(steps.reshape(-1, width), axis=0)[lines.row] > 0
+    column = {name: x[:, i] for i, name in enumerate(FEATURES)}
+    column["constant"][:] = 1
+    column["size"][:] = (np.log2(1 + lines.chars) / 8) ** 2
+    column["linked"][:] = lines.linked
+    column["all_linked"][:] = lines.linked > 0.9
+    column["partly_linked"][:] = (lines.linked > 0) & (lines.linked < 0.5)
+    column["ends_sentence"][:] = [text.endswith(SENTENCE_ENDS) for text in lines.texts]
+    own, groups = _tag_tables(tree.tags)
+    x[:, OWN_COLUMNS] = own[tree.tag[lines.row]]
+    group = groups[tree.tag]
+    grouped = np.flatnonzero(group >= 0)
+    width = len(ENCLOSING_TAGS)
+    opened = np.bincount(grouped * width + group[grouped], minlength=(len(tree) + 1) * width)
+    opened -= np.bincount(tree.end[grouped] * width + group[grouped], minlength=len(opened))
+    x[:, ENCLOSING_COLUMNS] = np.cumsum(opened.reshape(-1, width), axis=0)[lines.row] > 0
 
-    mass = np.where((lines.chars > PROSE) & (lines.linked < 0.5), lines.chars * (1 - lines.linked), 0.0)
+    is_prose = (lines.chars > MIN_PROSE_CHARS) & (lines.linked < 0.5)
+    mass = np.where(is_prose, lines.chars * (1 - lines.linked), 0.0)
     total = max(1.0, mass.sum())
     by_chunk = np.zeros(len(tree.chunks))
     by_chunk[lines.first] = mass / total
-    held = tree.sum_chunks(by_chunk)
-    styles: dict[str, float] = {}
+    prose_share = tree.sum_chunks(by_chunk)
+    style_share: dict[str, float] = {}
     for style, m in zip(lines.styles, mass.tolist(), strict=True):
-        styles[style] = styles.get(style, 0.0) + m / total
-    put["style"][:] = [styles[style] for style in lines.styles]
-    put["parent"][:] = held[np.maximum(tree.parent[lines.row], 0)]
-    most = np.flatnonzero(held >= HOLDS)
-    container = int(most[-1]) if len(most) else 0
-    inside = (lines.row >= container) & (lines.row < tree.end[container])
-    put["inside"][:] = inside
+        style_share[style] = style_share.get(style, 0.0) + m / total
+    column["prose_in_style"][:] = [style_share[style] for style in lines.styles]
+    column["prose_in_parent"][:] = prose_share[np.maximum(tree.parent[lines.row], 0)]
+    main_rows = np.flatnonzero(prose_share >= MAIN_PROSE_SHARE)
+    main = int(main_rows[-1]) if len(main_rows) else 0
+    in_main = (lines.row >= main) & (lines.row < tree.end[main])
+    column["in_main"][:] = in_main
     at = np.arange(n)
-    main = np.flatnonzero(inside & (mass > 0))
-    first, last = (int(main[0]), int(main[-1])) if len(main) else (0, n - 1)
-    put["before"][:] = np.minimum(np.maximum(first - at, 0) / 20, 1)
-    put["after"][:] = np.minimum(np.maximum(at - last, 0) / 20, 1)
+    main_prose = np.flatnonzero(in_main & (mass > 0))
+    first, last = (int(main_prose[0]), int(main_prose[-1])) if len(main_prose) else (0, n - 1)
+    column["before_main"][:] = np.minimum(np.maximum(first - at, 0) / MAX_DISTANCE, 1)
+    column["after_main"][:] = np.minimum(np.maximum(at - last, 0) / MAX_DISTANCE, 1)
     prose = np.zeros(n + 6)
     prose[3:-3] = mass > 0
-    put["near"][:] = (prose[2:-4] + prose[4:-2]) / 2
-    put["around"][:] = np.convolve(prose, np.full(7, 1 / 7), "valid")
+    column["prose_beside"][:] = (prose[2:-4] + prose[4:-2]) / 2
+    column["prose_around"][:] = np.convolve(prose, np.full(7, 1 / 7), "valid")
 
-    short = np.flatnonzero(lines.chars < SHORT)
-    dated = np.array([_dated(lines.texts[i]) for i in short.tolist()], dtype=bool).reshape(-1, 2)
-    put["date"][short], put["by"][short] = dated.T
-    put["rights"][:] = ["©" in text or "opyright" in text or "rights reserved" in text for text in lines.texts]
-    put["titled"][: last + 1] = _titled(tree, lines, last + 1)
-    put["caption"][:], put["aside"][:], put["body"][:] = _named(tree, lines.row, container)
+    short = np.flatnonzero(lines.chars < SHORT_LINE_CHARS)
+    dated = np.array([_date_and_byline(lines.texts[i]) for i in short.tolist()], dtype=bool).reshape(-1, 2)
+    column["date"][short], column["byline"][short] = dated.T
+    column["copyright"][:] = ["©" in text or "opyright" in text or "rights reserved" in text for text in lines.texts]
+    column["in_title"][: last + 1] = _title_agreement(tree, lines, last + 1)
+    column["named_caption"][:], column["named_aside"][:], column["named_body"][:] = _named_roles(tree, lines.row, main)
     return x
 
 
-def _named(tree: TagTree, rows: Ints, top: int) -> Floats:
+def _named_roles(tree: TagTree, rows: Ints, top: int) -> Floats:
     """How the classes and ids of the five blocks around each line name it, below the row that holds the prose."""
     around = [rows]
     for _ in range(4):
         around.append(np.maximum(tree.parent[around[-1]], 0))
     roles = np.array([_role(name) for name in tree.classes])[tree.cls]
     for row in np.flatnonzero(np.bincount(np.concatenate(around))).tolist():
-        if (found := tree.attributes.get(row)) and (name := found.get("id")) and (role := _role(name)):
+        attributes = tree.attributes.get(row)
+        if attributes and (name := attributes.get("id")) and (role := _role(name)):
             roles[row] |= role
     roles[0] = roles[top] = 0
-    counts, inside = np.zeros_like(rows), np.ones(len(rows), dtype=bool)
+    counts, is_below = np.zeros_like(rows), np.ones(len(rows), dtype=bool)
     for at in around:
-        inside &= at != top
-        counts += roles[at] * inside
+        is_below &= at != top
+        counts += roles[at] * is_below
     return np.minimum([counts & 15, counts >> 4 & 15, counts >> 8], 2) / 2
 
 
 @lru_cache(maxsize=100_000)
-def _plain(name: str) -> str:
+def _first_class(name: str) -> str:
     """The first of a row's classes, without digits."""
     return re.sub(r"\d+", "", name).split(" ")[0]
 
@@ -220,31 +227,33 @@ def _plain(name: str) -> str:
 def _role(name: str) -> int:
     """Whether a name speaks of pictures, of things beside the text, of the text: in one number, so that five of them can be added."""
     return (
-        (CAPTION.search(name) is not None)
-        + 16 * (ASIDE.search(name) is not None)
-        + 256 * (BODY.search(name) is not None)
+        (CAPTION_NAME.search(name) is not None)
+        + 16 * (ASIDE_NAME.search(name) is not None)
+        + 256 * (BODY_NAME.search(name) is not None)
     )
 
 
 @lru_cache(maxsize=100_000)
-def _dated(text: str) -> tuple[bool, bool]:
+def _date_and_byline(text: str) -> tuple[bool, bool]:
     """Whether a short line holds a date, and whether it begins like the name of an author."""
-    return DATE.search(text) is not None, BY.match(text) is not None
+    return DATE.search(text) is not None, BYLINE.match(text) is not None
 
 
-def _titled(tree: TagTree, lines: Lines, stop: int) -> Floats:
-    """How well each line agrees with the page's <title>, of which sites add their name and section."""
-    title = set(tokens(tree.title))
-    found = np.zeros(stop)
-    if not title:
-        return found
-    whole = tree.title.lower()
-    for i in np.flatnonzero((lines.chars[:stop] > 8) & (lines.chars[:stop] < 2 * SHORT)).tolist():
+def _title_agreement(tree: TagTree, lines: Lines, stop: int) -> Floats:
+    """How well each line before `stop` agrees with the page's <title>, to which sites add their name and section."""
+    title_words = set(tokens(tree.title))
+    agreement = np.zeros(stop)
+    if not title_words:
+        return agreement
+    title = tree.title.lower()
+    for i in np.flatnonzero((lines.chars[:stop] > 8) & (lines.chars[:stop] < 2 * SHORT_LINE_CHARS)).tolist():
         text = lines.texts[i]
-        if text[:3].lower() not in whole and text[-4:-1].lower() not in whole:  # saves most lines the reading
+        if (
+            text[:3].lower() not in title and text[-4:-1].lower() not in title
+        ):  # most lines need not be split into words
             continue
         words = set(tokens(text))
-        both = len(words & title)
+        both = len(words & title_words)
         if both and (both >= 2 or both == len(words)):
-            found[i] = both / len(words) * min(1.0, both / (0.5 * len(title)))
-    return found
+            agreement[i] = both / len(words) * min(1.0, both / (0.5 * len(title_words)))
+    return agreement

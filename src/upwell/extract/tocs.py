@@ -1,4 +1,4 @@
-"""Tables of contents: lists of links to content, told from menus, pagers and tool bars.
+"""Tables of contents: lists of links to content, distinguished from menus, pagers and tool bars.
 
 head    a link that takes up most of its line
 group   the heads of one style: the links of one list, or of several lists of one kind
@@ -19,9 +19,9 @@ import numpy as np
 from upwell.extract.lines import Floats, Lines
 from upwell.page.tree import TagTree
 
-__all__ = ["Toc", "TocParams", "find"]
+__all__ = ["Toc", "TocParams", "find_tocs"]
 
-SIBLINGS = 4  # pages of one kind that a list of short names must lead to
+MIN_SIBLING_PAGES = 4  # pages of one kind that a list of short names must lead to
 NOT_CONTENT = ("nav", "footer", "aside", "select", "button", "thead")
 
 
@@ -29,101 +29,108 @@ NOT_CONTENT = ("nav", "footer", "aside", "select", "button", "thead")
 class TocParams:
     """What a list of links must be to inform."""
 
-    entries: int = 2  # a list has at least two
-    chars: float = 12.0  # that an entry says on the median, of a site that is known; swept: 8, 12, 16, 20
-    alone: float = 20.0  # the same from one page alone, where what repeats is not known; swept: 12, 16, 20, 25
-    short: float = 4.0  # the same where the links lead to one kind of page; swept: 3, 4, 6
-    most: float = 100.0  # characters of an entry that count: one long text makes no list
-    repeating: float = 0.25  # what repeats counts for this much, so that long lists on every page stay; swept: 0 to 0.5
-    linked: float = 0.5  # share of its line that a head takes
+    min_entries: int = 2
+    min_chars: float = 12.0  # of the median entry, where the site is known; swept: 8, 12, 16, 20
+    min_chars_alone: float = 20.0  # from one page alone, where what repeats is not known; swept: 12, 16, 20, 25
+    min_chars_same_kind: float = 4.0  # where the links lead to pages of one kind; swept: 3, 4, 6
+    max_chars: float = 100.0  # of an entry that count: one long text makes no list
+    repeated_weight: float = 0.25  # of what the site repeats, so that long lists on every page stay; swept: 0 to 0.5
+    min_head_share: float = 0.5  # of its line that a head takes
 
 
 @dataclass(frozen=True)
 class Toc:
-    """One table of contents: the row that holds it, its items, and how much a median entry says."""
+    """One table of contents: the row that holds it, its items, and the characters of its median entry."""
 
     row: int
     items: tuple[int, ...]
     score: float
 
 
-def find(tree: TagTree, lines: Lines, repeated: Floats | None = None, params: TocParams | None = None) -> list[Toc]:
-    """The tables of contents of a page; `repeated` says of each line in what share of the site's other pages it stands."""
+def find_tocs(
+    tree: TagTree, lines: Lines, repeated: Floats | None = None, params: TocParams | None = None
+) -> list[Toc]:
+    """The tables of contents of a page; `repeated` has, for each line, the share of the site's other pages that have it."""
     params = params or TocParams()
-    found_heads = _heads(tree, lines, params) if len(lines) else []
-    if len(found_heads) < params.entries:
+    all_heads = _heads(tree, lines, params) if len(lines) else []
+    if len(all_heads) < params.min_entries:
         return []
-    known = _sums(lines.chars)
-    news = known if repeated is None else _sums(lines.chars * (1 - repeated))
+    is_alone = repeated is None
+    chars_before = _prefix_sums(lines.chars)
+    new_chars_before = chars_before if repeated is None else _prefix_sums(lines.chars * (1 - repeated))
     groups: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for head, line in found_heads:
+    for head, line in all_heads:
         groups[lines.styles[line] + "/" + tree.classes[int(tree.cls[head])]].append((head, line))
     parent, end = tree.parent.tolist(), tree.end.tolist()
-    least = params.alone if repeated is None else params.chars
+    min_score = params.min_chars_alone if is_alone else params.min_chars
     found: dict[int, tuple[set[int], float]] = {}
     for members in groups.values():
-        if len(members) < params.entries:
+        if len(members) < params.min_entries:
             continue
         heads = [head for head, _ in members]
-        row = _common(parent, end, heads)
-        items = {_child(parent, row, head) for head in heads}
-        if len(items) < params.entries:
+        row = _common_row(parent, end, heads)
+        items = {_child_above(parent, row, head) for head in heads}
+        if len(items) < params.min_entries:
             continue
         stop = int(np.searchsorted(lines.first, tree.text_end[max(items)]))
         starts = [line for _, line in members]
-        score = max(_entry(news, starts, stop, params), params.repeating * _entry(known, starts, stop, params))
-        if score >= least or (score >= params.short and _one_kind(tree, heads, repeated is None)):
+        score = max(
+            _median_entry(new_chars_before, starts, stop, params),
+            params.repeated_weight * _median_entry(chars_before, starts, stop, params),
+        )
+        if score >= min_score or (score >= params.min_chars_same_kind and _lead_to_one_kind(tree, heads, is_alone)):
             others, best = found.get(row, (set(), 0.0))
             found[row] = (others | items, max(best, score))
     return _outermost(tree, found)
 
 
-def _sums(values: Floats) -> list[float]:
+def _prefix_sums(values: Floats) -> list[float]:
     return [0.0, *np.cumsum(values).tolist()]
 
 
-def _entry(said: list[float], starts: list[int], end: int, params: TocParams) -> float:
-    """What a median entry says, up to where the next one begins; links in one line share it."""
-    shared = Counter(starts)
-    bounds = [*shared, end]
-    each = [
-        min(params.most, (said[stop] - said[line]) / shared[line])
+def _median_entry(chars_before: list[float], starts: list[int], end: int, params: TocParams) -> float:
+    """The characters of the median entry, up to where the next one begins; links in one line share it."""
+    links_in_line = Counter(starts)
+    bounds = [*links_in_line, end]
+    chars = [
+        min(params.max_chars, (chars_before[stop] - chars_before[line]) / links_in_line[line])
         for line, stop in pairwise(bounds)
-        for _ in range(shared[line])
+        for _ in range(links_in_line[line])
     ]
-    return sorted(each)[len(each) // 2]
+    return sorted(chars)[len(chars) // 2]
 
 
 def _heads(tree: TagTree, lines: Lines, params: TocParams) -> list[tuple[int, int]]:
     """The links that take up most of their line and stand where content may stand, with their lines."""
-    out = np.zeros(len(tree), dtype=bool)
+    is_outside = np.zeros(len(tree), dtype=bool)
     for i in tree.rows(*NOT_CONTENT).tolist():
-        out[i : tree.end[i]] = True
+        is_outside[i : tree.end[i]] = True
     rows = tree.rows("a")
-    rows = rows[(tree.text_end[rows] > tree.text_at[rows]) & ~out[rows]]
+    rows = rows[(tree.text_end[rows] > tree.text_at[rows]) & ~is_outside[rows]]
     line = np.searchsorted(lines.first, tree.text_at[rows], side="right") - 1
-    keep = lines.linked[line] >= params.linked
+    is_head = lines.linked[line] >= params.min_head_share
     return [
         (row, at)
-        for row, at in zip(rows[keep].tolist(), line[keep].tolist(), strict=True)
+        for row, at in zip(rows[is_head].tolist(), line[is_head].tolist(), strict=True)
         if not (tree.attributes.get(row, {}).get("href") or "").startswith("#")
     ]
 
 
-def _one_kind(tree: TagTree, heads: list[int], alone: bool) -> bool:
-    """Whether links lead to pages of one kind: other names in one folder below the root, with numbers if that is all we know.
+def _lead_to_one_kind(tree: TagTree, heads: list[int], is_alone: bool) -> bool:
+    """Whether links lead to pages of one kind: other names in one folder below the root, with numbers where the page is all we know.
 
     So that lists of short names count (Wisdom §4.4, reason 1); pagers and facets only change the query of an address.
     """
     addresses = {(tree.attributes.get(head, {}).get("href") or "").partition("#")[0] for head in heads}
     paths = [address.partition("?")[0] for address in addresses]
     folders = {path.rsplit("/", 1)[0] for path in paths}
-    if len(set(paths)) < max(SIBLINGS, 0.8 * len(heads)) or len(folders) != 1 or not folders.pop().strip("/"):
+    has_enough = len(set(paths)) >= max(MIN_SIBLING_PAGES, 0.8 * len(heads))
+    if not has_enough or len(folders) != 1 or not folders.pop().strip("/"):
         return False
-    return not alone or sum(any(c.isdigit() for c in path.rsplit("/", 1)[-1]) for path in paths) > 0.5 * len(paths)
+    return not is_alone or sum(any(c.isdigit() for c in path.rsplit("/", 1)[-1]) for path in paths) > 0.5 * len(paths)
 
 
-def _common(parent: list[int], end: list[int], rows: list[int]) -> int:
+def _common_row(parent: list[int], end: list[int], rows: list[int]) -> int:
     """The lowest row that has all of these below it."""
     row, last = parent[rows[0]], rows[-1]
     while row > 0 and end[row] <= last:
@@ -131,8 +138,8 @@ def _common(parent: list[int], end: list[int], rows: list[int]) -> int:
     return row
 
 
-def _child(parent: list[int], above: int, row: int) -> int:
-    """The child of a row under which another row stands."""
+def _child_above(parent: list[int], above: int, row: int) -> int:
+    """The child of `above` under which `row` stands."""
     while parent[row] != above:
         row = parent[row]
     return row

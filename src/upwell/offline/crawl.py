@@ -55,7 +55,7 @@ async def crawl(entrance: str, depth: int, follow: Follow, budget: int, manners:
     """The pages of a site from an entrance page; with `toc` only along the links of its tables of contents (Wisdom §3.1)."""
     queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []
-    site = informative.Site()
+    site = informative.LearnedSite()
     async with Fetcher(manners) as net:
         while queue and len(pages) < budget:
             address, level = queue.pop()
