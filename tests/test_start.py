@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from typer.core import TyperGroup
@@ -30,6 +31,15 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
     """Which modules are loaded says more than seconds would on a busy machine."""
     loaded = json.loads(python(f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"))
     assert set(HEAVY) & set(loaded) == set()
+
+
+def test_a_verb_loads_only_what_it_needs(tmp_path: Path) -> None:
+    """Reading the forms of a saved page takes numpy, for the page as columns, and nothing else that is heavy."""
+    (tmp_path / "page.html").write_text("<form action=/find><input name=q><button>Search</button></form>")
+    run = f"import json, sys; sys.argv[1:] = ['forms', '{tmp_path}/page.html']; from upwell.cli import app; "
+    printed = python(run + "app(standalone_mode=False); print(json.dumps(list(sys.modules)))").splitlines()
+    assert printed[0].startswith("form 0: search")
+    assert set(HEAVY) & set(json.loads(printed[-1])) == {"numpy"}
 
 
 def test_a_verb_is_a_verb_whatever_was_imported() -> None:
