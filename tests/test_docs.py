@@ -23,9 +23,10 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import upwell
-from upwell import api, errors
+from upwell import errors
 from upwell.cli import app
 from upwell.demo import Running, serve
 from upwell.harvest.plan import Reason
@@ -114,6 +115,14 @@ def _anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_modules_that_a_page_names_exist(name: str) -> None:
+    """`room/module.py`, of the program or of the benchmarks."""
+    rooms = "|".join(path.name for path in (ROOT / "src" / "upwell").iterdir() if path.is_dir())
+    named = re.findall(rf"`((?:{rooms}|benchmarks/\w+|tests/\w+)/\w+\.py)`", (ROOT / name).read_text())
+    assert not [path for path in named if not ((ROOT / path).exists() or (ROOT / "src" / "upwell" / path).exists())]
 
 
 def test_nothing_cites_what_is_not_in_the_repository() -> None:
@@ -224,23 +233,26 @@ def test_every_key_and_column_of_a_harvest_is_in_the_reference(demo: Running, tm
 
 
 def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: Path) -> None:
-    """What the verbs print with --json."""
-    manners = upwell.Manners(rate=0)
-    (tmp_path / "texts.jsonl").write_text('{"text": "lima peru"}\n{"text": "cusco peru"}\n')
-    saved = tmp_path / "saved"
-    probed = api.probe(demo.url, out=saved, plan=upwell.Plan(probes=20, budget=60), manners=manners)
-    links = api.links(saved)
-    printed: dict[str, object] = {
-        "forms": api.forms(demo.url, manners=manners),
-        "probe": probed,
-        "extract": list(api.extract(saved)),
-        "cluster": list(api.cluster(saved)),
-        "links": {**links, "arguments": list(links["arguments"].values())},
-        "blocks": list(api.blocks(demo.url, depth=0, manners=manners)),
-        "queries": api.queries(snapshot=tmp_path / "texts.jsonl")[0],
+    """What the verbs print with --json; keys of a URL argument's own are looked at without its name."""
+    texts, saved = tmp_path / "texts.jsonl", str(tmp_path / "saved")
+    texts.write_text('{"text": "lima peru"}\n{"text": "cusco peru"}\n')
+    commands = {
+        "forms": [demo.url, "--rate", "0"],
+        "probe": [demo.url, "--rate", "0", "-o", saved, "--count", "20", "--background", "3"],
+        "extract": [saved],
+        "cluster": [saved],
+        "links": [saved],
+        "blocks": [demo.url, "--depth", "0", "--rate", "0"],
+        "queries": ["--snapshot", str(texts)],
     }
-    for verb, value in printed.items():
-        assert set(_keys(value)) <= _named(_section(f"upwell {verb}")), verb
+    for verb, arguments in commands.items():
+        done = CliRunner().invoke(app, [verb, *arguments, "--json"])
+        assert done.exit_code == 0, done.output
+        printed = [json.loads(line) for line in done.stdout.splitlines()]
+        for line in printed:
+            if verb == "links":
+                line["arguments"] = list(line["arguments"].values())
+            assert set(_keys(line)) <= _named(_section(f"upwell {verb}")), verb
 
 
 if __name__ == "__main__":
