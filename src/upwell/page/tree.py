@@ -6,7 +6,7 @@
     chunk     a run of visible text; the chunks of a subtree are text_at[i] … text_end[i]
     gap       what stands before a chunk: nothing (GLUED), white space (SPACED), or the edge of a block (BROKEN)
 
-DESIGN §3. This is the only module that knows the HTML parser, and no parser object outlives `read`.
+This is the only module that knows the HTML parser, and no parser object outlives `read`.
 """
 
 import re

@@ -1,0 +1,261 @@
+"""The documentation is true.
+
+Every ```console block of README.md, CONTRIBUTING.md and docs/ is run by bash: a line that begins with `$ ` is a command, the lines below it are what
+the command prints on stdout, or on stderr where it fails. Every ```python block is run too. The blocks of a page run in their order, in
+one folder, beside a demo site that is http://127.0.0.1:8000/ on the page and has a free port here. Only ports may differ.
+What cannot be run here is marked ```text; a block in any other shell language is an error.
+
+`python -m tests.test_docs` writes the output of all commands anew, to be reviewed with `git diff`.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.parquet as pq
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import upwell
+from upwell import errors
+from upwell.cli import app
+from upwell.demo import Running, serve
+from upwell.harvest.plan import Reason
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+LANGUAGES = {"console", "python", "text", "json"}
+RUN = [page for page in PAGES if re.search(r"^```(console|python)$", page.read_text(), re.M)]
+PORT = re.compile(r"(127\.0\.0\.1[:_])\d+")
+MAX_README_LINES = 100
+
+
+def transcript(page: Path, folder: Path) -> str:
+    """The page, with the output of its commands as it is today."""
+    commands = folder / "bin"
+    commands.mkdir()
+    (commands / "upwell").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m upwell.cli "$@"\n')
+    (commands / "upwell").chmod(0o755)
+    place = folder / "here"
+    place.mkdir()
+    environment = {
+        **os.environ, "COLUMNS": "100", "OMP_NUM_THREADS": "1", "PATH": f"{commands}:{os.environ['PATH']}",
+    }  # fmt: skip
+
+    def ran(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, capture_output=True, text=True, cwd=place, env=environment)
+
+    with serve() as site:
+        port = urlsplit(site.url).port
+
+        def again(block: re.Match[str]) -> str:
+            language, text = block[1], re.sub(r"(127\.0\.0\.1[:_])8000\b", rf"\g<1>{port}", block[2])
+            if language == "python":
+                done = ran(sys.executable, "-c", text)
+                assert done.returncode == 0, done.stderr
+            if language != "console":
+                return block[0]
+            shown = ""
+            for entry in re.split(r"^\$ ", text, flags=re.M)[1:]:
+                command = entry.partition("\n")[0]
+                done = ran("bash", "-c", command)
+                shown += f"$ {command}\n{done.stderr if done.returncode else done.stdout}"
+            shown = re.sub(rf"(127\.0\.0\.1[:_]){port}\b", r"\g<1>8000", shown)
+            return block[0] if _without_ports(shown) == _without_ports(block[2]) else f"```console\n{shown}```"
+
+        return FENCE.sub(again, page.read_text())
+
+
+def _without_ports(text: str) -> str:
+    return PORT.sub(r"\1PORT", text)
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
+    """Every command and every Python example of the page, with its output."""
+    assert transcript(page, tmp_path) == page.read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_shell_block_escapes_the_test(name: str) -> None:
+    """A code block is run, or says that it is mere text."""
+    assert {block[1] for block in FENCE.finditer((ROOT / name).read_text())} <= LANGUAGES
+    fences = re.findall(r"^ *```", (ROOT / name).read_text(), re.M)
+    assert len(fences) == 2 * len(FENCE.findall((ROOT / name).read_text()))
+
+
+# -- links, and what must not be there -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_relative_links_lead_somewhere(name: str) -> None:
+    """To a file that exists, and to a heading that it has."""
+    text = FENCE.sub("", (ROOT / name).read_text())
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = unquote(target).partition("#")
+        file = ((ROOT / name).parent / path).resolve() if path else ROOT / name
+        assert file.exists(), target
+        assert not anchor or anchor in _anchors(file), target
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_modules_that_a_page_names_exist(name: str) -> None:
+    """`room/module.py`, of the program or of the benchmarks."""
+    rooms = "|".join(path.name for path in (ROOT / "src" / "upwell").iterdir() if path.is_dir())
+    named = re.findall(rf"`((?:{rooms}|benchmarks/\w+|tests/\w+)/\w+\.py)`", (ROOT / name).read_text())
+    assert not [path for path in named if not ((ROOT / path).exists() or (ROOT / "src" / "upwell" / path).exists())]
+
+
+def test_nothing_cites_what_is_not_in_the_repository() -> None:
+    """The design document is not part of the project: what is true of it is in docs/architecture.md."""
+    citation = " §".join(("DESIGN", "")).encode()
+    folders = ("src", "tests", "benchmarks", "docs", "scripts", ".ci")
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    files += [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    assert not [path for path in files if path.suffix != ".pyc" and citation in path.read_bytes()]
+
+
+def test_readme_is_short() -> None:
+    """One screen and a half; the rest is in docs/."""
+    assert len((ROOT / "README.md").read_text().splitlines()) <= MAX_README_LINES
+
+
+# -- the reference -------------------------------------------------------------------------------------------------------
+
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
+VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined] # an app of several verbs is a group
+
+
+def _section(heading: str) -> str:
+    """What stands below a heading of the reference, up to the next one."""
+    (found,) = re.findall(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", REFERENCE, re.M | re.S)
+    return str(found)
+
+
+def _named(text: str) -> set[str]:
+    """What a text has in backticks, and the keys of its JSON."""
+    return set(re.findall(r"`([^`]+)`", text)) | set(re.findall(r'"(\w+)":', text))
+
+
+def _defaults(section: str) -> dict[str, str]:
+    """The tables of a section: each name of the first column with the second."""
+    rows = re.findall(r"^\| (`.+?`) \| (.*?) ?\|", section, re.M)
+    return {name: default for names, default in rows for name in re.findall(r"`([^`]+)`", names)}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_of_a_verb_is_in_the_reference(verb: str) -> None:
+    """With its default; and no option is there that the verb does not have."""
+    known = {
+        name: "" if parameter.default is None or parameter.default is False else str(parameter.default)
+        for parameter in VERBS[verb].params
+        for name in parameter.opts
+        if name.startswith("-")
+    }
+    told = {name: default for name, default in _defaults(_section(f"upwell {verb}")).items() if name.startswith("-")}
+    assert told == known
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_in_the_guide_and_the_reference(verb: str) -> None:
+    """An undocumented verb fails here."""
+    assert f"`upwell {verb}" in _section(f"upwell {verb}")
+    assert f"upwell {verb} " in (ROOT / "docs" / "guide.md").read_text()
+
+
+@pytest.mark.parametrize("options", [upwell.Plan, upwell.Manners, upwell.Switches])
+def test_every_field_of_the_options_is_in_the_reference(options: type[Any]) -> None:
+    """Those of `upwell.Plan`, `upwell.Manners` and the switches of the demo site."""
+    section = _section("upwell demo" if options is upwell.Switches else "Python")
+    assert {field.name for field in fields(options)} <= _named(section)
+    if options is upwell.Switches:
+        told = _defaults(section)
+        assert all(told[field.name] == str(field.default) for field in fields(options) if field.default is not MISSING)
+
+
+def test_public_names_errors_events_and_reasons_are_in_the_reference() -> None:
+    """Everything that a caller may meet."""
+    python = " ".join(_named(_section("Python")))
+    assert all(re.search(rf"\b{name}\b", python) for name in upwell.__all__)
+    assert set(errors.__all__) <= {name.removeprefix("upwell.") for name in _named(_section("Exit codes"))}
+    assert set(get_args(Reason)) <= _named(_section("summary.json"))
+    for event in get_args(upwell.Event):
+        assert {event.__name__.lower(), *(field.name for field in fields(event))} <= _named(_section("Events"))
+
+
+# Objects whose keys are names of columns, reasons, operators, kinds of answers, pages or URL arguments.
+FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "types", "understands", "values")
+
+
+def _keys(value: object) -> Iterator[str]:
+    """All keys of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from () if name in FREE else _keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner)
+
+
+def test_every_key_and_column_of_a_harvest_is_in_the_reference(demo: Running, tmp_path: Path) -> None:
+    """summary.json at any depth, source.json, the columns of the table, and the files themselves."""
+    manners = upwell.Manners(rate=0)
+    upwell.harvest(demo.url, out=tmp_path, plan=upwell.Plan(budget=40), manners=manners)
+    result = upwell.harvest(demo.url, out=tmp_path, plan=upwell.Plan(budget=40, refresh=True), manners=manners)
+    summary = json.loads((result.folder / "summary.json").read_text())
+    assert "refreshed" in summary
+    assert set(_keys(summary)) <= _named(_section("summary.json"))
+    assert set(json.loads((result.folder / "source.json").read_text())) <= _named(_section("source.json"))
+    columns = pq.read_schema(result.records).names
+    assert {name for name in columns if name.startswith("_")} <= _named(_section("Columns of the table"))
+    files = _section("Files of a harvest")
+    assert all(path.name in files for path in result.folder.iterdir())
+
+
+def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: Path) -> None:
+    """What the verbs print with --json; keys of a URL argument's own are looked at without its name."""
+    texts, saved = tmp_path / "texts.jsonl", str(tmp_path / "saved")
+    texts.write_text('{"text": "lima peru"}\n{"text": "cusco peru"}\n')
+    commands = {
+        "forms": [demo.url, "--rate", "0"],
+        "probe": [demo.url, "--rate", "0", "-o", saved, "--count", "20", "--background", "3"],
+        "extract": [saved],
+        "cluster": [saved],
+        "links": [saved],
+        "blocks": [demo.url, "--depth", "0", "--rate", "0"],
+        "queries": ["--snapshot", str(texts)],
+    }
+    for verb, arguments in commands.items():
+        done = CliRunner().invoke(app, [verb, *arguments, "--json"])
+        assert done.exit_code == 0, done.output
+        printed = [json.loads(line) for line in done.stdout.splitlines()]
+        for line in printed:
+            if verb == "links":
+                line["arguments"] = list(line["arguments"].values())
+            assert set(_keys(line)) <= _named(_section(f"upwell {verb}")), verb
+
+
+if __name__ == "__main__":
+    for found in RUN:
+        with TemporaryDirectory() as scratch:
+            found.write_text(transcript(found, Path(scratch)))
