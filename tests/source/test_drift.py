@@ -4,7 +4,7 @@ from tests.extract.shapes import FRAME, SHAPES, page, things
 from upwell.model import Kind
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import Reading, apply
-from upwell.source.drift import DriftWatch, drifted
+from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
@@ -37,9 +37,11 @@ def test_few_answers_with_records() -> None:
     model = SourceModel(fits=0.8)
     few: list[Kind] = ["multi", "none", "none", "none", "none", "none"]
     most: list[Kind] = ["multi", "multi", "multi", "multi", "multi", "none"]
-    assert drifted(model, few)
-    assert not drifted(model, most)
-    assert not drifted(model, few[1:5])
+    for kinds, is_drift in ((few, True), (most, False), (few[1:5], False)):
+        watch = DriftWatch(model)
+        for kind in kinds:
+            watch.note(Reading(kind=kind))
+        assert watch.fits_too_few is is_drift
 
 
 def test_a_watch_looks_back_on_a_window_and_can_be_reset() -> None:

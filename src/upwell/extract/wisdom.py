@@ -7,7 +7,7 @@ SII          how evenly a feature is spread over the children of a row: 1 is eve
 MIB          the search from the top for the k rows that hold most and share it evenly: the skeleton
 DSTM, CSTM   the skeleton grows by its siblings, and by those of its first ancestor that has any
 
-Wisdom §3. Every aggregate is a difference of two prefix sums (DESIGN §3).
+Wisdom §3. Every aggregate is a difference of two prefix sums.
 """
 
 import heapq

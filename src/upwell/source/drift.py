@@ -1,7 +1,6 @@
 """Whether a source still looks as it was learned: noticed while answers are read, so that it can be learned again."""
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 
 from upwell.extract.columns import OTHER
@@ -10,7 +9,7 @@ from upwell.page.tree import TagTree
 from upwell.source.apply import Reading, check
 from upwell.source.model import SourceModel
 
-__all__ = ["DriftWatch", "drifted"]
+__all__ = ["DriftWatch"]
 
 WINDOW = 50  # answers that are looked back on
 # From this many answers on, a source that fits badly has changed rather than been asked for what it does not have.
@@ -18,11 +17,6 @@ MIN_ANSWERS = 5
 RECORDS_PER_ANSWER = 10  # records that are looked back on, and waited for, for each answer
 MAX_UNKNOWN_SHARE = 0.5  # share of the records with text in no known column from which on their template has changed
 DRIFT_FACTOR = 0.5  # a share that fell below this part of what it was at learning has drifted
-
-
-def drifted(model: SourceModel, kinds: Sequence[Kind]) -> bool:
-    """Whether so few of the answers have records that their source should be learned again."""
-    return len(kinds) >= MIN_ANSWERS and kinds.count("multi") / len(kinds) < DRIFT_FACTOR * model.fits
 
 
 @dataclass
@@ -69,7 +63,8 @@ class DriftWatch:
     @property
     def fits_too_few(self) -> bool:
         """Whether so few of the answers have records that the source should be learned again."""
-        return len(self._kinds) >= self.min_answers and drifted(self.model, self._kinds)
+        share = self._kinds.count("multi") / max(1, len(self._kinds))
+        return len(self._kinds) >= max(MIN_ANSWERS, self.min_answers) and share < DRIFT_FACTOR * self.model.fits
 
     @property
     def reason(self) -> str:
