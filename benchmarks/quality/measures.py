@@ -112,7 +112,11 @@ def _kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
     model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
     return [
-        {"page": row["page"], "cluster": label, "kind": apply(model, tree, asked_at=model.asked_at).kind}
+        {
+            "page": row["page"],
+            "cluster": label,
+            "kind": apply(model, tree, asked_at=model.asked_at, query=row.get("query") or "").kind,
+        }
         for row, tree, label in zip(rows, trees, grouped, strict=True)
     ]
 

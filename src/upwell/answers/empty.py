@@ -73,6 +73,10 @@ class EmptyModel:
             "rows": self.rows,
         }
 
+    def shortened(self) -> "EmptyModel":
+        """The model as it is after saving and loading: one signature, of what all background pages have."""
+        return self.of_dict(self.as_dict())
+
     @classmethod
     def of_dict(cls, kept: Mapping[str, Any]) -> "EmptyModel":
         """The way back."""

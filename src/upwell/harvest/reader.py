@@ -126,7 +126,10 @@ class SourceReader:
                 answers += yield from self._answers(dictionary_words)
                 different = distinct_answers(answers, background)
             self.ledger.model = learn_source(
-                different, background, queries=[self._query_of[id(tree)] for tree in different]
+                different,
+                background,
+                queries=[self._query_of[id(tree)] for tree in different],
+                background_queries=[self._query_of[id(tree)] for tree in background],
             )
             if self.ledger.model.leader or self.spent().limit_reached:
                 break
@@ -220,7 +223,7 @@ class SourceReader:
     def read(self, response: Response, tree: TagTree, query: str) -> Reading:
         """Reads an answer with the source model, and counts its kind."""
         ledger = self.ledger
-        reading = apply(ledger.model, tree, status=response.status, asked_at=self._answer_path(response))
+        reading = apply(ledger.model, tree, status=response.status, asked_at=self._answer_path(response), query=query)
         self._recent.append((response, query, reading.kind))
         self._drift.note(reading)
         ledger.answers[reading.kind] += 1

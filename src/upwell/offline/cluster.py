@@ -41,4 +41,6 @@ def cluster(
     model = learn_source(all_trees, queries=[page.query for page in (*earlier, *pages)])
     for page, tree, label in zip(pages, trees, grouped.labels[len(earlier) :], strict=True):
         if label in passed:
-            yield ClusteredPage(page=page.name, cluster=label, kind=apply(model, tree, asked_at=model.asked_at).kind)
+            yield ClusteredPage(
+                page=page.name, cluster=label, kind=apply(model, tree, asked_at=model.asked_at, query=page.query).kind
+            )

@@ -79,7 +79,7 @@ def _by_source_model(
     for page in pages_at(folder):
         tree = page.tree()
         label = labels[page.name] if page.name in labels else clusters.assign(grouped, [tree])[0]
-        reading = apply(model, tree, status=page.status, asked_at=model.asked_at)
+        reading = apply(model, tree, status=page.status, asked_at=model.asked_at, query=page.query)
         watch.note(reading, tree)
         yield _result(page, tree, label, reading, types, links)
     if watch.reason:

@@ -11,6 +11,7 @@ from urllib.parse import unquote_plus, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.answers import empty
 from upwell.extract import pagelets
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
@@ -21,14 +22,6 @@ from upwell.page.tree import TagTree
 from upwell.source.model import SourceModel
 
 __all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
-
-# An answer without matches that has less than this share of the rows that such answers usually have is an error.
-BARE = 0.6  # swept: 0.4, 0.6, 0.8, no difference on kinds
-# How titles and headings say that something went wrong.
-WRONG = re.compile(
-    r"\b(errors?|fehler|erreur|errore|erro|fel|virhe|not found|no such|bad request|forbidden|denied|invalid|exception)\b",
-    re.I,
-)
 
 RECORD_ID = re.compile(r"\d{4}")  # an id with a shorter number counts places on the page
 
@@ -50,10 +43,11 @@ class Checks(TypedDict):
     query: float | None  # share of the records that have a word of the query
 
 
-def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "") -> Reading:
+def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str = "", query: str = "") -> Reading:
     """Reads one answer.
 
     `asked_at` is the path of the search interface: a page at another path is a record's own page, not an answer with a list.
+    `query` is what was asked, if that is known: an answer without records may repeat it.
     """
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
@@ -65,7 +59,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         container_paths = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
         records = _records(model, leaves, cut, container_paths)
         return Reading(kind="multi", records=records, pagelet=container_paths[int(cut.container[0])], score=share)
-    if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
+    if empty.judge(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
         return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
         frame = frozenset(model.frame)
@@ -143,11 +137,6 @@ def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers:
             return value
     stable = " ".join(value for name, value in fields.items() if name not in numbers) or text
     return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
-
-
-def _said(tree: TagTree) -> str:
-    """What a page calls itself: its title and its main headings."""
-    return " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2"))])
 
 
 def _own_chars(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
+from upwell.answers.empty import learn_empty
 from upwell.answers.next_page import next_step
 from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
@@ -35,14 +36,19 @@ MIN_PAGES_WITH_PLACE = 3
 MAX_SAMPLE = 10  # swept: 5, 10, 20, no difference
 # Records must have this share of text that changes from answer to answer, at places that answers to nonsense do not have.
 MIN_CHANGING_SHARE = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
+MAX_EMPTY_ANSWERS = 20  # answers without records, and as many with, that tell what an empty answer says
 SAME_ANSWER_SHARE = 0.6  # two answers that have this share of their texts in common are the same answer; not swept
 MIN_TEXTS_TO_COMPARE = 3  # an answer with no more texts than this is not compared; not swept
 
 
 def learn_source(
-    answers: Sequence[TagTree], background: Sequence[TagTree] = (), *, queries: Sequence[str] = ()
+    answers: Sequence[TagTree],
+    background: Sequence[TagTree] = (),
+    *,
+    queries: Sequence[str] = (),
+    background_queries: Sequence[str] = (),
 ) -> SourceModel:
-    """Learns from answers to real words, and from answers to nonsense (`background`).
+    """Learns from answers to real words, and from answers to nonsense (`background`), each with its query where that is known.
 
     Thor §IV; departs from it: the rules are those that the evidence of all answers together speaks for.
     """
@@ -71,12 +77,15 @@ def learn_source(
     volatile = {*_volatile([(reading, query) for _, reading, query in read]), *_paging(read)}
     model = replace(model, volatile=tuple(sorted(volatile)))
     counts_agree = [agrees for tree, reading, _ in read if (agrees := check(reading, tree)["count"]) is not None]
-    without_records = [tree for tree in answers if find_cut(model, leaves_of(tree)) is None]
-    empty_sizes = [len(tree) for tree in (*without_records, *background)]
+    asked = [(tree, query_of.get(i, "")) for i, tree in enumerate(answers)]
+    has_records = [find_cut(model, leaves_of(tree)) is not None for tree in answers]
+    empty_answers = [*zip(background, background_queries or [""] * len(background), strict=True)]
+    empty_answers += [answer for answer, has in zip(asked, has_records, strict=True) if not has and answer[0].chunks]
+    full_answers = [answer for answer, has in zip(asked, has_records, strict=True) if has]
     return replace(
         model,
-        bare=int(np.median(empty_sizes)) if empty_sizes else 0,
-        fits=round(1 - len(without_records) / len(answers), 3),
+        empty=learn_empty(empty_answers[:MAX_EMPTY_ANSWERS], full_answers[:MAX_EMPTY_ANSWERS]).shortened(),
+        fits=round(sum(has_records) / len(answers), 3),
         agrees=round(sum(map(bool, counts_agree)) / len(counts_agree), 3) if counts_agree else None,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from dataclasses import fields as fields_of
 from typing import Any
 
+from upwell.answers.empty import EmptyModel
 from upwell.answers.roles import Roles
 from upwell.errors import WrongUsage
 from upwell.extract.columns import Column, Columns
@@ -29,7 +30,7 @@ class SourceModel:
     agrees: float | None = (
         None  # of those that say how many records they show, the share that shows as many as were found
     )
-    bare: int = 0  # rows that an answer without records usually has
+    empty: EmptyModel = field(default_factory=EmptyModel)  # what answers without records say
     asked_at: str = ""  # the path that most answers came from
     volatile: tuple[str, ...] = ()  # URL arguments that change while the record stays the same
     frame: tuple[str, ...] = ()  # texts that most answers have
@@ -47,7 +48,9 @@ class SourceModel:
 
     def to_json(self) -> str:
         """As `source.json` has it."""
-        return json.dumps({**asdict(self), "roles": self.roles.as_dict()}, ensure_ascii=False, indent=1)
+        return json.dumps(
+            {**asdict(self), "roles": self.roles.as_dict(), "empty": self.empty.as_dict()}, ensure_ascii=False, indent=1
+        )
 
 
 def load(text: str) -> SourceModel:
@@ -87,4 +90,5 @@ def _from_dict(saved: dict[str, Any]) -> SourceModel:
         pictures=columns["pictures"],
     )
     values["roles"] = Roles.of_dict(saved["roles"]) if "roles" in saved else Roles()
+    values["empty"] = EmptyModel.of_dict(saved["empty"])
     return SourceModel(**values)
