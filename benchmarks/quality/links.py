@@ -11,7 +11,7 @@ from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.papers.entity import Source, sources, wrongly_dropped
 from upwell.answers import empty as empty_answers
 from upwell.answers.facets import second_level
-from upwell.answers.next_page import next_page
+from upwell.answers.next_page import next_link_url
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.demo import Switches, serve
@@ -48,7 +48,7 @@ def pagers(corpus: str) -> dict[str, float]:
     rows, found = labels(corpus), []
     for row in rows:
         tree = read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "")
-        found.append({"page": row["page"], "next": next_page(tree, row.get("query") or "")})
+        found.append({"page": row["page"], "next": next_link_url(tree, row.get("query") or "")})
     score = scorer("pagers").score(rows, found, CORPORA / corpus)
     return {name: score[name] for name in ("precision", "recall")}
 
