@@ -1,6 +1,6 @@
-"""Pagers, totals, roles of URL arguments, second-level URLs and empty answers."""
+"""Pagers (as people call next, and as a harvest follows them), totals, roles of URL arguments, second-level URLs and empty answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 from urllib.request import urlopen
@@ -11,13 +11,13 @@ from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.papers.entity import Source, sources, wrongly_dropped
 from upwell.answers import empty as empty_answers
 from upwell.answers.facets import second_level
-from upwell.answers.next_page import next_page
+from upwell.answers.next_page import next_link_url, next_page
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.demo import Switches, serve
 from upwell.page.tree import TagTree, read
 
-__all__ = ["empty", "pagers", "roles", "totals"]
+__all__ = ["empty", "harvested_pagers", "pagers", "roles", "totals"]
 
 BACKGROUND = 3
 DEMO = {
@@ -43,14 +43,24 @@ WORDS = (
 )
 
 
-def pagers(corpus: str) -> dict[str, float]:
+def pagers(corpus: str, next_url: Callable[[TagTree, str], str | None] = next_link_url) -> dict[str, float]:
     """Next links against those that people (pagers) or the application itself (kinds) marked."""
     rows, found = labels(corpus), []
     for row in rows:
         tree = read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "")
-        found.append({"page": row["page"], "next": next_page(tree, row.get("query") or "")})
+        found.append({"page": row["page"], "next": next_url(tree, row.get("query") or "")})
     score = scorer("pagers").score(rows, found, CORPORA / corpus)
     return {name: score[name] for name in ("precision", "recall")}
+
+
+def harvested_pagers() -> dict[str, float]:
+    """The next pages that a harvest asks for, where a plain GET does; forms are left out, because the labels are URLs."""
+    return pagers("kinds", _harvested_url)
+
+
+def _harvested_url(tree: TagTree, query: str) -> str | None:
+    page = next_page(tree, query)
+    return page.url if page is not None and page.method == "GET" and not page.fields else None
 
 
 def totals() -> dict[str, float]:

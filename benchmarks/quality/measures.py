@@ -152,6 +152,7 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "kinds": kinds,
     "pagers/pages": partial(links.pagers, "pagers"),
     "pagers/kinds": partial(links.pagers, "kinds"),
+    "pagers/harvest": links.harvested_pagers,
     "totals": links.totals,
     "roles": links.roles,
     "roles/20": partial(links.roles, 20),

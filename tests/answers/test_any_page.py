@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from upwell.answers import empty
 from upwell.answers.facets import second_level
-from upwell.answers.next_page import next_page, next_step, request
+from upwell.answers.next_page import next_link_url, next_page, request_of
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.page.tree import read
@@ -32,10 +32,10 @@ PIECES = st.one_of(
 def test_any_page(pieces: list[str], query: str, url: str) -> None:
     """Broken addresses, half forms, strange numbers."""
     tree = read("".join(pieces), url=url)
-    next_page(tree, query)
-    step = next_step(tree, query)
+    next_link_url(tree, query)
+    step = next_page(tree, query)
     if step is not None:
-        request(step, query)
+        request_of(step, query)
     read_totals(tree)
     roles = learn_roles([tree, tree], [query, query])
     second_level([tree, tree], roles, [query, query])

@@ -1,4 +1,4 @@
-"""Pages of one template come to one cluster, whatever the signature that can tell them apart."""
+"""Pages of one template form one cluster, by every signature that can tell templates apart."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ KINDS = [LIST] * 12 + [NONE] * 8 + [BROKEN] * 3
 PAGES = [answer(kind, i) for i, kind in enumerate(KINDS)]
 
 
-def same(labels: tuple[int, ...]) -> bool:
+def matches_kinds(labels: tuple[int, ...]) -> bool:
     return len(set(zip(labels, KINDS, strict=True))) == len(set(labels)) == 3
 
 
@@ -38,20 +38,20 @@ def same(labels: tuple[int, ...]) -> bool:
 def test_three_templates(signature: str, distance: str) -> None:
     """Structure tells the three apart, with the number of clusters given; bisecting may divide a large one first."""
     params = ClusterParams(signature=signature, distance=distance, k=3)  # type: ignore[arg-type] # parametrized
-    assert same(group(PAGES, params, rng=np.random.default_rng(1)).labels)
+    assert matches_kinds(group(PAGES, params, rng=np.random.default_rng(1)).labels)
     labels = group(PAGES, replace(params, algorithm="bisecting", k=5), rng=np.random.default_rng(1)).labels
     assert len(set(zip(labels, KINDS, strict=True))) == len(set(labels))
 
 
 def test_the_number_is_chosen() -> None:
     """The silhouette finds three clusters, and one where all pages are equal."""
-    assert same(group(PAGES, rng=np.random.default_rng(0)).labels)
+    assert matches_kinds(group(PAGES, rng=np.random.default_rng(0)).labels)
     assert set(group([answer(NONE, 1)] * 5, rng=np.random.default_rng(0)).labels) == {0}
 
 
 @pytest.mark.parametrize("signature", clusters.SIGNATURES)
 def test_every_signature_labels_every_page(signature: str) -> None:
-    """One label a page; no page and one page are no trouble."""
+    """One label for each page, also where there is only one page or none."""
     for pages in ([], PAGES[:1], PAGES):
         assert len(group(pages, ClusterParams(signature=signature), rng=np.random.default_rng(0)).labels) == len(pages)
 
@@ -65,8 +65,8 @@ def test_later_pages_go_to_the_nearest_centre() -> None:
     """Thor §V-E: a later page of a known template is assigned, one of an unknown template is not."""
     known = group(PAGES, rng=np.random.default_rng(0))
     assert assign(known, [answer(LIST, 40), answer(NONE, 41)]) == [known.labels[0], known.labels[12]]
-    strange = read("<table class=t>" + "<tr class=r><td class=c>x" * 30 + "</table>")
-    assert assign(known, [strange]) == [None]
+    unknown = read("<table class=t>" + "<tr class=r><td class=c>x" * 30 + "</table>")
+    assert assign(known, [unknown]) == [None]
 
 
 def test_lists_rank_first() -> None:
@@ -86,7 +86,7 @@ def test_later_pages_join_or_all_are_clustered_again() -> None:
     few = grow(known, first, [answer(LIST, i) for i in range(30, 39)] + PAGES[20:21], rng=np.random.default_rng(0))
     assert few.labels[-1] == -1
     again = grow(known, first, PAGES[20:], rng=np.random.default_rng(0))
-    assert same(again.labels)
+    assert matches_kinds(again.labels)
 
 
 def test_thors_quality_does_not_choose() -> None:
@@ -106,9 +106,9 @@ def test_thors_quality_does_not_choose() -> None:
     ],
 )
 def test_sparse_is_dense(params: ClusterParams, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages that are too many for an array come to the same clusters."""
+    """Pages that are too many for an array form the same clusters."""
     dense = group(PAGES, params, rng=np.random.default_rng(3)).labels
-    monkeypatch.setattr(clusters, "DENSE", 0)
+    monkeypatch.setattr(clusters, "MAX_DENSE_CELLS", 0)
     assert group(PAGES, params, rng=np.random.default_rng(3)).labels == dense
 
 

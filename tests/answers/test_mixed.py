@@ -1,6 +1,6 @@
 """Pages of different sites in one folder are noticed."""
 
-from upwell.answers import mixed
+from upwell.answers.mixed import count_sites, mixed_sites_warning
 from upwell.page.tree import TagTree, read
 
 
@@ -10,15 +10,15 @@ def page(site: str, number: int) -> TagTree:
 
 
 def test_two_sites() -> None:
-    """Each site is a group; a page or two that look like no other are not a site."""
+    """Each site is a group; a single page that looks like no other is not a site."""
     one, other = [page("ash", i) for i in range(5)], [page("oak", i) for i in range(4)]
-    assert mixed.sites([*one, *other]) == [5, 4]
-    assert "2 sites (5, 4 pages" in mixed.warning([*one, *other])
-    assert mixed.warning([*one, page("error", 0)]) == ""
-    assert mixed.warning([]) == ""
+    assert count_sites([*one, *other]) == [5, 4]
+    assert "2 sites (5, 4 pages" in mixed_sites_warning([*one, *other])
+    assert mixed_sites_warning([*one, page("error", 0)]) == ""
+    assert mixed_sites_warning([]) == ""
 
 
-def test_hosts_are_said_where_they_are_known() -> None:
-    """Addresses say it best."""
+def test_hosts_are_named_where_urls_are_known() -> None:
+    """The hosts of the URLs are believed before what the pages look like."""
     trees = [read("<p>a", url=f"http://{host}/s") for host in ("a.example", "a.example", "b.example")]
-    assert "a.example (2), b.example (1)" in mixed.warning(trees)
+    assert "a.example (2), b.example (1)" in mixed_sites_warning(trees)

@@ -1,10 +1,10 @@
-"""The next page is found by what links say in many languages and how their address counts up; by buttons and requests too."""
+"""The next page is found by the texts of links in many languages and the numbers in their URLs, by buttons, and by "load more"."""
 
 from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.next_page import next_page, next_step, request
+from upwell.answers.next_page import next_link_url, next_page, request_of
 from upwell.answers.pager import NextPage
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
@@ -17,14 +17,14 @@ def page(body: str, url: str = HERE) -> TagTree:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "label",
     ["Next", "next »", "[Next]", "Weiter", "nächste Seite", "Suivant", "Siguiente ›", "Próxima", "Далее", "次へ", "下一页", "다음", ">", "[>>]", "›",
      "<img src=/i/arrow_right.gif>", "<i class='fa fa-chevron-right'></i>", "<img alt=Next>", "Next 20 results", "More results"],
 )  # fmt: skip
-def test_what_next_links_say(said: str) -> None:
-    """A word, an arrow or a picture, in the language of the page."""
-    found = page(f'<a href="?q=cats&page=1">1</a> <b>2</b> <a href="?q=cats&page=3">{said}</a>')
-    assert next_page(found) == "http://h/search?q=cats&page=3"
+def test_next_links_are_found(label: str) -> None:
+    """By a word, an arrow or a picture, in the language of the page."""
+    found = page(f'<a href="?q=cats&page=1">1</a> <b>2</b> <a href="?q=cats&page=3">{label}</a>')
+    assert next_link_url(found) == "http://h/search?q=cats&page=3"
 
 
 @pytest.mark.parametrize(
@@ -41,36 +41,36 @@ def test_what_next_links_say(said: str) -> None:
         '<a href="/a">weiter</a><a href="/b">weiter</a><a href="/c">weiter</a>',
     ],
 )
-def test_what_leads_elsewhere(link: str) -> None:
-    """Back, the end, another thing of the same kind, a calendar, another site, nowhere, "read on" at every match."""
-    assert next_page(page(link)) is None
+def test_other_links_are_not_next(link: str) -> None:
+    """Back, the last page, another thing of the same kind, a calendar, another site, this page, "read on" at every match."""
+    assert next_link_url(page(link)) is None
 
 
 def test_one_arrow_before_two() -> None:
-    """Where both stand, one arrow is the step and two are the end."""
+    """Where there are both, one arrow leads to the next page and two to the last."""
     found = page('<a href="?q=cats&page=3">&gt;</a> <a href="?q=cats&page=9">&gt;&gt;</a>')
-    assert next_page(found) == "http://h/search?q=cats&page=3"
+    assert next_link_url(found) == "http://h/search?q=cats&page=3"
 
 
 def test_numbers_count_where_they_repeat_the_search() -> None:
-    """A row of numbers is a pager of this search where it carries on what was asked; else it is only likely."""
+    """A row of numbers is certain where its URLs repeat what was asked; else it is only likely."""
     numbers = "".join(f'<a href="?q=cats&from={n}0">[{n + 1}]</a> ' for n in range(1, 5))
-    assert next_page(page(f"<b>[1]</b> {numbers}", "http://h/s?q=cats")) == "http://h/s?q=cats&from=10"
+    assert next_link_url(page(f"<b>[1]</b> {numbers}", "http://h/s?q=cats")) == "http://h/s?q=cats&from=10"
     bare = page('<ul><li><b>1</b><li><a href="?n=2">2</a><li><a href="?n=3">3</a></ul>', "http://h/list")
-    assert next_page(bare) is None
-    assert next_step(bare) == NextPage(url="http://h/list?n=2", via="numbers")
+    assert next_link_url(bare) is None
+    assert next_page(bare) == NextPage(url="http://h/list?n=2", via="numbers")
     posted = page(
         '<input name=w value=cats><b>1</b> <a href="/s/cats/page/2">2</a> <a href="/s/cats/page/3">3</a>', "http://h/s"
     )
-    assert next_page(posted) == "http://h/s/cats/page/2"
+    assert next_link_url(posted) == "http://h/s/cats/page/2"
 
 
-def test_what_only_the_head_says_is_likely() -> None:
-    """A rel=next that no visible link repeats is believed where it repeats the search, else kept for who has nothing better."""
-    assert next_page(page('<link rel=next href="?q=cats&page=3"><p>x')) == "http://h/search?q=cats&page=3"
+def test_a_next_page_in_the_head_only_is_likely() -> None:
+    """A rel=next that no visible link repeats is certain where its URL repeats the search, else only likely."""
+    assert next_link_url(page('<link rel=next href="?q=cats&page=3"><p>x')) == "http://h/search?q=cats&page=3"
     found = page('<link rel=next href="/page/2"><p>x', "http://h/")
-    assert next_page(found) is None
-    assert next_step(found) == NextPage(url="http://h/page/2", via="declared")
+    assert next_link_url(found) is None
+    assert next_page(found) == NextPage(url="http://h/page/2", via="declared")
 
 
 def test_older_entries_lead_on() -> None:
@@ -79,8 +79,8 @@ def test_older_entries_lead_on() -> None:
         '<div class=nav-previous><a href="/page/3">← Older posts</a></div><div class=nav-next><a href="/page/1">Newer posts →</a></div>',
         "http://h/page/2",
     )
-    assert next_page(found) == "http://h/page/1"
-    assert next_step(found) == NextPage(url="http://h/page/3", via="older")
+    assert next_link_url(found) == "http://h/page/1"
+    assert next_page(found) == NextPage(url="http://h/page/3", via="older")
 
 
 def test_buttons_send_their_form() -> None:
@@ -90,12 +90,12 @@ def test_buttons_send_their_form() -> None:
         "<input type=checkbox name=x value=1><input type=submit value=Search>"
         "<input type=submit name='[' value=1 disabled><input type=submit name='[' value=2><input type=submit name='>' value=Next></form>"
     )
-    step = next_step(found, "big cats")
+    step = next_page(found, "big cats")
     assert step == NextPage(
         url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button", button=">"
     )
-    assert request(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
-    assert next_step(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
+    assert request_of(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
+    assert next_page(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
 
 
 def test_numbered_buttons_and_posts() -> None:
@@ -104,10 +104,10 @@ def test_numbered_buttons_and_posts() -> None:
         "<form method=post action=/find><input type=hidden name=q value=cats>"
         "<button name=p value=1 disabled>1</button><button name=p value=2>2</button><button name=p value=3>3</button></form>"
     )
-    step = next_step(found, "cats")
+    step = next_page(found, "cats")
     assert step is not None
-    assert request(step, "cats").body == b"q=cats&p=2"
-    assert request(step, "cats").method == "POST"
+    assert request_of(step, "cats").body == b"q=cats&p=2"
+    assert request_of(step, "cats").method == "POST"
 
 
 def test_links_that_a_script_turns_into_a_form() -> None:
@@ -116,7 +116,7 @@ def test_links_that_a_script_turns_into_a_form() -> None:
         "<form method=post action=r.aspx><input type=hidden name=__VIEWSTATE value=v><input type=hidden name=__EVENTTARGET>"
         "<span>1</span> <a href=\"javascript:__doPostBack('grid','Page$2')\">2</a> <a href=\"javascript:__doPostBack('grid','Page$3')\">3</a></form>"
     )
-    step = next_step(event)
+    step = next_page(event)
     assert step is not None
     assert step.method == "POST"
     assert dict(step.fields) == {"__VIEWSTATE": "v", "__EVENTTARGET": "grid", "__EVENTARGUMENT": "Page$2"}
@@ -124,7 +124,7 @@ def test_links_that_a_script_turns_into_a_form() -> None:
         "<form name=f action=/s><input type=hidden name=q value=cats><input type=hidden name=start value=0></form>"
         '<a href="#" onclick="document.f.start.value=20; document.f.submit()">Next</a>'
     )
-    assert next_step(sets) == NextPage(url="http://h/s", fields=(("q", "cats"), ("start", "20")), via="button")
+    assert next_page(sets) == NextPage(url="http://h/s", fields=(("q", "cats"), ("start", "20")), via="button")
 
 
 @pytest.mark.parametrize(
@@ -137,18 +137,18 @@ def test_links_that_a_script_turns_into_a_form() -> None:
     ],
 )
 def test_the_request_behind_load_more(more: str) -> None:
-    """Where it is an ordinary address in an attribute."""
-    step = next_step(page(more))
+    """It is found where an attribute holds its URL."""
+    step = next_page(page(more))
     assert step is not None
     assert step.via == "more"
     assert step.url.endswith("q=cats&page=3")
 
 
-def test_without_an_address() -> None:
-    """A saved page whose address nobody knows is read all the same."""
+def test_without_a_url() -> None:
+    """A saved page whose URL is not known has a next page too."""
     found = read('<link rel=canonical href="http://h/s?q=a"><a href="http://h/s?q=a&amp;start=10">Next</a>')
-    assert next_page(found) == "http://h/s?q=a&start=10"
-    assert next_page(read('<a href="/s?q=a&amp;start=10">Next</a>')) == "/s?q=a&start=10"
+    assert next_link_url(found) == "http://h/s?q=a&start=10"
+    assert next_link_url(read('<a href="/s?q=a&amp;start=10">Next</a>')) == "/s?q=a&start=10"
 
 
 def test_to_the_end_of_the_demo_site(demo: Running) -> None:
@@ -158,37 +158,37 @@ def test_to_the_end_of_the_demo_site(demo: Running) -> None:
     while url is not None and pages < 50:
         with urlopen(url) as answer:  # noqa: S310 # our own server
             tree = read(answer.read(), url=url)
-        url, pages = next_page(tree, "madrid"), pages + 1
+        url, pages = next_link_url(tree, "madrid"), pages + 1
     assert 1 < pages < 12
     assert "Next ›" not in tree.text()
 
 
-def test_what_its_rel_says_counts_whatever_its_words_are() -> None:
+def test_rel_next_counts_whatever_the_text_is() -> None:
     """`rel=next` is HTML's own word for it: "next (older)" leads on."""
     found = page(
         '<a href="?q=cats&o=200" rel=next>next (older)</a> | <a href="?q=cats&o=-1">reverse</a>', "http://h/s?q=cats"
     )
-    assert next_page(found) == "http://h/s?q=cats&o=200"
+    assert next_link_url(found) == "http://h/s?q=cats&o=200"
 
 
 @pytest.mark.parametrize("asked", ["cats", "56"])
 def test_a_title_that_begins_with_more_is_no_pager(asked: str) -> None:
-    """“More technical details” below the page's own path, with a number in its address, does not carry on what was asked."""
+    """“More technical details” below the page's own path, with a number in its URL, does not keep the arguments of the search."""
     found = page(
         '<b><a href="post.15401@h/">More technical details</a></b> <a href="post.15402@h/">Keys</a>',
         f"http://h/s/?q={asked}",
     )
-    assert next_step(found, asked) is None
+    assert next_page(found, asked) is None
 
 
 @pytest.mark.parametrize(
     "mark", ["<li><a class=selected {}>1</a>", "<li class=active><a {}>1</a>", "<li><a aria-current=page {}>1</a>"]
 )
-def test_an_arrow_that_leads_farther_than_the_next_number_leads_to_the_end(mark: str) -> None:
-    """The number of the page shown may be a link too: its mark says which it is."""
+def test_an_arrow_past_the_next_number_leads_to_the_last_page(mark: str) -> None:
+    """The number of the current page may be a link too, marked by its class or by aria-current."""
     address = "href='/s?q=cats&start={}&size=25'"
     numbers = "".join(f"<li><a {address.format(25 * n)}>{n + 1}</a>" for n in range(1, 5))
     found = page(
         f"<ul>{mark.format(address.format(0))}{numbers}<li><a {address.format(1775)}>▶</a></ul>", "http://h/s?q=cats"
     )
-    assert next_page(found, "cats") == "http://h/s?q=cats&start=25&size=25"
+    assert next_link_url(found, "cats") == "http://h/s?q=cats&start=25&size=25"

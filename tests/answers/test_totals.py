@@ -4,15 +4,15 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.totals import StatedTotals, read_totals, trust
+from upwell.answers.totals import StatedTotals, judge_totals, read_totals
 from upwell.demo import Running
 from upwell.page.tree import read
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "stated"),
     [
-        ("Results 1 - 10 of about 318,000,000. Search took 0.10 seconds.", StatedTotals(total=318_000_000, marked="about", first=1, last=10)),
+        ("Results 1 - 10 of about 318,000,000. Search took 0.10 seconds.", StatedTotals(total=318_000_000, hedge="about", first=1, last=10)),
         ("Showing 21 to 40 of 283 results", StatedTotals(total=283, first=21, last=40)),
         ("1..50 out of 2200", StatedTotals(total=2200, first=1, last=50)),
         ("1 through 10 of 159 matching documents", StatedTotals(total=159, first=1, last=10)),
@@ -20,18 +20,18 @@ from upwell.page.tree import read
         ("Documents 1-10 of total 266 found.", StatedTotals(total=266, first=1, last=10)),
         ("Found 128 items, now showing 1 - 10", StatedTotals(total=128, first=1, last=10)),
         ("6318 results found, top 500 sorted by relevance", StatedTotals(total=6318, cap=500)),
-        ("More than 575 documents found matching your query. 1 - 15 displayed.", StatedTotals(total=575, marked="least", first=1, last=15)),
-        ("1,000+ results", StatedTotals(total=1000, marked="least")),
-        ("About 24,400 results (0.26 seconds)", StatedTotals(total=24_400, marked="about")),
+        ("More than 575 documents found matching your query. 1 - 15 displayed.", StatedTotals(total=575, hedge="at least", first=1, last=15)),
+        ("1,000+ results", StatedTotals(total=1000, hedge="at least")),
+        ("About 24,400 results (0.26 seconds)", StatedTotals(total=24_400, hedge="about")),
         ("Treffer 1 bis 20 von 1.234", StatedTotals(total=1234, first=1, last=20)),
-        ("Ungefähr 1.200 Ergebnisse", StatedTotals(total=1200, marked="about")),
-        ("Résultats 1 à 10 sur environ 2 345", StatedTotals(total=2345, marked="about", first=1, last=10)),
+        ("Ungefähr 1.200 Ergebnisse", StatedTotals(total=1200, hedge="about")),
+        ("Résultats 1 à 10 sur environ 2 345", StatedTotals(total=2345, hedge="about", first=1, last=10)),
         ("Resultados 1 - 10 de 1.500", StatedTotals(total=1500, first=1, last=10)),
         ("Risultati 11-20 di 345", StatedTotals(total=345, first=11, last=20)),
         ("Найдено 120 документов", StatedTotals(total=120)),
         ("Показаны результаты 1–20 из 5 600", StatedTotals(total=5600, first=1, last=20)),
         ("全123件中 1～20件を表示", StatedTotals(total=123, first=1, last=20)),
-        ("约 3,450 条结果", StatedTotals(total=3450, marked="about")),
+        ("约 3,450 条结果", StatedTotals(total=3450, hedge="about")),
         ("134 rows where search matches man", StatedTotals(total=134)),
         ("All Results (14)", StatedTotals(total=14)),
         ("10 results per page", StatedTotals()),
@@ -40,20 +40,20 @@ from upwell.page.tree import read
         ("© 1996-2003 of the publisher", StatedTotals()),
     ],
 )  # fmt: skip
-def test_how_pages_say_it(line: str, told: StatedTotals) -> None:
+def test_how_pages_say_it(line: str, stated: StatedTotals) -> None:
     """Languages, number formats, hedges, and numbers of another kind."""
-    assert read_totals(read(f"<h1>Search</h1><p>{line}</p><ul><li>one<li>two</ul>")) == told
+    assert read_totals(read(f"<h1>Search</h1><p>{line}</p><ul><li>one<li>two</ul>")) == stated
 
 
 def test_numbers_of_matches_are_no_total() -> None:
-    """A number smaller than what the page shows, or one at every match, says nothing of the whole."""
-    own = "".join(f"<li>match {n}<p>{n} hits</p>" for n in range(3, 30))
-    assert read_totals(read(f"<ul>{own}</ul>")).total is None
+    """A number smaller than that of the records, or one at every match, is not the total."""
+    matches = "".join(f"<li>match {n}<p>{n} hits</p>" for n in range(3, 30))
+    assert read_totals(read(f"<ul>{matches}</ul>")).total is None
     assert read_totals(read("<p>3 results in this chapter"), [""] * 20).total is None
 
 
-def test_what_a_match_says_is_its_own() -> None:
-    """A range of another length than the matches, a count in the text of one."""
+def test_numbers_inside_a_record_belong_to_it() -> None:
+    """A range much shorter than the list of records, a count in the text of one."""
     page = read(
         "<p>Total 3774 documents matching your query.<ul><li>On pages 3-4 of 18 results<li>two<li>three<li>four</ul>"
     )
@@ -65,19 +65,22 @@ def test_what_a_match_says_is_its_own() -> None:
 def test_totals_over_pages() -> None:
     """Constant, growing with each page, hedged, or impossible."""
     constant = [StatedTotals(total=45, first=n, last=n + 19) for n in (1, 21)]
-    assert trust(constant, 40) == "constant"
-    assert trust([StatedTotals(total=n + 5, first=n - 9, last=n) for n in (10, 20, 30)], 30) == "growing"
-    assert trust([StatedTotals(total=1200, marked="about"), StatedTotals(total=1130, marked="about")], 40) == "estimate"
-    assert trust([StatedTotals(total=5000)], 40, ended=True) == "false"
-    assert trust([StatedTotals(total=5000, cap=40)], 40, ended=True) == "constant"
-    assert trust([StatedTotals(total=10)], 40) == "false"
-    assert trust([StatedTotals()], 40) == "unknown"
+    assert judge_totals(constant, 40) == "constant"
+    assert judge_totals([StatedTotals(total=n + 5, first=n - 9, last=n) for n in (10, 20, 30)], 30) == "growing"
+    assert (
+        judge_totals([StatedTotals(total=1200, hedge="about"), StatedTotals(total=1130, hedge="about")], 40)
+        == "estimate"
+    )
+    assert judge_totals([StatedTotals(total=5000)], 40, is_complete=True) == "false"
+    assert judge_totals([StatedTotals(total=5000, cap=40)], 40, is_complete=True) == "constant"
+    assert judge_totals([StatedTotals(total=10)], 40) == "false"
+    assert judge_totals([StatedTotals()], 40) == "unknown"
 
 
-def test_the_demo_site_says_its_cap(demo: Running) -> None:
+def test_the_demo_site_states_its_cap(demo: Running) -> None:
     """Total, range and cap of a real answer."""
     with urlopen(f"{demo.url}search?q=united") as answer:  # noqa: S310 # our own server
-        told = read_totals(read(answer.read()))
-    assert (told.first, told.last, told.cap) == (1, 20, 200)
-    assert told.total is not None
-    assert told.total > 200
+        stated = read_totals(read(answer.read()))
+    assert (stated.first, stated.last, stated.cap) == (1, 20, 200)
+    assert stated.total is not None
+    assert stated.total > 200

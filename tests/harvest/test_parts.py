@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.answers.next_page import next_step
+from upwell.answers.next_page import next_page
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
 from upwell.model import FormInterface, Record
@@ -26,7 +26,7 @@ from upwell.store.state import State
 )
 def test_next_page(html: str, want: str | None) -> None:
     """rel=next, words and arrows of several languages; not this page again, not another host, not a story."""
-    got = next_step(read(html, url="https://example.org/s?q=a"))
+    got = next_page(read(html, url="https://example.org/s?q=a"))
     assert (got.url if got else None) == (f"https://example.org{want}" if want else None)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser import browser
-from upwell.answers.next_page import next_step, request
+from upwell.answers.next_page import next_page, request_of
 from upwell.page import form_data
 from upwell.page.tree import read
 
@@ -28,9 +28,9 @@ def test_a_button_for_the_next_page_sends_what_chromium_sends(kind: str) -> None
             page.click("button")
         url, body = sent.value.url, sent.value.post_data_buffer or b""
         content_type = sent.value.headers.get("content-type", "")
-    step = next_step(read(html, url="http://example.test/"))
+    step = next_page(read(html, url="http://example.test/"))
     assert step is not None
-    ours = request(step)
+    ours = request_of(step)
     boundary = content_type.partition("boundary=")[2]
     if boundary:
         body = body.replace(boundary.encode(), form_data.BOUNDARY.encode())

@@ -1,4 +1,4 @@
-"""Addresses come apart and together the same, however they are written."""
+"""URLs that ask for the same have one canonical text, however they are written."""
 
 from random import Random
 from urllib.parse import urlencode
@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upwell.page.url_arguments import canonical, numbers, split
+from upwell.page.url_arguments import canonical, numbers_by_place, split
 
 PAIRS = st.lists(
     st.tuples(st.text("abcxyz", min_size=1, max_size=3), st.text("ab ü&;=+%", min_size=1, max_size=4)), max_size=5
@@ -15,7 +15,7 @@ PAIRS = st.lists(
 
 @given(PAIRS, st.randoms())
 def test_order_and_separator_do_not_matter(pairs: list[tuple[str, str]], random: Random) -> None:
-    """Any order of the same arguments, parted by & or ;, is one canonical text; another value is another text."""
+    """The same arguments in any order, separated by & or ;, have one canonical text; another value has another."""
     other = list(pairs)
     random.shuffle(other)
     one = canonical(split(f"http://x/s?{urlencode(pairs)}"))
@@ -26,7 +26,7 @@ def test_order_and_separator_do_not_matter(pairs: list[tuple[str, str]], random:
 
 
 def test_where_arguments_stand() -> None:
-    """Query string, matrix parameters, steps of the path, fragments, repeats, encodings."""
+    """Query string, matrix parameters, segments of the path, fragments, repeats, encodings."""
     assert split("http://x/a;v=1/b?q=1#!/q=gps&p=2").arguments == (("v", "1"), ("q", "1"), ("q", "gps"), ("p", "2"))
     assert split("http://x/search/gps/page/2", "gps").arguments == (("/search", "gps"), ("/page", "2"))
     assert split("http://x/s?tag=a&tag=b").arguments == (("tag", "a"), ("tag", "b"))
@@ -37,5 +37,5 @@ def test_where_arguments_stand() -> None:
 
 def test_numbers_are_named_by_where_they_stand() -> None:
     """The same counter has the same name on every page of a list."""
-    assert numbers("http://x/p/3").keys() == numbers("http://x/p/14").keys()
-    assert numbers("http://x/s?start=20&id=1459036800000") == {"start": 20}
+    assert numbers_by_place("http://x/p/3").keys() == numbers_by_place("http://x/p/14").keys()
+    assert numbers_by_place("http://x/s?start=20&id=1459036800000") == {"start": 20}

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urldefrag, urlsplit
 
-from upwell.answers.pager import PLAIN_NUMBER, NextPage, following_number
+from upwell.answers.pager import PLAIN_NUMBER, NextPage, next_number
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_data
 from upwell.page.tree import TagTree
@@ -116,7 +116,7 @@ def _scripted_link(tree: TagTree) -> NextPage | None:
             for text, row, _ in links
             if (number := PLAIN_NUMBER.fullmatch(text)) and number[1].isdigit()
         ]
-        following = following_number(tree, numbers)
+        following = next_number(tree, numbers)
         next_link = next((link for link in links if link[1] == following), None)
     forms = [int(row) for row in tree.rows("form")]
     if next_link is None or not forms:

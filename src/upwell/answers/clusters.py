@@ -1,12 +1,12 @@
-"""Groups the answers of a source by what made them (Thor §V): pages of one template come to one cluster.
+"""Groups the answers of a source by the template that made them (Thor §V): pages of one template form one cluster.
 
-    signature   what of a page is compared: its tags, classes, paths, words, address, size
-    weights     one row a page, of length 1 (`page.vectors`)
-    centre      the mean of a cluster's rows
-    fit         how near a page is to its centre
+    signature   what of a page is compared: its tags, classes, paths, words, URL or size (`answers.signatures`)
+    vector      the weighted signature of a page, scaled to length 1 (`page.vectors`)
+    centre      the mean of a cluster's vectors, scaled to length 1
+    fit         the cosine of a page's vector and a centre
 
-`group` makes the clusters and chooses how many; `assign` puts later pages to the nearest centre and `grow` clusters again
-where too many fit none (§V-E); `rank` orders the clusters by how likely they hold matches (§V-D).
+`group` makes the clusters and chooses their number; `assign` gives later pages the cluster of the nearest centre, and `grow` clusters
+again if too many fit none (§V-E); `rank` orders the clusters by how likely they hold matches (§V-D).
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.answers.signatures import BAGS, SIGNATURES, How, addresses, sizes
+from upwell.answers.signatures import BAGS, SIGNATURES, Weighting, sizes, url_similarities
 from upwell.page.sparse import CsrMatrix
 from upwell.page.tree import Ints, TagTree
 from upwell.page.vectors import count, weigh
@@ -26,301 +26,325 @@ from upwell.page.vectors import count, weigh
 __all__ = ["SIGNATURES", "ClusterParams", "Clustering", "assign", "group", "group_counts", "grow", "rank"]
 
 Floats = NDArray[np.float64]
-Points: TypeAlias = Any  # one row a page: an array, or a CsrMatrix where that would be large
+Points: TypeAlias = Any  # one row for each distinct page: an array, or a CsrMatrix if an array would be too large
 Algorithm = Literal["simple", "bisecting"]
 Distance = Literal["cosine", "euclidean"]
 Criterion = Literal["silhouette", "quality", "printed"]
-DENSE = 30_000_000  # numbers that an array may have; with more, pages stay sparse
+MAX_DENSE_CELLS = 30_000_000  # a larger matrix stays sparse
+MAX_KMEANS_ROUNDS = 50  # of one start; not swept
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterParams:
-    """How pages are grouped."""
+    """How pages are clustered."""
 
     signature: str = "idf-classes"  # swept on kinds: the least entropy (docs/decisions/0011-page-clusters.md)
     algorithm: Algorithm = "simple"
-    distance: Distance = "cosine"  # Thor §V-C: both; the cosine where nothing else is said
+    distance: Distance = "cosine"  # Thor §V-C has both, and uses the cosine unless it says otherwise
     restarts: int = 10  # Thor §VII-B: 10
-    most: int = 6  # Thor §VII-B: 5; swept 5 … 8 on kinds: 6 parts the rare errors, more split the lists
-    k: int = 0  # 0: chosen by the criterion
-    criterion: Criterion = "silhouette"  # Thor's own are kept as "quality" and "printed"; neither chooses (`_quality`)
-    apart: float = 0.35  # a silhouette below this is one cluster; 0.2 and 0.35 are equal on kinds
-    sample: int = 400  # pages that the silhouette looks at where there are more; swept on made pages: 1,000 and 2,000 gain nothing
-    slack: float = (
-        0.2  # a later page may fit by so much less than its cluster's worst did; swept 0 … 0.3: decisions/0012
-    )
-    strange: float = 0.2  # the share of later pages that may fit nothing; on kinds at worst 0.14 of a source's own do
+    # the largest k that is tried, as `--most`; Thor §VII-B: 5; swept 5 … 8 on kinds: 6 separates the rare errors, more split the lists
+    most: int = 6
+    k: int = 0  # the number of clusters; 0: chosen by the criterion
+    criterion: Criterion = "silhouette"  # Thor's own are kept as "quality" and "printed"; see `_quality`
+    min_silhouette: float = 0.35  # below it all pages are one cluster; 0.2 and 0.35 are equal on kinds
+    silhouette_sample: int = 400  # pages at most; swept on made pages: 1,000 and 2,000 gain nothing
+    # a later page may fit by this much less than the worst page of its cluster; swept 0 … 0.3: docs/decisions/0012-thor-as-published.md
+    fit_slack: float = 0.2
+    # of later pages that fit no cluster; on kinds at worst 0.14 of a source's own pages fit none
+    max_misfit_share: float = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clustering:
-    """The cluster of each page, and what later pages are compared with."""
+    """The cluster of each page, and what later pages are compared with (empty for the signatures url, size and random)."""
 
     labels: tuple[int, ...]
     signature: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # the names that the vectors count
     idf: Floats = field(default_factory=lambda: np.zeros(0))
     centres: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    least_fit: Floats = field(default_factory=lambda: np.zeros(0))  # the fit of each cluster's worst page
+    min_fit: Floats = field(default_factory=lambda: np.zeros(0))  # the fit of each cluster's worst page
 
 
 def group(trees: Sequence[TagTree], params: ClusterParams | None = None, *, rng: np.random.Generator) -> Clustering:
-    """Clusters pages; the number of clusters is the one with the best criterion, unless it is given."""
+    """Clusters pages; unless `params.k` gives the number of clusters, the criterion chooses it."""
     params = params or ClusterParams()
     if params.signature == "random":
         return Clustering(
             labels=tuple(rng.integers(0, params.k or params.most, len(trees)).tolist()), signature="random"
         )
     if params.signature == "url":
-        return Clustering(labels=_numbered(_choose(addresses(trees), params, rng, pairs=True)), signature="url")
+        return Clustering(
+            labels=_by_size(_cluster(url_similarities(trees), params, rng, is_similarity=True)), signature="url"
+        )
     if params.signature == "size":
-        by_size = replace(params, distance="euclidean")
-        return Clustering(labels=_numbered(_choose(sizes(trees), by_size, rng)), signature="size")
-    bag, how = BAGS[params.signature]
-    counts, columns = count(bag(tree) for tree in trees)
-    return group_counts(counts, columns, how, params, rng=rng)
+        euclidean = replace(params, distance="euclidean")
+        return Clustering(labels=_by_size(_cluster(sizes(trees), euclidean, rng)), signature="size")
+    bag_of, weighting = BAGS[params.signature]
+    counts, columns = count(bag_of(tree) for tree in trees)
+    return group_counts(counts, columns, weighting, params, rng=rng)
 
 
 def group_counts(
-    counts: CsrMatrix, columns: tuple[str, ...], how: How, params: ClusterParams, *, rng: np.random.Generator
+    counts: CsrMatrix,
+    columns: tuple[str, ...],
+    weighting: Weighting,
+    params: ClusterParams,
+    *,
+    rng: np.random.Generator,
 ) -> Clustering:
-    """The same for pages that are already counted (`page.vectors.count`)."""
-    n = counts.shape[0]
-    present = np.bincount(counts.indices, minlength=len(columns))
-    idf = np.ones(len(columns)) if how == "raw" else np.log((n + 1) / np.maximum(present, 1))
-    if how == "idf":  # a list of one match and a list of fifty come from one template: only what is there counts
+    """Clusters pages whose signatures are already counted (`page.vectors.count`)."""
+    pages = counts.shape[0]
+    pages_with = np.bincount(counts.indices, minlength=len(columns))
+    idf = np.ones(len(columns)) if weighting == "raw" else np.log((pages + 1) / np.maximum(pages_with, 1))
+    if weighting == "idf":  # a list of one match and a list of fifty come from one template: how often does not matter
         counts = counts.with_data(np.ones(len(counts.data)))
-    rows = weigh(counts, "raw" if how == "raw" else "tfidf")
-    raw = how == "raw" and params.distance == "euclidean"  # Thor Table II: there the length counts too
-    found, back = _same(counts if raw else rows)
-    labels = np.array(_numbered(_choose(found, params, rng, back=back)), dtype=np.int32)
-    sums = rows.add_rows(labels, int(labels.max(initial=-1)) + 1).toarray()
+    vectors = weigh(counts, "raw" if weighting == "raw" else "tfidf")
+    is_unscaled = weighting == "raw" and params.distance == "euclidean"  # Thor Table II: there the length counts too
+    points, point_of_page = _distinct(counts if is_unscaled else vectors)
+    labels = np.array(_by_size(_cluster(points, params, rng, point_of_page=point_of_page)), dtype=np.int32)
+    sums = vectors.add_rows(labels, int(labels.max(initial=-1)) + 1).toarray()
     centres = np.array([_unit(centre) for centre in sums]).reshape(sums.shape)
-    fit = np.array([float((rows[labels == k] @ centre).min()) for k, centre in enumerate(centres)])
+    min_fit = np.array([float((vectors[labels == k] @ centre).min()) for k, centre in enumerate(centres)])
     return Clustering(
-        labels=tuple(labels.tolist()), signature=params.signature, columns=columns, idf=idf, centres=centres, least_fit=fit
+        labels=tuple(labels.tolist()), signature=params.signature, columns=columns, idf=idf, centres=centres, min_fit=min_fit
     )  # fmt: skip
 
 
-def assign(known: Clustering, trees: Sequence[TagTree], slack: float = ClusterParams.slack) -> list[int | None]:
-    """The cluster whose centre is nearest to each later page; None where it is further off than any page it was made of.
+def assign(known: Clustering, trees: Sequence[TagTree], fit_slack: float = ClusterParams.fit_slack) -> list[int | None]:
+    """The cluster with the nearest centre for each later page; None if the page fits worse than all pages of that cluster did.
 
     Thor §V-E; `grow` clusters again when many are None.
     """
-    bag, how = BAGS[known.signature]
-    place = {name: i for i, name in enumerate(known.columns)}
-    found: list[int | None] = []
+    bag_of, weighting = BAGS[known.signature]
+    column_of = {name: i for i, name in enumerate(known.columns)}
+    labels: list[int | None] = []
     for tree in trees:
-        names, ids = bag(tree)
-        tally = np.bincount(ids, minlength=len(names)).astype(np.float64)
-        row, strange = np.zeros(len(known.columns)), 0.0
-        values = {"raw": tally, "tfidf": np.log(tally + 1), "idf": np.log(np.minimum(tally, 1) + 1)}[how]
+        names, ids = bag_of(tree)
+        counts = np.bincount(ids, minlength=len(names)).astype(np.float64)
+        values = {"raw": counts, "tfidf": np.log(counts + 1), "idf": np.log(np.minimum(counts, 1) + 1)}[weighting]
+        vector, unknown_squares = np.zeros(len(known.columns)), 0.0
         for name, value in zip(names, values.tolist(), strict=True):
-            if name in place:
-                row[place[name]] = value * known.idf[place[name]]
-            else:  # what no page had weighs as much as what one page had
-                strange += (value * known.idf.max(initial=1.0)) ** 2
-        near = known.centres @ row / max(1e-12, float(np.sqrt(row @ row + strange)))
-        best = int(near.argmax())
-        found.append(best if near[best] >= known.least_fit[best] - slack else None)
-    return found
+            if name in column_of:
+                vector[column_of[name]] = value * known.idf[column_of[name]]
+            else:  # a name that no page had weighs as much as one that a single page had
+                unknown_squares += (value * known.idf.max(initial=1.0)) ** 2
+        fit = known.centres @ vector / max(1e-12, float(np.sqrt(vector @ vector + unknown_squares)))
+        nearest = int(fit.argmax())
+        labels.append(nearest if fit[nearest] >= known.min_fit[nearest] - fit_slack else None)
+    return labels
 
 
 def grow(
     known: Clustering, trees: Sequence[TagTree], later: Sequence[TagTree], params: ClusterParams | None = None, *, rng: np.random.Generator
 ) -> Clustering:  # fmt: skip
-    """The clusters of all pages when later ones have come: the nearest centre's, or all made anew (Thor §V-E).
+    """The clusters of all pages after `later` ones came: each joins the nearest centre, or all are clustered again (Thor §V-E).
 
-    Anew where too many of the later pages fit nothing; a few that fit nothing have the label -1.
+    All are clustered again if too many of the later pages fit no cluster; else those that fit none have the label -1.
     """
     params = params or ClusterParams(signature=known.signature)
-    found = assign(known, later, params.slack) if len(known.centres) else [None] * len(later)
-    if found.count(None) > params.strange * len(later):
+    labels = assign(known, later, params.fit_slack) if len(known.centres) else [None] * len(later)
+    if labels.count(None) > params.max_misfit_share * len(later):
         return group([*trees, *later], params, rng=rng)
-    return replace(known, labels=(*known.labels, *(-1 if label is None else label for label in found)))
+    return replace(known, labels=(*known.labels, *(-1 if label is None else label for label in labels)))
 
 
 def rank(
     trees: Sequence[TagTree], labels: Sequence[int], weights: tuple[float, float, float] = (1.0, 1.0, 1.0), top: int | None = None
 ) -> list[int]:  # fmt: skip
-    """The clusters, the likeliest to hold matches first: distinct terms, fanout and size, each as a part of the most.
+    """The clusters, the likeliest to hold matches first: by mean distinct terms, fanout and size, each ÷ the largest of a cluster.
 
-    Thor §V-D: a linear combination (equal weights where nothing else is said), of which the `top` are passed on.
+    Thor §V-D: a linear combination (equal weights by default), of which the `top` clusters are passed on.
     """
-    names = sorted(set(labels))
-    seen = np.zeros((len(names), 3))
-    for k, name in enumerate(names):
-        pages = [tree for tree, label in zip(trees, labels, strict=True) if label == name]
-        seen[k] = np.mean(
+    clusters = sorted(set(labels))
+    figures = np.zeros((len(clusters), 3))
+    for k, cluster in enumerate(clusters):
+        pages = [tree for tree, label in zip(trees, labels, strict=True) if label == cluster]
+        figures[k] = np.mean(
             [(len(set(" ".join(t.chunks).split())), t.fanout.max(initial=0), sum(map(len, t.chunks))) for t in pages],
             axis=0,
         )
-    order = (seen / np.maximum(seen.max(axis=0, initial=1e-9), 1e-9)) @ np.array(weights)
-    return [names[k] for k in np.argsort(-order, kind="stable")][:top]
+    scores = (figures / np.maximum(figures.max(axis=0, initial=1e-9), 1e-9)) @ np.array(weights)
+    return [clusters[k] for k in np.argsort(-scores, kind="stable")][:top]
 
 
 # -- k-means -----------------------------------------------------------------------------------------------------------
 
 
-def _choose(
-    points: Points, params: ClusterParams, rng: np.random.Generator, *, back: Ints | None = None, pairs: bool = False
-) -> Ints:
-    """The labels with the best criterion over k = 1 … most; `pairs`: points are similarities; `back`: which point a page is."""
+def _cluster(
+    points: Points, params: ClusterParams, rng: np.random.Generator, *, point_of_page: Ints | None = None, is_similarity: bool = False
+) -> Ints:  # fmt: skip
+    """The label of each page, for the k from 1 to `params.most` with the best criterion.
+
+    `point_of_page`: equal pages share a point; by default each page is its own. `is_similarity`: `points` is a matrix of the
+    similarities of each two pages.
+    """
     n = points.shape[0]
-    back = np.arange(n, dtype=np.int32) if back is None else back
+    point_of_page = np.arange(n, dtype=np.int32) if point_of_page is None else point_of_page
     if n < 2:
-        return np.zeros(len(back), dtype=np.int32)
-    weight = np.bincount(back, minlength=n).astype(np.float64)
-    looked, seen = np.arange(n), weight
-    if n > params.sample:
-        looked, times = np.unique(rng.choice(back, params.sample, replace=False), return_counts=True)
-        seen = times.astype(np.float64)
-    apart = 1 - points[np.ix_(looked, looked)] if pairs else _apart(points[looked], params.distance)
-    best, chosen = -np.inf, np.zeros(n, dtype=np.int32)
+        return np.zeros(len(point_of_page), dtype=np.int32)
+    weight = np.bincount(point_of_page, minlength=n).astype(np.float64)
+    sample, sample_weight = np.arange(n), weight
+    if n > params.silhouette_sample:
+        drawn = rng.choice(point_of_page, params.silhouette_sample, replace=False)
+        sample, times = np.unique(drawn, return_counts=True)
+        sample_weight = times.astype(np.float64)
+    distances = 1 - points[np.ix_(sample, sample)] if is_similarity else _distances(points[sample], params.distance)
+    best_value, best_labels = -np.inf, np.zeros(n, dtype=np.int32)
     for k in [params.k] if params.k else range(1, min(params.most, n) + 1):
-        labels = _partition(points, weight, k, params, rng, pairs)
-        if params.criterion == "silhouette" or pairs:
-            value = params.apart if k == 1 else _silhouette(apart, labels[looked], seen)
+        labels = _partition(points, weight, k, params, rng, is_similarity)
+        if params.criterion == "silhouette" or is_similarity:
+            value = params.min_silhouette if k == 1 else _silhouette(distances, labels[sample], sample_weight)
         else:
-            value = _quality(points, labels, weight, printed=params.criterion == "printed")
-        if value > best + 1e-9:
-            best, chosen = value, labels
-    return chosen[back]
+            value = _quality(points, labels, weight, as_printed=params.criterion == "printed")
+        if value > best_value + 1e-9:
+            best_value, best_labels = value, labels
+    return best_labels[point_of_page]
 
 
 def _partition(
-    points: Points, weight: Floats, k: int, params: ClusterParams, rng: np.random.Generator, pairs: bool
+    points: Points, weight: Floats, k: int, params: ClusterParams, rng: np.random.Generator, is_similarity: bool
 ) -> Ints:
+    """The label of each point for k clusters, by Simple or Bisecting K-Means."""
     if params.algorithm == "simple" or k < 2:
-        return _kmeans(points, weight, k, params, rng, pairs)
+        return _kmeans(points, weight, k, params, rng, is_similarity)
     labels = np.zeros(len(points), dtype=np.int32)
-    for new in range(1, k):  # the largest cluster is divided (Thor §V-C)
-        inside = np.flatnonzero(labels == np.bincount(labels, weights=weight).argmax())
-        if len(inside) < 2:
+    for new_label in range(1, k):  # the largest cluster is divided (Thor §V-C)
+        largest = np.flatnonzero(labels == np.bincount(labels, weights=weight).argmax())
+        if len(largest) < 2:
             break
-        some = points[np.ix_(inside, inside)] if pairs else points[inside]
-        half = _kmeans(some, weight[inside], 2, params, rng, pairs)
-        labels[inside[half == 1]] = new
+        members = points[np.ix_(largest, largest)] if is_similarity else points[largest]
+        halves = _kmeans(members, weight[largest], 2, params, rng, is_similarity)
+        labels[largest[halves == 1]] = new_label
     return labels
 
 
 def _kmeans(
-    points: Points, weight: Floats, k: int, params: ClusterParams, rng: np.random.Generator, pairs: bool
+    points: Points, weight: Floats, k: int, params: ClusterParams, rng: np.random.Generator, is_similarity: bool
 ) -> Ints:
-    """Simple K-Means (Thor Fig. 3, to the *nearest* centre), the best of several starts; `pairs`: points are similarities."""
+    """Simple K-Means (Thor Fig. 3, to the *nearest* centre), the best of several starts."""
     n = points.shape[0]
-    best, labels = -np.inf, np.zeros(n, dtype=np.int32)
+    best_value, best_labels = -np.inf, np.zeros(n, dtype=np.int32)
     if k < 2:
-        return labels
-    length = None if pairs else _squares(points)
+        return best_labels
+    squares = None if is_similarity else _squared_lengths(points)
     for _ in range(params.restarts):
-        if length is None:
-            near = points[:, rng.choice(n, k, replace=False)]
+        if squares is None:
+            nearness = points[:, rng.choice(n, k, replace=False)]
         else:
-            near = _nearness(points, length, _rows(points, _seeds(points, length, weight, k, rng)), params.distance)
-        now = near.argmax(axis=1).astype(np.int32)
-        for _ in range(50):
-            member = np.zeros((n, k))
-            member[np.arange(n), now] = weight
-            centres = (points.T @ member).T / np.maximum(member.sum(axis=0), 1e-12)[:, None]
-            near = centres.T if length is None else _nearness(points, length, centres, params.distance)
-            then = near.argmax(axis=1).astype(np.int32)
-            if (then == now).all():
+            centres = _dense_rows(points, _seeds(points, squares, weight, k, rng))
+            nearness = _nearness(points, squares, centres, params.distance)
+        labels = nearness.argmax(axis=1).astype(np.int32)
+        for _ in range(MAX_KMEANS_ROUNDS):
+            membership = np.zeros((n, k))
+            membership[np.arange(n), labels] = weight
+            centres = (points.T @ membership).T / np.maximum(membership.sum(axis=0), 1e-12)[:, None]
+            # of similarities, the mean of a cluster's columns is already the nearness to it
+            nearness = centres.T if squares is None else _nearness(points, squares, centres, params.distance)
+            new_labels = nearness.argmax(axis=1).astype(np.int32)
+            if (new_labels == labels).all():
                 break
-            now = then
-        value = float((near.max(axis=1) * weight).sum())
-        if value > best + 1e-12:
-            best, labels = value, now
-    return labels
+            labels = new_labels
+        value = float((nearness.max(axis=1) * weight).sum())
+        if value > best_value + 1e-12:
+            best_value, best_labels = value, labels
+    return best_labels
 
 
-def _seeds(points: Points, length: Floats, weight: Floats, k: int, rng: np.random.Generator) -> list[int]:
+def _seeds(points: Points, squares: Floats, weight: Floats, k: int, rng: np.random.Generator) -> list[int]:
     """First centres far from each other (k-means++): Thor picks any pages; this finds small clusters in fewer starts."""
-    chosen = [int(rng.choice(len(weight), p=weight / weight.sum()))]
-    far = np.full(len(weight), np.inf)
-    while len(chosen) < k:
-        near = _nearness(points, length, _rows(points, chosen[-1:]), "euclidean")[:, 0]
-        far = np.minimum(far, np.maximum(-near, 0))
-        far[chosen] = 0
-        mass = far * weight
+    seeds = [int(rng.choice(len(weight), p=weight / weight.sum()))]
+    distance = np.full(len(weight), np.inf)  # squared, to the nearest seed
+    while len(seeds) < k:
+        nearness = _nearness(points, squares, _dense_rows(points, seeds[-1:]), "euclidean")[:, 0]
+        distance = np.minimum(distance, np.maximum(-nearness, 0))
+        distance[seeds] = 0
+        mass = distance * weight
         total = mass.sum()
-        chosen.append(int(rng.choice(len(weight), p=mass / total)) if total > 1e-9 else int(rng.integers(len(weight))))
-    return chosen
+        seeds.append(int(rng.choice(len(weight), p=mass / total)) if total > 1e-9 else int(rng.integers(len(weight))))
+    return seeds
 
 
-def _nearness(points: Points, length: Floats, centres: Floats, distance: Distance) -> Floats:
-    """The cosine, or the square of the distance below 0, of each point (with its squared length) to each centre."""
+def _nearness(points: Points, squares: Floats, centres: Floats, distance: Distance) -> Floats:
+    """The cosine, or the negative squared distance, of each point to each centre; `squares`: squared lengths of the points."""
     if distance == "cosine":
         return np.asarray(points @ (centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)).T)
-    return np.asarray(points @ (2 * centres.T) - (centres**2).sum(axis=1)[None, :] - length[:, None])
+    return np.asarray(points @ (2 * centres.T) - (centres**2).sum(axis=1)[None, :] - squares[:, None])
 
 
-def _apart(points: Points, distance: Distance) -> Floats:
-    near = _nearness(points, _squares(points), _rows(points, slice(None)), distance)
-    return 1 - near if distance == "cosine" else np.sqrt(np.maximum(-near, 0))
+def _distances(points: Points, distance: Distance) -> Floats:
+    """The distance of each two points."""
+    nearness = _nearness(points, _squared_lengths(points), _dense_rows(points, slice(None)), distance)
+    return 1 - nearness if distance == "cosine" else np.sqrt(np.maximum(-nearness, 0))
 
 
-def _squares(points: Points) -> Floats:
+def _squared_lengths(points: Points) -> Floats:
     return np.asarray(
         points.squared_lengths() if isinstance(points, CsrMatrix) else np.einsum("ij,ij->i", points, points)
     )
 
 
-def _rows(points: Points, which: list[int] | slice) -> Floats:
-    return np.asarray(points[which].toarray() if isinstance(points, CsrMatrix) else points[which])
+def _dense_rows(points: Points, rows: list[int] | slice) -> Floats:
+    return np.asarray(points[rows].toarray() if isinstance(points, CsrMatrix) else points[rows])
 
 
-def _silhouette(apart: Floats, labels: Ints, weight: Floats) -> float:
+def _silhouette(distances: Floats, labels: Ints, weight: Floats) -> float:
     """Mean silhouette of the pages (Rousseeuw 1987); equal pages are one point with their number as weight."""
     k = int(labels.max()) + 1
-    member = np.zeros((len(labels), k))
-    member[np.arange(len(labels)), labels] = weight
-    size = member.sum(axis=0)
-    if (size > 0).sum() < 2:
+    each = np.arange(len(labels))
+    membership = np.zeros((len(labels), k))
+    membership[each, labels] = weight
+    sizes = membership.sum(axis=0)
+    if (sizes > 0).sum() < 2:
         return -1.0
-    total = apart @ member
-    own = size[labels]
-    inside = total[np.arange(len(labels)), labels] / np.maximum(own - 1, 1e-12)
-    others = total / np.maximum(size, 1e-12)
-    others[:, size == 0] = np.inf
-    others[np.arange(len(labels)), labels] = np.inf
+    sums = distances @ membership
+    own_size = sizes[labels]
+    inside = sums[each, labels] / np.maximum(own_size - 1, 1e-12)
+    others = sums / np.maximum(sizes, 1e-12)
+    others[:, sizes == 0] = np.inf
+    others[each, labels] = np.inf
     outside = others.min(axis=1)
-    value = np.where(own > 1, (outside - inside) / np.maximum(np.maximum(outside, inside), 1e-12), 0.0)
+    value = np.where(own_size > 1, (outside - inside) / np.maximum(np.maximum(outside, inside), 1e-12), 0.0)
     return float((value * weight).sum() / weight.sum())
 
 
-def _quality(points: Points, labels: Ints, weight: Floats, *, printed: bool) -> float:
-    """Thor's own quality, Σ n_i/n · Similarity(C_i); neither form chooses k.
+def _quality(points: Points, labels: Ints, weight: Floats, *, as_printed: bool) -> float:
+    """Thor's own quality, Σ n_i/n · Similarity(C_i); neither form can choose k.
 
     With the mean similarity to the centre it grows with k; as printed (the sum) a cluster weighs n_i² and k = 1 wins.
     """
     value, total = 0.0, weight.sum()
     for k in np.unique(labels):
-        own, mass = points[labels == k], weight[labels == k]
-        similarity = float((own @ _unit(own.T @ mass)) @ mass)
-        value += similarity / total * (mass.sum() if printed else 1.0)
+        members, mass = points[labels == k], weight[labels == k]
+        similarity = float((members @ _unit(members.T @ mass)) @ mass)
+        value += similarity / total * (mass.sum() if as_printed else 1.0)
     return value
 
 
-def _same(rows: CsrMatrix) -> tuple[Points, Ints]:
-    """Equal rows once, and which of them each row is; as an array where that is not too large."""
+def _distinct(rows: CsrMatrix) -> tuple[Points, Ints]:
+    """The distinct rows, and which of them each row is; as an array if that is not too large."""
     rows = rows.sorted()
     rows = rows.with_data(np.round(rows.data, 9))
-    place: dict[bytes, int] = {}
-    at = rows.indptr.tolist()
-    back = np.array(
-        [place.setdefault(rows.indices[a:b].tobytes() + rows.data[a:b].tobytes(), len(place)) for a, b in pairwise(at)],
+    point_of_bytes: dict[bytes, int] = {}
+    point_of_row = np.array(
+        [
+            point_of_bytes.setdefault(
+                rows.indices[start:end].tobytes() + rows.data[start:end].tobytes(), len(point_of_bytes)
+            )
+            for start, end in pairwise(rows.indptr.tolist())
+        ],
         dtype=np.int32,
     )
-    first = rows[np.unique(back, return_index=True)[1]]
-    return first.toarray() if first.shape[0] * first.shape[1] <= DENSE else first, back
+    distinct = rows[np.unique(point_of_row, return_index=True)[1]]
+    is_small = distinct.shape[0] * distinct.shape[1] <= MAX_DENSE_CELLS
+    return distinct.toarray() if is_small else distinct, point_of_row
 
 
-def _numbered(labels: Ints) -> tuple[int, ...]:
-    """Labels by size, the largest cluster is 0."""
-    order = [name for name, _ in Counter(labels.tolist()).most_common()]
+def _by_size(labels: Ints) -> tuple[int, ...]:
+    """The same clusters with the largest called 0, the next 1, and so on."""
+    order = [label for label, _ in Counter(labels.tolist()).most_common()]
     return tuple(order.index(label) for label in labels.tolist())
 
 
-def _unit(row: Floats) -> Floats:
-    return np.asarray(row / max(1e-12, float(np.linalg.norm(row))))
+def _unit(vector: Floats) -> Floats:
+    return np.asarray(vector / max(1e-12, float(np.linalg.norm(vector))))

@@ -1,37 +1,38 @@
-"""The links of an answer: the next page."""
+"""The next page of an answer, by whatever the page offers: a link, a button, or the request behind "load more"."""
 
 from upwell.answers.buttons import load_more, next_button
-from upwell.answers.pager import NextPage, next_link, weak_link
+from upwell.answers.pager import NextPage, likely_link, next_link
 from upwell.model import Request
 from upwell.page.form_data import form_request
 from upwell.page.tree import TagTree
 
-__all__ = ["next_page", "next_step", "request"]
+__all__ = ["next_link_url", "next_page", "request_of"]
 
 
-def request(step: NextPage, query: str = "") -> Request:
-    """The request that a step stands for, as a browser would send it.
+def next_link_url(tree: TagTree, query: str = "") -> str | None:
+    """The address of the link that people would call "next"; on a blog that can be "newer posts →", which leads back."""
+    link = next_link(tree, query)
+    return link.url if link else None
 
-    >>> request(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
+
+def next_page(tree: TagTree, query: str = "") -> NextPage | None:
+    """What a harvest sends for the next page of an answer.
+
+    In this order: a link to older entries, the link that people would call "next", a button, the request behind "load more", and a
+    link that is only likely to lead on. Older entries come first because "newer posts →" leads back to what was seen.
+    """
+    link, likely = next_link(tree, query), likely_link(tree)
+    if likely is not None and likely.via == "older":
+        return likely
+    return link or next_button(tree, query) or load_more(tree) or likely
+
+
+def request_of(page: NextPage, query: str = "") -> Request:
+    """The request for a next page, as a browser would send it.
+
+    >>> request_of(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
     'http://x/s?q=a+b&%3E=Next'
     """
-    if step.method == "GET" and not step.fields:
-        return Request(url=step.url, query=query)
-    return form_request(step.method, step.url, step.fields, charset=step.charset, enctype=step.enctype, query=query)
-
-
-def next_page(tree: TagTree, query: str = "") -> str | None:
-    """The address of the next page of an answer, where a link says that it leads there."""
-    step = next_link(tree, query)
-    return step.url if step else None
-
-
-def next_step(tree: TagTree, query: str = "") -> NextPage | None:
-    """What to send for the next page of an answer, by whatever the page has: link, button, the request behind "load more"; else what is only likely.
-
-    Leads on where `next_page` follows what people call next: a blog's "newer posts →" leads back.
-    """
-    link, weak = next_link(tree, query), weak_link(tree)
-    if weak is not None and weak.via == "older":
-        return weak
-    return link or next_button(tree, query) or load_more(tree) or weak
+    if page.method == "GET" and not page.fields:
+        return Request(url=page.url, query=query)
+    return form_request(page.method, page.url, page.fields, charset=page.charset, enctype=page.enctype, query=query)

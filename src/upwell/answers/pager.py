@@ -1,10 +1,10 @@
-"""The next page of an answer: a link, a button, or the request behind "load more"; whichever way it is said.
+"""The link to the next page of an answer.
 
-    step    what brings the next page: method, address and fields; its `via` says how it was found
-    trust   links that say "next" (word, arrow, class, rel) and count up; number links and a rel=next in the head where they repeat
-            the search; then buttons; then what is only likely: `more` requests, older entries, numbers or a head alone
+    certain   a link that says "next" (by word, arrow, class or rel) and whose URL counts up; else the next number link, or a rel=next
+              in the head, if its URL repeats the search
+    likely    a link to older entries that counts up; else the next number link or the rel=next in the head, whatever its URL repeats
 
-DESIGN §4.3 (pager); Entity has none: it asks for one page a query.
+Entity has no pager: it asks for one page a query.
 """
 
 import re
@@ -17,58 +17,65 @@ from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import numbers, pairs, split
+from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
-__all__ = ["PLAIN_NUMBER", "NextPage", "following_number", "next_link", "weak_link"]
+__all__ = ["PLAIN_NUMBER", "NextPage", "likely_link", "next_link", "next_number"]
 
 Via = Literal["link", "numbers", "button", "more", "older", "declared"]
 
+# Classes and ids.
 NEXT_CLASS = re.compile(
     r"(?<![a-z])(?:next|nxt|following|forward)(?:[-_]?(?:page|posts?|link|button|btn|item|entries|results?))*(?![a-z])|pagenext",
     re.I,
 )
 BACK_CLASS = re.compile(r"(?<![a-z])(?:prev(?:ious)?|back(?:ward)?|first|last)(?![a-z])|previouspost|lastpage", re.I)
-RIGHT = re.compile(
+RIGHT_ICON = re.compile(
     r"(?:chevron|arrow|angle|caret|triangle|pager)(?:[-_]?(?:circle|double|big|small))?[-_]?(?:right|next|forward)(?![a-z])|icon-right",
     re.I,
 )
-OFF = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
-SHOWN = re.compile(r"(?<![a-z])(?:current|selected|active)(?![a-z])", re.I)
-PAGER = re.compile(r"pag(?:e|er|es|inat|ing)|navigat|weiter|seiten", re.I)
+DISABLED_CLASS = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
+CURRENT_CLASS = re.compile(r"(?<![a-z])(?:current|selected|active)(?![a-z])", re.I)
+# Texts.
 PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
-NEWER_ON = 5.0  # "newer posts →" of a blog is called next though its number goes down
-ENOUGH = 3.0  # swept
-LONGEST = 40  # characters of a pager link
-MOST = 2  # addresses that one word may lead to; a "weiter" at every match is no pager
-LARGEST = 100_000_000  # what is larger is a time or an identifier, no place in a list
+LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
+DECORATION = " ←→«»‹›<>|"
+BRACKETS = " []()|"
+
+NEWER_SCORE = 5.0  # "newer posts →" of a blog is called next though its number goes down
+MIN_SCORE = 3.0  # of a certain link; swept
+MAX_LABEL_CHARS = 40  # of a pager link
+MAX_NUMBER_CHARS = 12  # of a number link with what stands around the number
+MAX_URLS_PER_TEXT = 2  # one text that leads to more URLs, like a "weiter" at every match, is no pager's
+MAX_POSITION = 100_000_000  # a larger number is a time or an identifier, no position in a list
+MAX_STYLED_ROWS = 40  # rows whose classes are read for one link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPage:
-    """What to send for the next page; `fields` are sent as a form's are (in the address, or in the body of a POST)."""
+    """What to send for the next page; `fields` are sent as a form's are (in the URL, or in the body of a POST)."""
 
     method: Literal["GET", "POST"] = "GET"
     url: str
     fields: tuple[tuple[str, str], ...] = ()
-    via: Via = "link"
+    via: Via = "link"  # what it was found by
     button: str = ""  # the name of the button that was pressed
     charset: str = "utf-8"  # in which the fields are sent
     enctype: str = ""  # as Form.enctype
 
 
 class _Link:
-    """One link with what speaks for or against it."""
+    """A link, with what tells whether it leads to the next page."""
 
-    def __init__(self, tree: TagTree, row: int, here: str) -> None:
-        self.tree, self.row, self.here = tree, row, here
+    def __init__(self, tree: TagTree, row: int, page_url: str) -> None:
+        self.tree, self.row, self.page_url = tree, row, page_url
 
     @cached_property
     def url(self) -> str:
-        """Where it leads, without fragment; "" where that is this page or another site."""
+        """Its target without fragment; "" if that is this page or another site."""
         url = urldefrag(self.tree.resolve(self.tree.attr(self.row, "href")) or "")[0]
-        host = _host(self.here)
-        return url if url and url != self.here and (not host or _host(url) in (host, "")) else ""
+        host = _host(self.page_url)
+        return url if url and url != self.page_url and (not host or _host(url) in (host, "")) else ""
 
     @cached_property
     def text(self) -> str:
@@ -79,31 +86,31 @@ class _Link:
         return (self.tree.attr(self.row, "rel") or "").lower().split()
 
     @cached_property
-    def inner(self) -> list[int]:
+    def inner_rows(self) -> list[int]:
         return list(range(self.row + 1, int(self.tree.end[self.row])))
 
     @cached_property
-    def told(self) -> list[str]:
-        """What stands for a text: title and label of the link, alternatives of its images."""
+    def labels(self) -> list[str]:
+        """What replaces or explains its text: title and label of the link, alternative texts of its images."""
         tree = self.tree
-        said = [tree.attr(self.row, "title"), tree.attr(self.row, "aria-label")]
-        said += [tree.attr(i, a) for i in self.inner for a in ("alt", "title", "aria-label")]
-        return [" ".join(text.split()) for text in said if text and text.strip()]
+        labels = [tree.attr(self.row, "title"), tree.attr(self.row, "aria-label")]
+        labels += [tree.attr(i, a) for i in self.inner_rows for a in ("alt", "title", "aria-label")]
+        return [" ".join(text.split()) for text in labels if text and text.strip()]
 
     @cached_property
-    def looks(self) -> str:
-        """Classes and names of the link, of what it holds, and of what holds only it."""
-        rows = [self.row, *self.inner]
-        above = int(self.tree.parent[self.row])
+    def classes(self) -> str:
+        """Classes and ids of the link, of what is in it, and of the rows around it that hold nothing else."""
+        rows = [self.row, *self.inner_rows]
+        outer = int(self.tree.parent[self.row])
         while (
-            above > 0
-            and len(rows) < 40
-            and self.tree.text(above).strip(" \n←→«»‹›<>|") in (self.text.strip(" ←→«»‹›<>|"), self.text)
+            outer > 0
+            and len(rows) < MAX_STYLED_ROWS
+            and self.tree.text(outer).strip("\n" + DECORATION) in (self.text.strip(DECORATION), self.text)
         ):
-            if self._links_in(above) > 1:
+            if self._links_in(outer) > 1:
                 break
-            rows.append(above)
-            above = int(self.tree.parent[above])
+            rows.append(outer)
+            outer = int(self.tree.parent[outer])
         return " ".join(self.tree.attr(i, a) or "" for i in rows for a in ("class", "id"))
 
     def _links_in(self, row: int) -> int:
@@ -111,251 +118,253 @@ class _Link:
 
     @cached_property
     def icons(self) -> str:
+        """Classes and ids of what is in the link, and the file names of its images."""
         tree = self.tree
-        said = [tree.attr(i, a) or "" for i in self.inner for a in ("class", "id")]
+        classes = [tree.attr(i, a) or "" for i in self.inner_rows for a in ("class", "id")]
         files = [
             (tree.attr(i, "src") or "").split("?")[0].rsplit("/", 1)[-1]
-            for i in self.inner
+            for i in self.inner_rows
             if tree.name(i) in ("img", "input")
         ]
-        return " ".join(said + files)
+        return " ".join(classes + files)
 
 
 def next_link(tree: TagTree, query: str = "") -> NextPage | None:
-    """The link to the next page that can be trusted, or None."""
-    best = max(_scored(tree), key=lambda found: found[0], default=None)
-    numbered = _numbered(tree)
-    if numbered is not None and not _repeats_search(tree, numbered, query):
-        numbered = None
-    # an arrow that leads farther than the next number does leads to the last page, or to the next ten
-    if best is not None and best[0] >= ENOUGH and (numbered is None or _counted(numbered, best[1].url) <= 0):
-        return NextPage(url=best[1].url)
-    if numbered is not None:
-        return NextPage(url=numbered, via="numbers")
-    declared = _declared(tree)
+    """The certain link to the next page, or None."""
+    score, link = max(_scored_links(tree), key=lambda scored: scored[0], default=(0.0, None))
+    number_url = _next_number_url(tree)
+    if number_url is not None and not _repeats_search(tree, number_url, query):
+        number_url = None
+    # an arrow that leads farther than the next number leads to the last page, or ten pages on
+    if link is not None and score >= MIN_SCORE and (number_url is None or _step_up(number_url, link.url) <= 0):
+        return NextPage(url=link.url)
+    if number_url is not None:
+        return NextPage(url=number_url, via="numbers")
+    declared = _declared_url(tree)
     if declared is not None and _repeats_search(tree, declared, query):
         return NextPage(url=declared, via="declared")
     return None
 
 
-def weak_link(tree: TagTree) -> NextPage | None:
-    """A link that is only likely to lead on: older entries, numbers alone, or a rel=next that no visible link repeats."""
+def likely_link(tree: TagTree) -> NextPage | None:
+    """A link that only probably leads on: older entries, the next number, or a rel=next that no visible link repeats."""
     for link in _links(tree):
-        if OLDER.fullmatch(link.text) and link.url and _counted(link.here, link.url) > 0:
+        if OLDER.fullmatch(link.text) and link.url and _step_up(link.page_url, link.url) > 0:
             return NextPage(url=link.url, via="older")
-    numbered = _numbered(tree)
-    if numbered is not None:
-        return NextPage(url=numbered, via="numbers")
-    declared = _declared(tree)
+    number_url = _next_number_url(tree)
+    if number_url is not None:
+        return NextPage(url=number_url, via="numbers")
+    declared = _declared_url(tree)
     return NextPage(url=declared, via="declared") if declared else None
 
 
 def _links(tree: TagTree) -> Iterator[_Link]:
     """The links that are short enough to be a pager's."""
-    here = _here(tree)
+    page_url = _page_url(tree)
     for row in map(int, tree.rows("a", "area")):
-        if tree.chars[row] <= LONGEST and tree.attr(row, "href"):
-            yield _Link(tree, row, here)
+        if tree.chars[row] <= MAX_LABEL_CHARS and tree.attr(row, "href"):
+            yield _Link(tree, row, page_url)
 
 
 def _host(url: str) -> str:
     return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
-def _here(tree: TagTree) -> str:
-    """The address of the page; what the page itself says of it where nobody else does; "" where nobody knows."""
+def _page_url(tree: TagTree) -> str:
+    """The URL of the page without fragment: where it was fetched, else the canonical one that it names, else ""."""
     if tree.url:
         return urldefrag(tree.url)[0]
     for row in tree.rows("link", "meta"):
         if (tree.attr(row, "rel") or "").lower() == "canonical" or (
             tree.attr(row, "property") or ""
         ).lower() == "og:url":
-            said = tree.attr(row, "href") or tree.attr(row, "content") or ""
-            if said.startswith(("http://", "https://")):
-                return urldefrag(said)[0]
+            url = tree.attr(row, "href") or tree.attr(row, "content") or ""
+            if url.startswith(("http://", "https://")):
+                return urldefrag(url)[0]
     return ""
 
 
-def _declared(tree: TagTree) -> str | None:
+def _declared_url(tree: TagTree) -> str | None:
+    """The target of a rel=next in the head."""
     for row in tree.rows("link"):
         if "next" in (tree.attr(row, "rel") or "").lower().split():
-            address = tree.resolve(tree.attr(row, "href"))
-            if address and urldefrag(address)[0] != _here(tree):
-                return urldefrag(address)[0]
+            url = tree.resolve(tree.attr(row, "href"))
+            if url and urldefrag(url)[0] != _page_url(tree):
+                return urldefrag(url)[0]
     return None
 
 
-def _scored(tree: TagTree) -> Iterator[tuple[float, _Link]]:
-    """The links that speak of a next page, with the weight of all that speaks for them."""
-    declared, here = _declared(tree), _here(tree)
-    found = [(said, link) for link in _links(tree) if (said := _says_next(link)) > 0 and link.url]
-    leads: defaultdict[str, set[str]] = defaultdict(set)
-    for _, link in found:
-        leads[link.text].add(link.url)
-    for said, link in found:
-        if len(leads[link.text]) <= MOST:
-            yield said + _fits(here, link.url) + 1.0 * (link.url == declared), link
+def _scored_links(tree: TagTree) -> Iterator[tuple[float, _Link]]:
+    """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
+    declared, page_url = _declared_url(tree), _page_url(tree)
+    links = [(score, link) for link in _links(tree) if (score := _label_score(link)) > 0 and link.url]
+    urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
+    for _, link in links:
+        urls_of_text[link.text].add(link.url)
+    for score, link in links:
+        if len(urls_of_text[link.text]) <= MAX_URLS_PER_TEXT:
+            yield score + _url_score(page_url, link.url) + 1.0 * (link.url == declared), link
 
 
-def _says_next(link: _Link) -> float:
-    """How much a link says that it leads to the next page; 0 where it says otherwise."""
-    text, arrow = link.text, ARROW.fullmatch(link.text)
-    worded = bool(text) and not arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
-    if (
-        "prev" in link.rel
-        or PREVIOUS.fullmatch(text)
-        or LAST.fullmatch(text)
-        or re.match(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)", text)
-    ):
+def _label_score(link: _Link) -> float:
+    """How strongly a link says, by text, rel, labels, classes and icons, that it leads to the next page; 0 if it says otherwise."""
+    text, is_arrow = link.text, bool(ARROW.fullmatch(link.text))
+    is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
+    if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text) or LEFT_ARROW.match(text):
         return 0.0
-    declared = "next" in link.rel and _carries_on(link.here, link.url)  # HTML's own word, whatever the text is
-    if MORE.fullmatch(text) and not worded and not declared:
-        # enough only where the address is this one, counted up by one: "More details" may be a title
-        return 1.5 * _carries_on(link.here, link.url)
-    if text and not arrow and not worded and not PLAIN_NUMBER.fullmatch(text) and not declared:
-        # other words: only what is next by its class, and speaks of a list or points on, may be meant
-        newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
-        if not (newer or OLDER.fullmatch(text)) or not NEXT_CLASS.search(link.looks):
+    # HTML's own word for it, whatever the text is
+    is_rel_next = "next" in link.rel and _keeps_arguments(link.page_url, link.url)
+    if MORE.fullmatch(text) and not is_next_word and not is_rel_next:
+        # reaches MIN_SCORE only if the URL is this one with a number counted up: "More details" may be a title
+        return 1.5 * _keeps_arguments(link.page_url, link.url)
+    if text and not is_arrow and not is_next_word and not PLAIN_NUMBER.fullmatch(text) and not is_rel_next:
+        # other words: only "newer →" and "older", and only if the class says next
+        is_newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
+        if not (is_newer or OLDER.fullmatch(text)) or not NEXT_CLASS.search(link.classes):
             return 0.0
-        return NEWER_ON if newer else 2.0
+        return NEWER_SCORE if is_newer else 2.0
     if text and PLAIN_NUMBER.fullmatch(text):
         return 3.0 * ("next" in link.rel)
-    if OFF.search(link.tree.attr(link.row, "class") or ""):
+    if DISABLED_CLASS.search(link.tree.attr(link.row, "class") or ""):
         return 0.0
-    told = [t for t in link.told if not PLAIN_NUMBER.fullmatch(t)]
-    if any(LAST.fullmatch(t) or PREVIOUS.fullmatch(t) for t in told) and not worded:
+    labels = [label for label in link.labels if not PLAIN_NUMBER.fullmatch(label)]
+    has_back_label = any(LAST.fullmatch(label) or PREVIOUS.fullmatch(label) for label in labels)
+    has_next_class = bool(NEXT_CLASS.search(link.classes))
+    has_back_class = bool(BACK_CLASS.search(link.classes)) and not has_next_class
+    if (has_back_label or has_back_class) and not is_next_word:
         return 0.0
-    looks = link.looks
-    back = bool(BACK_CLASS.search(looks)) and not NEXT_CLASS.search(looks)
-    if back and not worded:
-        return 0.0
-    single = arrow and len(text.strip(" []()|")) == 1 and text.strip(" []()|") not in "»⟫"
+    # "»" and two arrows may lead to the last page
+    is_single_arrow = is_arrow and len(text.strip(BRACKETS)) == 1 and text.strip(BRACKETS) not in "»⟫"
     return (
-        3.0 * worded
-        + (2.0 if single else 1.5 if arrow else 0.0)
+        3.0 * is_next_word
+        + (2.0 if is_single_arrow else 1.5 if is_arrow else 0.0)
         + 3.0 * ("next" in link.rel)
-        + 2.0 * any(NEXT.fullmatch(t) for t in told)
-        + 2.0 * bool(NEXT_CLASS.search(looks))
-        + 1.5 * bool(RIGHT.search(link.icons))
+        + 2.0 * any(NEXT.fullmatch(label) for label in labels)
+        + 2.0 * has_next_class
+        + 1.5 * bool(RIGHT_ICON.search(link.icons))
     )
 
 
-def _fits(here: str, there: str) -> float:
-    """Whether an address can be the next page of the search that this page shows: the same place, counting up."""
-    step = _counted(here, there)
-    alike = _alike(here, there)
-    return 1.0 * alike + (1.5 if step == 1 else 1.0 if step > 1 else -1.0 if step == 0 else -2.0)
+def _url_score(page_url: str, url: str) -> float:
+    """How well a URL fits as the next page of the search that this page shows: the same path, a number counted up."""
+    step = _step_up(page_url, url)
+    return _url_similarity(page_url, url) + (1.5 if step == 1 else 1.0 if step > 1 else -1.0 if step == 0 else -2.0)
 
 
-def _counted(here: str, there: str) -> int:
-    """By how much a number of the address goes up (1 for the first that appears); 0 where none does, -1 where only some go down."""
-    mine, theirs = numbers(here), numbers(there)
-    ups = [
-        1 if name not in mine else n - mine[name] for name, n in theirs.items() if n != mine.get(name) and n <= LARGEST
+def _step_up(page_url: str, url: str) -> int:
+    """The smallest increase of a number from one URL to another; a new number counts as 1.
+
+    0 if no number changes, -1 if numbers only go down.
+    """
+    before, after = numbers_by_place(page_url), numbers_by_place(url)
+    changes = [
+        1 if place not in before else number - before[place]
+        for place, number in after.items()
+        if number != before.get(place) and number <= MAX_POSITION
     ]
-    rising = [up for up in ups if up > 0]
-    return min(rising) if rising else -1 if ups else 0
+    increases = [change for change in changes if change > 0]
+    return min(increases) if increases else -1 if changes else 0
 
 
-def _carries_on(here: str, there: str) -> bool:
-    """Whether an address keeps all that this one says, but for numbers; a page that nobody knows the address of says nothing."""
-    kept = pairs(urlsplit(there).query)
-    names = {name for name, _ in kept}
+def _keeps_arguments(page_url: str, url: str) -> bool:
+    """Whether a URL has all arguments of this page's URL, of which only numbers may change; true if that URL is not known."""
+    arguments = parse_arguments(urlsplit(url).query)
+    names = {name for name, _ in arguments}
     return all(
-        pair in kept or not pair[1] or (pair[1].isdigit() and pair[0] in names) for pair in pairs(urlsplit(here).query)
+        (name, value) in arguments or not value or (value.isdigit() and name in names)
+        for name, value in parse_arguments(urlsplit(page_url).query)
     )
 
 
-def _alike(here: str, there: str) -> float:
-    """1 where two addresses have one place or one argument in common, -1 where they have nothing in common."""
-    if not here:
-        return 0.5  # nobody knows where we are: nothing speaks against it
-    a, b = urlsplit(here), urlsplit(there)
-    one, other = (
-        [re.sub(r"\d+", "#", s) for s in a.path.strip("/").split("/")],
-        [re.sub(r"\d+", "#", s) for s in b.path.strip("/").split("/")],
-    )
-    if one == other or one[: len(other)] == other or other[: len(one)] == one:
+def _url_similarity(page_url: str, url: str) -> float:
+    """1 if one path begins with the other, 0.5 if they share a folder or an argument, else -1; numbers are alike."""
+    if not page_url:
+        return 0.5  # the URL of the page is not known: nothing speaks against it
+    here, there = urlsplit(page_url), urlsplit(url)
+    here_path, there_path = ([re.sub(r"\d+", "#", s) for s in u.path.strip("/").split("/")] for u in (here, there))
+    shorter = min(len(here_path), len(there_path))
+    if here_path[:shorter] == there_path[:shorter]:
         return 1.0
-    shared = set(pairs(a.query)) & set(pairs(b.query))
-    if any(value for _, value in shared) or (len(one) > 1 and one[:-1] == other[: len(one) - 1]):
-        return 0.5
-    return -1.0
+    shared = set(parse_arguments(here.query)) & set(parse_arguments(there.query))
+    is_same_folder = len(here_path) > 1 and here_path[:-1] == there_path[: len(here_path) - 1]
+    return 0.5 if is_same_folder or any(value for _, value in shared) else -1.0
 
 
-def _numbered(tree: TagTree) -> str | None:
-    """The number link after the current page, in a row of them."""
+def _next_number_url(tree: TagTree) -> str | None:
+    """The target of the number link after the current page, if it counts up and resembles the page's URL."""
     numbered = [(number, link) for link in _links(tree) if (number := _number(link.text)) is not None]
-    row = following_number(tree, [(number, link.row) for number, link in numbered])
+    row = next_number(tree, [(number, link.row) for number, link in numbered])
     link = next((link for _, link in numbered if link.row == row), None)
-    if link is None or not link.url or _counted(link.here, link.url) <= 0 or _alike(link.here, link.url) <= 0:
+    if link is None or not link.url:
+        return None
+    if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
         return None
     return link.url
 
 
 def _number(text: str) -> int | None:
-    found = PLAIN_NUMBER.fullmatch(text) if len(text) <= 12 else None
-    return int(re.sub(r"\D", "", found[1])) if found else None
+    match = PLAIN_NUMBER.fullmatch(text) if len(text) <= MAX_NUMBER_CHARS else None
+    return int(re.sub(r"\D", "", match[1])) if match else None
 
 
-def following_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
-    """Of number links (number, row), the row of the one after the page that is shown, where they stand in a row."""
+def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
+    """Of number links (number, row) that stand side by side, the row of the one after the current page."""
     groups: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, row in numbered:
-        groups[_row_of_numbers(tree, row)].append((number, row))
-    for holder, group in groups.items():
-        current = _current(tree, holder, group)
-        found = next((row for number, row in group if current is not None and number == current + 1), None)
-        if found is not None:
-            return found
+        groups[_container_of_numbers(tree, row)].append((number, row))
+    for container, group in groups.items():
+        current = _current_number(tree, container, group)
+        following = next((row for number, row in group if current is not None and number == current + 1), None)
+        if following is not None:
+            return following
     return None
 
 
-def _row_of_numbers(tree: TagTree, row: int) -> int:
+def _container_of_numbers(tree: TagTree, row: int) -> int:
     """What holds a number link and its neighbours: the first row above it with more than one child."""
-    above = int(tree.parent[row])
-    while above > 0 and tree.fanout[above] < 2 and tree.chars[above] <= 12:
-        above = int(tree.parent[above])
-    return above
+    container = int(tree.parent[row])
+    while container > 0 and tree.fanout[container] < 2 and tree.chars[container] <= MAX_NUMBER_CHARS:
+        container = int(tree.parent[container])
+    return container
 
 
-def _current(tree: TagTree, row: int, group: list[tuple[int, int]]) -> int | None:
-    """The number of the page that is shown: the one in the row that is no link or is marked, or 1 where the links begin at 2."""
+def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]]) -> int | None:
+    """The number of the current page: the one that is no link, else the link marked as current, else 1 if the links begin with 2, 3."""
     linked = {number for number, _ in group}
-    lone = []
-    links = [link for _, link in group]
-    for i in range(int(tree.text_at[row]), int(tree.text_end[row])):
-        holder = int(tree.chunk_row[i])
-        if any(link <= holder < int(tree.end[link]) for link in links):
+    rows = [row for _, row in group]
+    unlinked = []
+    for i in range(int(tree.text_at[container]), int(tree.text_end[container])):
+        text_row = int(tree.chunk_row[i])
+        if any(row <= text_row < int(tree.end[row]) for row in rows):
             continue
         if (number := _number(tree.chunks[i])) is not None:
-            lone.append(number)
-    between = [n for n in lone if n + 1 in linked and n not in linked]
-    if between:
-        return between[0]
-    marked = [number for number, link in group if _marked(tree, link)]
+            unlinked.append(number)
+    before_link = [number for number in unlinked if number + 1 in linked and number not in linked]
+    if before_link:
+        return before_link[0]
+    marked = [number for number, row in group if _is_marked_current(tree, row)]
     if len(marked) == 1:
         return marked[0]
-    return 1 if not lone and 2 in linked and 3 in linked and 1 not in linked else None
+    return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
 
 
-def _marked(tree: TagTree, link: int) -> bool:
-    """Whether a number link says that it is the page shown, or what holds only it does."""
-    above = int(tree.parent[link])
-    rows = (link, above) if tree.chars[above] == tree.chars[link] else (link,)
+def _is_marked_current(tree: TagTree, link: int) -> bool:
+    """Whether a number link, or a parent that holds nothing else, is marked as the current page."""
+    parent = int(tree.parent[link])
+    rows = (link, parent) if tree.chars[parent] == tree.chars[link] else (link,)
     return any(
-        tree.attr(row, "aria-current") not in (None, "false") or SHOWN.search(tree.attr(row, "class") or "")
+        tree.attr(row, "aria-current") not in (None, "false") or CURRENT_CLASS.search(tree.attr(row, "class") or "")
         for row in rows
     )
 
 
 def _repeats_search(tree: TagTree, url: str, query: str) -> bool:
-    """Whether an address carries on what was asked: the query, a word of this address, or what stands in a text box of the page."""
-    there = split(url, query)
-    said = {value.strip().lower() for _, value in there.arguments if not value.strip().isdigit()}
-    said |= {step.lower() for step in there.place.split("/")[1:]}
+    """Whether a URL repeats what was asked: the query, an argument of this page's URL, or the text in one of its text boxes."""
+    address = split(url, query)
+    texts = {value.strip().lower() for _, value in address.arguments if not value.strip().isdigit()}
+    texts |= {segment.lower() for segment in address.place.split("/")[1:]}
     asked = {query.strip().lower()} | {value.strip().lower() for _, value in split(tree.url, query).arguments}
     for row in tree.rows("input"):
         if (tree.attr(row, "type") or "text").lower() in ("text", "search"):
             asked.add((tree.attr(row, "value") or "").strip().lower())
-    return any(text and not text.isdigit() for text in asked & said)
+    return any(text and not text.isdigit() for text in asked & texts)

@@ -1,9 +1,9 @@
-"""Turning pages: whether the pager of a query still tells the truth, and how many matches it gives at most.
+"""Follows the pages of one query: decides when to stop, and learns how many matches the source gives for a query at most.
 
-    lie    the same page again, matches that all came before, a page past the end, more pages than the total allows
-    cap    the number of matches at which the source stops for every large query (top-k)
+    false page  a page that should not have been offered: the same again, nothing new, past the end, or too many pages
+    cap         the number of matches at which the source stops for every large query (top-k)
 
-DESIGN §4.4: the pager is followed as far as it pays.
+A page is known by the keys of its records, so the same code serves answers of any format.
 """
 
 from collections import Counter
@@ -11,106 +11,115 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from upwell.answers.totals import StatedTotals, Trust, trust
+from upwell.answers.totals import StatedTotals, TotalsTrust, judge_totals
 
 __all__ = ["End", "FinishedQuery", "ResultPages", "learn_cap"]
 
 End = Literal["", "last page", "same page", "nothing new", "past the end", "cap", "too many"]
-PAGES = 10_000  # pages of one query at most: a calendar or a counter that never ends
-AGREE = 3  # queries that stop at one number; as `harvest.result` has it for matches
+MAX_PAGES = 10_000  # of one query: a calendar or a counter never ends
+MIN_PROMISED_QUERIES = 2  # queries that stop at one number though their totals promise more
+MIN_SILENT_QUERIES = 3  # queries without a total that stop at one number
+NAMED_CAP_SLACK = 1.1  # a cap that a page names is wrong if a query gave more than this many times as many matches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedQuery:
-    """How the pages of one query ended: how many matches came, what was said of them, and why it was over."""
+    """How the pages of one query ended: how many matches came, what total was stated, and why it stopped."""
 
     matches: int
     pages: int
     end: End
     total: int | None
-    trust: Trust
-    cap: int | None = None  # as the page names it
+    trust: TotalsTrust
+    cap: int | None = None  # as a page names it
 
 
 @dataclass
 class ResultPages:
-    """The pages of one query as they come.
+    """The pages of one query, added as they come.
 
-    >>> turning = ResultPages()
-    >>> turning.page(["a", "b"], follows=True), turning.page(["a", "b"], follows=True)
+    >>> result_pages = ResultPages()
+    >>> result_pages.add_page(["a", "b"], has_next=True), result_pages.add_page(["a", "b"], has_next=True)
     ('', 'same page')
     """
 
-    cap: int | None = None  # where it was learned before
-    keys: set[str] = field(default_factory=set)
-    told: list[StatedTotals] = field(default_factory=list)
+    cap: int | None = None  # as learned from earlier queries
+    keys: set[str] = field(default_factory=set)  # of all matches so far
+    stated_totals: list[StatedTotals] = field(default_factory=list)  # one for each page
     matches: int = 0
     pages: int = 0
     end: End = ""
-    _before: tuple[str, ...] = ()
+    _previous_keys: tuple[str, ...] = ()
 
-    def page(self, keys: Collection[str], told: StatedTotals | None = None, *, follows: bool) -> End:
-        """Takes in a page by the keys of its records (or a digest of it); says why to stop, or "" to go on.
+    def add_page(self, keys: Collection[str], stated: StatedTotals | None = None, *, has_next: bool) -> End:
+        """Adds a page by the keys of its records (or a digest of it); returns why to stop, or "" to go on.
 
-        `follows`: the page offers a next one. What a page brings counts even where it is said to stop, except for a lie.
+        `has_next`: the page offers a next one. The matches of the last page count too, unless it is a false page.
         """
-        now = tuple(sorted(set(keys)))
+        page_keys = tuple(sorted(set(keys)))
         self.pages += 1
-        if told is not None:
-            self.told.append(told)
-        if self.pages > 1 and not now:
+        if stated is not None:
+            self.stated_totals.append(stated)
+        if self.pages > 1 and not page_keys:
             self.end = "past the end"
-        elif self.pages > 1 and now == self._before:
+        elif self.pages > 1 and page_keys == self._previous_keys:
             self.end = "same page"
-        elif self.pages > 1 and set(now) <= self.keys:
-            self.end = "nothing new"  # back at the start, or going round
+        elif self.pages > 1 and set(page_keys) <= self.keys:
+            self.end = "nothing new"  # back at the first page, or going in circles
         else:
-            self.matches += len(set(now) - self.keys)
-            self.keys.update(now)
-            cap = self.cap or next((t.cap for t in self.told if t.cap), None)
+            self.matches += len(set(page_keys) - self.keys)
+            self.keys.update(page_keys)
+            cap = self.cap or self._named_cap
             if cap and self.matches >= cap:
                 self.end = "cap"
-            elif not follows:
+            elif not has_next:
                 self.end = "last page"
-            elif self.pages >= PAGES:
+            elif self.pages >= MAX_PAGES:
                 self.end = "too many"
-        self._before = now
+        self._previous_keys = page_keys
         return self.end
 
     @property
-    def lied(self) -> bool:
+    def _named_cap(self) -> int | None:
+        """The first cap that a page names."""
+        return next((stated.cap for stated in self.stated_totals if stated.cap), None)
+
+    @property
+    def ends_with_false_page(self) -> bool:
         """Whether the last page should not have been offered."""
         return self.end in ("same page", "nothing new", "past the end", "too many")
 
-    def ended(self) -> FinishedQuery:
-        """What is to be kept of it."""
-        over = self.end in ("last page", "same page", "nothing new", "past the end")
-        totals = [told.total for told in self.told if told.total is not None]
+    def finish(self) -> FinishedQuery:
+        """Sums up the pages, and judges the totals that they stated."""
+        is_complete = self.end in ("last page", "same page", "nothing new", "past the end")
+        totals = [stated.total for stated in self.stated_totals if stated.total is not None]
         return FinishedQuery(
             matches=self.matches,
             pages=self.pages,
             end=self.end,
             total=totals[-1] if totals else None,
-            trust=trust(self.told, self.matches, over),
-            cap=next((told.cap for told in self.told if told.cap), None),
+            trust=judge_totals(self.stated_totals, self.matches, is_complete),
+            cap=self._named_cap,
         )
 
 
-def learn_cap(ended: Sequence[FinishedQuery]) -> int | None:
-    """How many matches the source gives for a query at most: what a page names, else the number that large queries stop at.
+def learn_cap(queries: Sequence[FinishedQuery]) -> int | None:
+    """How many matches the source gives for a query at most: the cap that pages name, else the number at which large queries stop.
 
-    Queries that stop at the greatest number though more were promised agree sooner (two) than queries of a silent source (three,
-    over more than one page: a page that is full by chance is no cap).
+    Two queries are enough where their totals promise more than came. Without totals it takes three of more than one page each: a
+    single page may be full by chance.
     """
-    over = [query for query in ended if query.end]
-    most = max((query.matches for query in over), default=0)
-    named = Counter(query.cap for query in over if query.cap and query.end == "cap" and 1.1 * query.cap >= most)
+    ended = [query for query in queries if query.end]
+    most_matches = max((query.matches for query in ended), default=0)
+    named = Counter(
+        query.cap for query in ended if query.cap and query.end == "cap" and NAMED_CAP_SLACK * query.cap >= most_matches
+    )
     if named:
         return named.most_common(1)[0][0]
-    there = [query for query in over if query.matches == most]
-    promised = [query for query in there if query.total is not None and query.total > most]
-    contradicted = any(query.total is not None and query.total == most for query in there)
-    if len(promised) >= 2 and not contradicted:
-        return most
-    silent = [query for query in there if query.total is None and query.pages > 1]
-    return most if len(silent) >= AGREE else None
+    largest = [query for query in ended if query.matches == most_matches]
+    promised = [query for query in largest if query.total is not None and query.total > most_matches]
+    is_whole_total = any(query.total is not None and query.total == most_matches for query in largest)
+    if len(promised) >= MIN_PROMISED_QUERIES and not is_whole_total:
+        return most_matches
+    silent = [query for query in largest if query.total is None and query.pages > 1]
+    return most_matches if len(silent) >= MIN_SILENT_QUERIES else None

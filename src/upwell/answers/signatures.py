@@ -1,7 +1,7 @@
-"""What of a page is compared with the other answers of its source: tags, classes, paths, words, address, size.
+"""Page signatures: what of a page is compared with the other answers of its source (tags, classes, paths, words, URL, size).
 
-    bag     names, and ids into the names: what a page has, as often as it has it
-    how     raw: counts; tfidf: Thor's weights; idf: only what is there counts, not how often
+    bag         what a page has, with repeats: distinct names, and for each occurrence the index of its name
+    weighting   raw: counts; tfidf: Thor's weights; idf: whether a name is there, not how often
 
 Thor §V-B and §V-C, Thor-objects §2 and §4.1; ours: classes and paths, because most of today's tags are div, span and a.
 """
@@ -17,11 +17,11 @@ from upwell.errors import MissingExtra
 from upwell.page import terms
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["BAGS", "SIGNATURES", "Bag", "How", "addresses", "sizes"]
+__all__ = ["BAGS", "SIGNATURES", "Bag", "Weighting", "sizes", "url_similarities"]
 
 Floats = NDArray[np.float64]
 Bag = tuple[Sequence[str], Ints]
-How = Literal["raw", "tfidf", "idf"]
+Weighting = Literal["raw", "tfidf", "idf"]
 
 
 def _tags(tree: TagTree) -> Bag:
@@ -29,23 +29,24 @@ def _tags(tree: TagTree) -> Bag:
 
 
 def _classes(tree: TagTree) -> Bag:
+    """Each row as its tag and class."""
     pairs, ids = np.unique(tree.tag.astype(np.int64) * len(tree.classes) + tree.cls, return_inverse=True)
     names = [f"{tree.tags[p // len(tree.classes)]}.{tree.classes[p % len(tree.classes)]}" for p in pairs.tolist()]
     return names, ids.astype(np.int32)
 
 
 def _paths(tree: TagTree) -> Bag:
-    """Each row as its parent's look and its own: a path of two steps, which stripes and nesting do not blow up."""
-    names, look = _classes(tree)
-    above = np.where(tree.parent >= 0, look[tree.parent], -1).astype(np.int64)
-    pairs, ids = np.unique((above + 1) * len(names) + look, return_inverse=True)
-    steps = ["", *names]
-    return [f"{steps[p // len(names)]}/{names[p % len(names)]}" for p in pairs.tolist()], ids.astype(np.int32)
+    """Each row as tag and class of its parent and its own; longer paths would multiply with nesting and striped rows."""
+    names, own = _classes(tree)
+    parents = np.where(tree.parent >= 0, own[tree.parent], -1).astype(np.int64)
+    pairs, ids = np.unique((parents + 1) * len(names) + own, return_inverse=True)
+    parent_names = ["", *names]
+    return [f"{parent_names[p // len(names)]}/{names[p % len(names)]}" for p in pairs.tolist()], ids.astype(np.int32)
 
 
 def _content(tree: TagTree) -> Bag:
-    found = terms.of(tree, stemmed=True, stops=False)
-    return found.words, found.ids
+    page_terms = terms.of(tree, stemmed=True, stops=False)
+    return page_terms.words, page_terms.ids
 
 
 def _keywords(tree: TagTree) -> Bag:
@@ -55,18 +56,18 @@ def _keywords(tree: TagTree) -> Bag:
     return [words[i] for i in top], np.arange(len(top), dtype=np.int32)
 
 
-def _with_tags(of: Callable[[TagTree], Bag]) -> Callable[[TagTree], Bag]:
-    """A signature and the tags together (Thor-objects §4.1)."""
+def _with_tags(bag_of: Callable[[TagTree], Bag]) -> Callable[[TagTree], Bag]:
+    """A bag of words and the tags together (Thor-objects §4.1); a quote tells a word from a tag of the same name."""
 
     def both(tree: TagTree) -> Bag:
         tags, tag = _tags(tree)
-        words, ids = of(tree)
+        words, ids = bag_of(tree)
         return [*tags, *(f"'{word}" for word in words)], np.concatenate((tag, ids + len(tags))).astype(np.int32)
 
     return both
 
 
-BAGS: dict[str, tuple[Callable[[TagTree], Bag], How]] = {
+BAGS: dict[str, tuple[Callable[[TagTree], Bag], Weighting]] = {
     "idf-classes": (_classes, "idf"),
     "tfidf-tags": (_tags, "tfidf"),
     "raw-tags": (_tags, "raw"),
@@ -81,8 +82,8 @@ BAGS: dict[str, tuple[Callable[[TagTree], Bag], How]] = {
 SIGNATURES = (*BAGS, "url", "size", "random")
 
 
-def addresses(trees: Sequence[TagTree]) -> Floats:
-    """How alike the addresses of pages are: 1 − edit distance of path and arguments over the longer (Thor §VIII-A)."""
+def url_similarities(trees: Sequence[TagTree]) -> Floats:
+    """The similarity of each two URLs: 1 − edit distance ÷ length of the longer, of path and arguments (Thor §VIII-A)."""
     try:
         from rapidfuzz import process
         from rapidfuzz.distance import Levenshtein
@@ -93,6 +94,6 @@ def addresses(trees: Sequence[TagTree]) -> Floats:
 
 
 def sizes(trees: Sequence[TagTree]) -> Floats:
-    """The size of each page as a part of the largest (Thor §VIII-A; departs from it: characters of text, a tree has no bytes)."""
+    """The size of each page ÷ that of the largest (Thor §VIII-A; departs from it: characters of text, because a tree has no bytes)."""
     size = np.array([[float(sum(map(len, tree.chunks)))] for tree in trees])
     return np.asarray(size / max(1.0, size.max(initial=1.0)))

@@ -1,10 +1,10 @@
-"""What a page says of its own length: how many matches there are, which of them it shows, and whether that can be believed.
+"""Reads how many matches a page says there are, and judges whether a source's totals can be believed.
 
-    total     how many matches the source says it has; `least` and `about` mark what is said to be an estimate
-    range     the first and last match that the page shows; its length is the page size
+    total     how many matches the source says it has; a hedged one is "about" or "at least" so many
+    range     the places of the first and last match on the page ("11 - 20"); its length is the page size
     cap       how many of the matches can be seen at all, where the page says so
 
-DESIGN §4.3.
+Numbers are told apart by the words around them, in the languages that the patterns below list.
 """
 
 import re
@@ -14,10 +14,10 @@ from typing import Literal
 
 from upwell.page.tree import TagTree
 
-__all__ = ["StatedTotals", "Trust", "read_totals", "trust"]
+__all__ = ["StatedTotals", "TotalsTrust", "judge_totals", "read_totals"]
 
-Marked = Literal["", "about", "least"]
-Trust = Literal["unknown", "constant", "estimate", "growing", "false"]
+Hedge = Literal["", "about", "at least"]
+TotalsTrust = Literal["unknown", "constant", "estimate", "growing", "false"]
 
 NUMBER = r"(?:\d{1,3}(?:[.,'’٬\u00a0\u2009\u202f ]\d{3})+|\d{1,3}(?:,\d{2})*,\d{3}|\d+)(?![\d%]|[.,]\d)"
 ABOUT = (
@@ -25,14 +25,14 @@ ABOUT = (
     r"aproximadamente|unos|alrededor de|cerca d[ei]|casi|ongeveer|omkring|ungefär|noin|około|asi|přibližně|около|примерно|приблизительно|"
     r"约|約|大约|およそ|약|~|≈"
 )
-LEAST = (
+AT_LEAST = (
     r"more than|over|at least|greater than|mehr als|über|mindestens|plus de|au moins|más de|al menos|mais de|pelo menos|più di|oltre|almeno|"
     r"meer dan|minstens|mer än|över|mere end|mer enn|yli|ponad|więcej niż|více než|более|больше|свыше|超过|超過|>|≥"
 )
-MARK = rf"(?P<mark>{ABOUT}|{LEAST})?\s*"
-TO = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
-OF = r"(?:out of|of|from|von|aus|sur|de|di|van|av|af|uit|/|z|ze|od|из|от|su|总共|共|中|in)"
-THINGS = (
+HEDGE = rf"(?P<hedge>{ABOUT}|{AT_LEAST})?\s*"
+RANGE_DASH = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
+OUT_OF = r"(?:out of|of|from|von|aus|sur|de|di|van|av|af|uit|/|z|ze|od|из|от|su|总共|共|中|in)"
+MATCH_NOUNS = (
     r"(?:search |matching |total |relevant |unique |\w+ )?(?:results?|match(?:es|ing)?|hits?|documents?|records?|"
     r"items?|entries|entry|rows?|articles?|"
     r"pages? found|files? found|found|listings?|products?|titles?|books?|jobs?|posts?|cities|objects?|citations?|"
@@ -42,23 +42,26 @@ THINGS = (
     r"träffar|treff|tulos(?:ta)?|osumaa|wynik(?:i|ów)?|výsledk[ůy]|результат\w*|документ\w*|найдено|sonuç|találat|αποτελέσματα|kết quả|hasil)"
     r"(?:\(s\)|\(es\))?(?![\w-])"
 )
-FOUND = (
+FOUND_WORDS = (
     r"(?:found|returned|matched|total(?: of| in database)?|results?(?: found)?|matches(?: found)?|hits|(?:documents?|records?|items)(?:\(s\))? found|"
     r"gefunden|insgesamt|ergebnisse|treffer|trouvés?|résultats|encontrad[oa]s|total de|resultados|trovat[io]|risultati|totale|gevonden|resultaten|"
     r"найдено|результатов|всего|共|全|总共|找到|约有|検索結果|총)"
 )
-CJK_THINGS = r"(?:件|条|條|个结果|個結果|项|項|건|개|筆|笔|篇)"
-RANGE = rf"(?P<first>{NUMBER}){TO}(?P<last>{NUMBER})"
-SHOWN = re.compile(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{TO})\d)", re.I)
-RANGE_OF = re.compile(
-    rf"(?<![\d.,/:-]){RANGE}\W{{0,4}}(?:\w+\W+){{0,2}}?{OF}\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?{MARK}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?",
+CJK_COUNTERS = r"(?:件|条|條|个结果|個結果|项|項|건|개|筆|笔|篇)"
+RANGE = rf"(?P<first>{NUMBER}){RANGE_DASH}(?P<last>{NUMBER})"
+PLAIN_RANGE = re.compile(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_DASH})\d)", re.I)
+RANGE_THEN_TOTAL = re.compile(
+    rf"(?<![\d.,/:-]){RANGE}\W{{0,4}}(?:\w+\W+){{0,2}}?{OUT_OF}\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?"
+    rf"{HEDGE}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?",
     re.I,
 )
-# Written the other way round: "全123件中 1～20件", "283 matches, 1 to 20 shown".
-OF_RANGE = re.compile(rf"{MARK}(?P<total>{NUMBER})\s*{CJK_THINGS}\D{{0,6}}{RANGE}", re.I)
-COUNTED = re.compile(rf"(?<![\d.,/:#-]){MARK}(?P<total>{NUMBER})(?P<plus>\+)?\s*(?:{THINGS}|{CJK_THINGS})", re.I)
-FOUND_COUNT = re.compile(
-    rf"(?<!\w){FOUND}\s*(?:[:：(]|is|are|only|out of|of)?\s*{MARK}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{TO})\d)(?!\s*[a-z]?\s*(?:seconds|"
+# The total before the range: "全123件中 1～20件".
+TOTAL_THEN_RANGE = re.compile(rf"{HEDGE}(?P<total>{NUMBER})\s*{CJK_COUNTERS}\D{{0,6}}{RANGE}", re.I)
+NUMBER_THEN_NOUN = re.compile(
+    rf"(?<![\d.,/:#-]){HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?\s*(?:{MATCH_NOUNS}|{CJK_COUNTERS})", re.I
+)
+FOUND_THEN_NUMBER = re.compile(
+    rf"(?<!\w){FOUND_WORDS}\s*(?:[:：(]|is|are|only|out of|of)?\s*{HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{RANGE_DASH})\d)(?!\s*[a-z]?\s*(?:seconds|"
     rf"sec|ms))",
     re.I,
 )
@@ -67,32 +70,36 @@ CAP = re.compile(
     rf"les|premiers|primer[oa]s|prim[ie]|первые|前)\s+(?P<cap>{NUMBER})",
     re.I,
 )
-SEEN = re.compile(
+SPEAKS_OF_SHOWING = re.compile(
     r"shown|showing|display\w*|sorted|available|limited|angezeigt|affich\w*|mostra\w*|показан\w*|显示", re.I
 )
-# Numbers of another kind: page sizes, pages, what was searched, times.
-ASIDE = re.compile(
+# Lines whose numbers count something else: page sizes, pages, documents searched.
+OTHER_NUMBERS = re.compile(
     r"per page|/ ?page|pro seite|par page|por página|per pagina|на странице|件表示|每页|(?:documents|files|pages|records) (?:searched|indexed)|"
     r"^\W*(?:next|previous|prev|last|show|view|more(?! than)|weiter|suivant)\b|index (?:contains|has)|indexed|more (?:results|hits|matches)",
     re.I,
 )
-STRONG = re.compile(
-    rf"\b(?:results?|match\w*|hits?|found|returned|total|search\w*|query|{FOUND}|trouv\w*|encontrad\w*|gefunden\w*|"
+SPEAKS_OF_FINDING = re.compile(
+    rf"\b(?:results?|match\w*|hits?|found|returned|total|search\w*|query|{FOUND_WORDS}|trouv\w*|encontrad\w*|gefunden\w*|"
     rf"treffern?|ergebnisse?n?|résultats?|resultado?s?|"
     r"risultat[oi]|resultaten|träffar|treff|tulosta|wynik\w*|výsledk\w*|результат\w*|sonuç|találat)|件|条|條|结果|結果|건",
     re.I,
 )
-MATCHES_OWN = 6  # different numbers that a page without a range may say; more are numbers of its matches
-OTHER = 2.0  # times the matches read that a range may be long: some may be read wrongly; not swept
-LONGEST = 240  # characters of a line that may say how many there are; running text is longer
+MAX_DIFFERENT_COUNTS = 6  # a page with more different counts ("3 hits", "7 hits", …) states those of its single matches
+# A range may be this many times longer or shorter than the list of records, some of which may be read wrongly; not swept.
+MAX_LENGTH_RATIO = 2.0
+MAX_RANGE_LENGTH = 10_000  # matches on one page
+MAX_LINE_CHARS = 240  # a longer line is running text and states no total
+MIN_CAP = 10  # a smaller number ("top 5") is no result cap
+FALSE_TOTAL_FACTOR = 1.1  # a total this many times what came, where the pager was followed to its end, is false
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedTotals:
-    """What a page says of its length; None where it does not say."""
+    """The total, the range and the cap that a page states; None where it states none."""
 
     total: int | None = None
-    marked: Marked = ""  # how the total is hedged
+    hedge: Hedge = ""  # how the total is hedged
     first: int | None = None
     last: int | None = None
     cap: int | None = None
@@ -103,118 +110,129 @@ class StatedTotals:
         return None if self.first is None or self.last is None else self.last - self.first + 1
 
 
-def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> StatedTotals:
-    """Reads the total, the range shown and the cap from a page's text; a range with its total is believed before a lone number.
+def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals:
+    """Reads the total, the range and the cap from a page's text; a range with its total is preferred to a lone number.
 
-    `texts` are those of the matches read from the page: a number that is smaller than how many there are is no total, a range of
-    another length is not theirs, and a lone number in one of them is a match's own.
+    `record_texts` are the texts of the records read from the page. They rule out numbers: a total is not smaller than the number of
+    records, a range is about as long as they are many, and a lone number inside a record belongs to that record.
 
     >>> from upwell.page.tree import read
     >>> read_totals(read("<p>Results <b>11</b> - <b>20</b> of about <b>1.234</b> for cats"))
-    StatedTotals(total=1234, marked='about', first=11, last=20, cap=None)
+    StatedTotals(total=1234, hedge='about', first=11, last=20, cap=None)
     """
-    records, own = len(texts), "\n".join(texts)
-    lines = [line for line in tree.text().split("\n") if len(line) <= LONGEST and re.search(r"\d", line)]
-    around = [line for line in lines if " ".join(line.split()) not in own]
+    records, inside_records = len(record_texts), "\n".join(record_texts)
+    lines = [line for line in tree.text().split("\n") if len(line) <= MAX_LINE_CHARS and re.search(r"\d", line)]
+    outside_lines = [line for line in lines if " ".join(line.split()) not in inside_records]
     for line in lines:
-        for pattern in (RANGE_OF, OF_RANGE):
-            for found in pattern.finditer(line):
-                first, last, total = (_value(found[name]) for name in ("first", "last", "total"))
-                if last <= total and _shown(first, last, records):
+        for pattern in (RANGE_THEN_TOTAL, TOTAL_THEN_RANGE):
+            for match in pattern.finditer(line):
+                first, last, total = (_value(match[name]) for name in ("first", "last", "total"))
+                if last <= total and _is_range_of_page(first, last, records):
                     return StatedTotals(
-                        total=total, marked=_mark(found), first=first, last=last, cap=_cap(around, total, records)
+                        total=total,
+                        hedge=_hedge(match),
+                        first=first,
+                        last=last,
+                        cap=_cap(outside_lines, total, records),
                     )
-    shown = [(_value(f["first"]), _value(f["last"])) for line in lines if _speaks(line) for f in SHOWN.finditer(line)]
-    ranges = [(first, last) for first, last in shown if first and _shown(first, last, records)]
-    fallback = StatedTotals()
-    for found in _counts(around):
-        total = _value(found["total"])
+    number_pairs = [
+        (_value(match["first"]), _value(match["last"]))
+        for line in lines
+        if _speaks_of_matches(line)
+        for match in PLAIN_RANGE.finditer(line)
+    ]
+    ranges = [(first, last) for first, last in number_pairs if first and _is_range_of_page(first, last, records)]
+    contradicted = None  # a total that is smaller than the end of every range
+    for match in _lone_counts(outside_lines):
+        total = _value(match["total"])
         if total < records:
             continue
+        stated = StatedTotals(total=total, hedge=_hedge(match), cap=_cap(outside_lines, total, records))
+        if not ranges:
+            return stated
         fitting = next(((first, last) for first, last in ranges if last <= total), None)
-        told = StatedTotals(total=total, marked=_mark(found), cap=_cap(around, total, records))
-        if fitting or not ranges:
-            return replace(told, first=fitting[0], last=fitting[1]) if fitting else told
-        if fallback.total is None:
-            fallback = told
-    return (
-        fallback
-        if fallback.total is not None
-        else StatedTotals(first=ranges[0][0], last=ranges[0][1])
-        if ranges
-        else fallback
-    )
+        if fitting:
+            return replace(stated, first=fitting[0], last=fitting[1])
+        contradicted = contradicted or stated
+    if contradicted:
+        return contradicted
+    return StatedTotals(first=ranges[0][0], last=ranges[0][1]) if ranges else StatedTotals()
 
 
-def _shown(first: int, last: int, records: int) -> bool:
-    """Whether these may be the places of the matches on the page, of which so many were read (0: none were)."""
+def _is_range_of_page(first: int, last: int, records: int) -> bool:
+    """Whether these two numbers can be the places of the page's matches, of which `records` were read (0: not read)."""
     length = last - first + 1
-    near = not records or records / OTHER <= length <= records * OTHER
-    return 0 < length <= 10_000 and not 1900 < first < 2100 and near
+    is_as_long = not records or records / MAX_LENGTH_RATIO <= length <= records * MAX_LENGTH_RATIO
+    is_year = 1900 < first < 2100
+    return 0 < length <= MAX_RANGE_LENGTH and not is_year and is_as_long
 
 
-def _counts(lines: Sequence[str]) -> list[re.Match[str]]:
-    """Lone numbers that may be the total, the likeliest first: those of a line that speaks of finding, then the only other one.
+def _lone_counts(lines: Sequence[str]) -> list[re.Match[str]]:
+    """Numbers without a range that may be the total, the likeliest first.
 
-    A count of things that is not said to be found may be a match's own ("12 items in stock"): it counts where it stands alone.
+    Those on lines that speak of finding come first. Another count may belong to a match ("12 items in stock"): it is taken only
+    where it is the only one.
     """
-    found = [
-        (bool(STRONG.search(line)), match)
+    counts = [
+        (bool(SPEAKS_OF_FINDING.search(line)), match)
         for line in lines
-        if not ASIDE.search(line)
-        for pattern in (COUNTED, FOUND_COUNT)
+        if not OTHER_NUMBERS.search(line)
+        for pattern in (NUMBER_THEN_NOUN, FOUND_THEN_NUMBER)
         for match in pattern.finditer(line)
     ]
-    strong = [match for spoken, match in found if spoken]
-    if len({match["total"] for match in strong}) > MATCHES_OWN:
+    strong = [match for speaks_of_finding, match in counts if speaks_of_finding]
+    if len({match["total"] for match in strong}) > MAX_DIFFERENT_COUNTS:
         return []  # "3 hits" at every match
-    weak = [match for spoken, match in found if not spoken]
+    weak = [match for speaks_of_finding, match in counts if not speaks_of_finding]
     return strong + (weak if len(weak) == 1 else [])
 
 
-def _speaks(line: str) -> bool:
+def _speaks_of_matches(line: str) -> bool:
     """Whether a line speaks of matches, so that two numbers in it can be a range of them."""
     return bool(
-        re.search(rf"\b(?:{THINGS}|showing|shown|display\w*|anzeige|affich\w*|mostrando|{FOUND})", line, re.I)
-    ) and not ASIDE.search(line)
+        re.search(
+            rf"\b(?:{MATCH_NOUNS}|showing|shown|display\w*|anzeige|affich\w*|mostrando|{FOUND_WORDS})", line, re.I
+        )
+    ) and not OTHER_NUMBERS.search(line)
 
 
 def _value(text: str) -> int:
     return int(re.sub(r"\D", "", text))
 
 
-def _mark(found: re.Match[str]) -> Marked:
-    said = found["mark"]
-    if "plus" in found.re.groupindex and found["plus"]:
-        return "least"
-    return "" if not said else "least" if re.fullmatch(LEAST, said, re.I) else "about"
+def _hedge(match: re.Match[str]) -> Hedge:
+    if "plus" in match.re.groupindex and match["plus"]:
+        return "at least"
+    words = match["hedge"]
+    return "" if not words else "at least" if re.fullmatch(AT_LEAST, words, re.I) else "about"
 
 
 def _cap(lines: Sequence[str], total: int, records: int) -> int | None:
-    """How many of the total a page says can be seen; not fewer than are."""
-    caps = [_value(found["cap"]) for line in lines if SEEN.search(line) for found in CAP.finditer(line)]
-    return next((cap for cap in caps if max(10, records) <= cap < total), None)
+    """How many of the total a page says can be seen; a number smaller than that of its records is no cap."""
+    caps = [_value(match["cap"]) for line in lines if SPEAKS_OF_SHOWING.search(line) for match in CAP.finditer(line)]
+    return next((cap for cap in caps if max(MIN_CAP, records) <= cap < total), None)
 
 
-def trust(told: Sequence[StatedTotals], seen: int = 0, ended: bool = False) -> Trust:
-    """Judges the totals that the pages of one query said: `seen` matches came, and `ended` says that the pager was followed to its end.
+def judge_totals(pages: Sequence[StatedTotals], matches: int = 0, is_complete: bool = False) -> TotalsTrust:
+    """Judges the totals that the pages of one query stated, after `matches` distinct matches came.
 
-    `constant` is said again and again and is not hedged; `growing` changes with every page (a count of what was found so far);
-    `estimate` is hedged, or wanders a little; `false` cannot be: fewer than were seen, or more than came where the pager ended
-    by itself (more than a tenth off, and no cap was named).
+    `is_complete`: the pager was followed to its end. The judgements:
+    `constant`: the same on every page, and not hedged; `growing`: larger with every page, a count of what was found so far;
+    `estimate`: hedged, or changing a little; `false`: impossible, because more matches came, or because fewer came though the
+    pager ended by itself (more than a tenth fewer, and no cap was stated).
     """
-    totals = [page.total for page in told if page.total is not None]
+    totals = [page.total for page in pages if page.total is not None]
     if not totals:
         return "unknown"
-    last = totals[-1]
-    hedged = any(page.marked for page in told)
-    if not hedged and max(totals) < seen:
+    is_hedged = any(page.hedge for page in pages)
+    if not is_hedged and max(totals) < matches:
         return "growing" if len(set(totals)) > 1 and totals == sorted(totals) else "false"
-    if ended and not any(page.cap for page in told) and last > seen * 1.1 + 1:
+    if is_complete and not any(page.cap for page in pages) and totals[-1] > matches * FALSE_TOTAL_FACTOR + 1:
         return "false"
     if len(set(totals)) > 1:
-        rising = totals == sorted(totals) and all(
-            p.last is not None and p.total is not None and p.total - p.last <= (p.page_size or 0) for p in told[:-1]
+        is_growing = totals == sorted(totals) and all(
+            page.last is not None and page.total is not None and page.total - page.last <= (page.page_size or 0)
+            for page in pages[:-1]
         )
-        return "growing" if rising else "estimate"
-    return "estimate" if hedged else "constant"
+        return "growing" if is_growing else "estimate"
+    return "estimate" if is_hedged else "constant"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from upwell.answers.result_pages import FinishedQuery, learn_cap
-from upwell.answers.totals import Trust
+from upwell.answers.totals import TotalsTrust
 from upwell.harvest.plan import Reason
 from upwell.model import Estimate, Record, SearchInterface, Skipped
 from upwell.queries.size import chao, next_new, recaptured
@@ -47,7 +47,7 @@ class SourceLedger:
     page_size: int = 0  # the most records that an answer held
     limit: int = 0  # the result cap; 0: none is known
     finished: list[FinishedQuery] = field(default_factory=list)
-    totals_trust: Counter[Trust] = field(default_factory=Counter)  # judgements of the totals of finished queries
+    totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
     stated_size: int = 0  # what the source says it holds, in answer to a question for everything
     size_by_checks: Estimate | None = None
     size_by_recapture: Estimate | None = None
@@ -118,7 +118,7 @@ class SourceLedger:
     def _judged_totals(self) -> int:
         return self.totals_trust.total() - self.totals_trust["unknown"]
 
-    def _totals_are(self, good: tuple[Trust, ...]) -> bool:
+    def _totals_are(self, good: tuple[TotalsTrust, ...]) -> bool:
         right = sum(self.totals_trust[trust] for trust in good)
         return right >= MIN_TESTED_TOTALS and right >= MIN_RIGHT_SHARE * self._judged_totals
 

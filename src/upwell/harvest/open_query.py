@@ -59,5 +59,5 @@ class OpenQuery:
 
     def usual_total(self) -> int | None:
         """The total that most pages state; of equally frequent ones the largest. One page may have been misread."""
-        totals = Counter(stated.total for stated in self.pages.told if stated.total is not None)
+        totals = Counter(stated.total for stated in self.pages.stated_totals if stated.total is not None)
         return max(totals, key=lambda total: (totals[total], total), default=None)

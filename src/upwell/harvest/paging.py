@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from upwell.answers.next_page import next_step
+from upwell.answers.next_page import next_page
 from upwell.answers.pager import NextPage
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading
@@ -22,12 +22,12 @@ def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None
         for row, attributes in tree.attributes.items()
         if attributes.get("href") not in record_links or not attributes.get("href")
     }
-    next_page = next_step(replace(tree, attributes=around), query)
-    if next_page is None:  # the pager may have been read as a part of the last record
-        next_page = next_step(tree, query)
-        if next_page is not None and urlsplit(next_page.url).path != urlsplit(tree.url).path:
+    following = next_page(replace(tree, attributes=around), query)
+    if following is None:  # the pager may have been read as a part of the last record
+        following = next_page(tree, query)
+        if following is not None and urlsplit(following.url).path != urlsplit(tree.url).path:
             return None
-    return next_page
+    return following
 
 
 def count_on(previous_url: str, url: str) -> NextPage | None:

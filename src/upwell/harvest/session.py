@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Generator, Sequence
 from urllib.parse import urlsplit
 
-from upwell.answers.next_page import request as request_of
+from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
 from upwell.harvest.chooser import UNKNOWN_PAGES, Chooser
@@ -114,8 +114,8 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
-        end = query.pages.page([record.key for record in reading.records], totals, follows=next_page is not None)
-        is_repeated = query.pages.lied and bool(reading.records)
+        end = query.pages.add_page([record.key for record in reading.records], totals, has_next=next_page is not None)
+        is_repeated = query.pages.ends_with_false_page and bool(reading.records)
         new = 0 if is_repeated else self._take(records, query, response)
         query.stated_total, query.last_page_size = query.usual_total(), len(reading.records)
         query.last_page_new_share = new / max(1, len(records))
@@ -183,7 +183,7 @@ class SourceSession:
 
     def _close(self, query: OpenQuery, *, is_whole: bool) -> None:
         """A query is over: what it tells about the source. `is_whole`: its pager was followed to its end."""
-        ledger, chooser, finished = self.ledger, self.chooser, query.pages.ended()
+        ledger, chooser, finished = self.ledger, self.chooser, query.pages.finish()
         chooser.open_queries.remove(query)
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)

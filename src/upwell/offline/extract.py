@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from upwell.answers import clusters, mixed
+from upwell.answers import clusters
+from upwell.answers.mixed import mixed_sites_warning
 from upwell.errors import WrongUsage
 from upwell.extract import separators, thor
 from upwell.extract.values import Type, parse_value
@@ -147,7 +148,7 @@ def _sample(folder: Path, warn: Callable[[str], None]) -> tuple[list[SavedPage],
     """The answers that are learned from; warns where they are of several sites."""
     sample = sample_evenly(pages_at(folder), MAX_LEARNED_ANSWERS)
     trees = [page.tree() for page in sample]
-    if mixed_sites := mixed.warning(trees):
+    if mixed_sites := mixed_sites_warning(trees):
         warn(mixed_sites)
     return sample, trees
 

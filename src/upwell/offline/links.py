@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 from upwell.answers.facets import second_level
-from upwell.answers.next_page import next_page, next_step
+from upwell.answers.next_page import next_link_url, next_page
 from upwell.answers.pager import NextPage
 from upwell.answers.roles import learn_roles
 from upwell.offline.saved_pages import SavedPage, pages_at
@@ -26,7 +26,9 @@ def links(path: str | Path, *, base_url: str = "") -> LinksOfAnswers:
     queries = [page.query for page in pages]
     roles = learn_roles(trees, queries)
     second = second_level(trees, roles, queries)
-    linked = {page.name: url for page, tree in zip(pages, trees, strict=True) if (url := next_page(tree, page.query))}
+    linked = {
+        page.name: url for page, tree in zip(pages, trees, strict=True) if (url := next_link_url(tree, page.query))
+    }
     return LinksOfAnswers(
         next=linked,
         steps=_steps(pages, trees, linked),
@@ -47,7 +49,7 @@ def _steps(pages: Sequence[SavedPage], trees: Sequence[TagTree], linked: dict[st
     """The next pages that no plain link leads to: what a browser would send for them."""
     steps: dict[str, NextPage] = {}
     for page, tree in zip(pages, trees, strict=True):
-        step = next_step(tree, page.query) if page.name not in linked else None
+        step = next_page(tree, page.query) if page.name not in linked else None
         if step is not None:
             steps[page.name] = step
     return steps

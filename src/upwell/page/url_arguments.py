@@ -1,7 +1,7 @@
-"""The arguments of an address, wherever they stand in it: in the query string, in the path, in matrix parameters, in the fragment.
+"""The arguments of a URL, wherever they stand in it: in the query string, the path, matrix parameters or the fragment.
 
     argument   a name with a value: `sort=4`, `;page=2`, `/page/2`, `#!/q=gps`
-    place      what remains of an address without its arguments: host and path
+    place      what remains of a URL without its arguments: host and path
 
 Entity §6.3.1 ("query segments"); departs from it: arguments outside the query string count too.
 """
@@ -11,25 +11,25 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-__all__ = ["Address", "canonical", "numbers", "pairs", "split"]
+__all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split"]
 
-Pair = tuple[str, str]
-NUMBER = re.compile(r"\d{1,9}")
-WORD = re.compile(r"[^\W\d_]")
-DIGIT_STEP = re.compile(r"/\d+(?:/|$)")
-PARTS = re.compile(r"(\d+)")
+Argument = tuple[str, str]  # name, value
+NUMBER = re.compile(r"\d{1,9}")  # longer ones are times and identifiers
+LETTER = re.compile(r"[^\W\d_]")
+NUMBER_SEGMENT = re.compile(r"/\d+(?:/|$)")
+DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address taken apart: where it leads, and what it says there, in order."""
+    """A URL without scheme and credentials, split into its place and its arguments."""
 
-    place: str
-    arguments: tuple[Pair, ...]
+    place: str  # host and path; * stands for a segment that is an argument
+    arguments: tuple[Argument, ...]  # in the order of the URL
 
 
 def split(url: str, query: str = "") -> Address:
-    """Takes an address apart; `query` finds the query where it is a step of the path.
+    """Splits a URL into place and arguments; with `query` known, a path segment that holds the query is an argument too.
 
     >>> split("http://x/s;lang=de/page/2?q=gps+maps&sort=4;from=7#top").arguments
     (('lang', 'de'), ('/page', '2'), ('q', 'gps maps'), ('sort', '4'), ('from', '7'))
@@ -41,33 +41,33 @@ def split(url: str, query: str = "") -> Address:
         host = (parts.hostname or "").removeprefix("www.") + (
             f":{parts.port}" if parts.port not in (None, 80, 443) else ""
         )
-    except ValueError:  # a port that is no number, a broken IPv6 host: such an address is only itself
+    except ValueError:  # a port that is no number, a broken IPv6 host: nothing to split
         return Address(url, ())
-    path, found = _steps(parts.path, query)
-    found += pairs(parts.query)
+    path, arguments = _split_path(parts.path, query)
+    arguments += parse_arguments(parts.query)
     if parts.fragment.startswith(("!", "/", "?")) or "=" in parts.fragment:
-        found += pairs(parts.fragment.lstrip("!/?"))
-    return Address(host + path, tuple(found))
+        arguments += parse_arguments(parts.fragment.lstrip("!/?"))
+    return Address(host + path, tuple(arguments))
 
 
-def pairs(text: str) -> list[Pair]:
-    """The arguments of a query string, parted by `&` or `;`, in order, repeated ones too.
+def parse_arguments(text: str) -> list[Argument]:
+    """The arguments of a query string, separated by `&` or `;`, in order, with repeated ones.
 
-    >>> pairs("a=1;b=x+y&&c&a=%C3%BC&b=%E4")
+    >>> parse_arguments("a=1;b=x+y&&c&a=%C3%BC&b=%E4")
     [('a', '1'), ('b', 'x y'), ('c', ''), ('a', 'ü'), ('b', 'ä')]
     """
-    found = []
+    arguments = []
     if ";" in text:
         text = text.replace("&amp;", "&").replace(";", "&")
     for part in text.removeprefix("?").split("&"):
         if part:
             name, _, value = part.partition("=")
-            found.append((_plain(name), _plain(value)))
-    return found
+            arguments.append((_decode(name), _decode(value)))
+    return arguments
 
 
-def _plain(text: str) -> str:
-    """A name or value as text: UTF-8 where it is that, else Latin-1, which many old sites send."""
+def _decode(text: str) -> str:
+    """A percent-encoded name or value as text: UTF-8 if it is valid, else Latin-1, which many old sites send."""
     if "%" not in text and "+" not in text:
         return text
     try:
@@ -76,55 +76,55 @@ def _plain(text: str) -> str:
         return unquote_plus(text, encoding="latin-1")
 
 
-def _steps(path: str, query: str) -> tuple[str, list[Pair]]:
-    """A path with its arguments taken out: matrix parameters, numbers after a word, and the query with what follows it."""
+def _split_path(path: str, query: str) -> tuple[str, list[Argument]]:
+    """Takes the arguments out of a path: matrix parameters, numbers after a word, the query, and what follows the query."""
     kept: list[str] = []
-    found: list[Pair] = []
-    asked = " ".join(query.lower().split())
-    if not asked and ";" not in path and not DIGIT_STEP.search(path):
-        return path, found
-    inside = False  # behind the query: words come in twos, name and value
-    for step in path.split("/"):
-        name, *matrix = step.split(";")
-        found += [pair for part in matrix for pair in pairs(part)]
-        text, before = _plain(name), kept[-1] if kept else ""
-        is_query = bool(asked) and " ".join(text.lower().replace("-", " ").split()) == asked
-        if before and before != "*" and (is_query or inside or (NUMBER.fullmatch(text) and WORD.search(before))):
-            found.append((f"/{before}", text))
+    arguments: list[Argument] = []
+    query_words = " ".join(query.lower().split())
+    if not query_words and ";" not in path and not NUMBER_SEGMENT.search(path):
+        return path, arguments
+    is_after_query = False  # there, segments alternate between name and value
+    for segment in path.split("/"):
+        name, *matrix = segment.split(";")
+        arguments += [argument for part in matrix for argument in parse_arguments(part)]
+        text, before = _decode(name), kept[-1] if kept else ""
+        is_query = bool(query_words) and " ".join(text.lower().replace("-", " ").split()) == query_words
+        is_number = bool(NUMBER.fullmatch(text) and LETTER.search(before))
+        if before and before != "*" and (is_query or is_after_query or is_number):
+            arguments.append((f"/{before}", text))
             kept.append("*")
         else:
             kept.append(name)
-        inside = inside or is_query
-    return "/".join(kept), found
+        is_after_query = is_after_query or is_query
+    return "/".join(kept), arguments
 
 
-def numbers(url: str) -> dict[str, int]:
-    """The whole numbers of an address by what they stand in: the argument's name, or the step of the path around them.
+def numbers_by_place(url: str) -> dict[str, int]:
+    """The whole numbers in a URL, each under the name of its argument or the path up to it (# for the number).
 
-    >>> numbers("http://x/list/page/3?start=20&q=4x4") == {"x/list/page/#": 3, "start": 20}
+    >>> numbers_by_place("http://x/list/page/3?start=20&q=4x4") == {"x/list/page/#": 3, "start": 20}
     True
-    >>> numbers("http://x/news/index2.html")
+    >>> numbers_by_place("http://x/news/index2.html")
     {'x/news/index#.html': 2}
     """
     parts = urlsplit(url)
-    found: dict[str, int] = {}
-    before = (parts.hostname or "").removeprefix("www.")
-    for step in parts.path.split("/")[1:]:
-        shape = PARTS.sub("#", step)
-        digits = PARTS.findall(step)
-        before = f"{before}/{shape}"
+    numbers: dict[str, int] = {}
+    place = (parts.hostname or "").removeprefix("www.")
+    for segment in parts.path.split("/")[1:]:
+        digits = DIGITS.findall(segment)
+        place = f"{place}/{DIGITS.sub('#', segment)}"
         if digits and NUMBER.fullmatch(digits[-1]):
-            found[before] = int(digits[-1])
-    for name, value in pairs(parts.query):
+            numbers[place] = int(digits[-1])
+    for name, value in parse_arguments(parts.query):
         if NUMBER.fullmatch(value):
-            found[name] = int(value)
-    return found
+            numbers[name] = int(value)
+    return numbers
 
 
 def canonical(address: Address, irrelevant: Collection[str] = ()) -> str:
-    """One text for all addresses that ask for the same: irrelevant arguments left out, the others in one order and one encoding.
+    """One text for all URLs that ask for the same: without irrelevant arguments, the others sorted and encoded alike.
 
-    Empty values say nothing and are left out. Repeated arguments keep all their values (`tag=a&tag=b` asks for both).
+    Arguments without a value are left out. Repeated arguments keep all their values (`tag=a&tag=b` asks for both).
 
     >>> canonical(split("http://x/s?b=2&a=%7E&page=3&c="), ["page"]) == canonical(split("http://x/s?a=~&page=9&b=2"), ["page"])
     True
@@ -133,9 +133,9 @@ def canonical(address: Address, irrelevant: Collection[str] = ()) -> str:
         (name, value.strip()) for name, value in address.arguments if name not in irrelevant and value.strip()
     )
     place = unquote(address.place) if "%" in address.place else address.place
-    return place.rstrip("/") + "?" + "&".join(f"{_safe(name)}={_safe(value)}" for name, value in kept)
+    return place.rstrip("/") + "?" + "&".join(f"{_escape(name)}={_escape(value)}" for name, value in kept)
 
 
-def _safe(text: str) -> str:
-    """A text in which nothing can be taken for the end of a name or value."""
+def _escape(text: str) -> str:
+    """A text without the signs that end a name or value."""
     return text.replace("%", "%25").replace("&", "%26").replace("=", "%3D") if not text.isalnum() else text

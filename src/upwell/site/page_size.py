@@ -18,7 +18,7 @@ from upwell.answers.facets import carrying
 from upwell.answers.pager import NextPage
 from upwell.model import AddressInterface, JsonInterface, SearchInterface
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import pairs, split
+from upwell.page.url_arguments import parse_arguments, split
 from upwell.site import forms, interfaces
 
 __all__ = ["is_larger_page", "larger_page_settings", "with_setting"]
@@ -78,7 +78,7 @@ def with_setting(interface: SearchInterface, name: str, value: str) -> SearchInt
         fields = tuple((known, value if known == name else old) for known, old in interface.fields)
         return replace(interface, fields=fields)
     parts = urlsplit(interface.url)
-    arguments = dict(pairs(parts.query))
+    arguments = dict(parse_arguments(parts.query))
     if name in arguments or isinstance(interface, AddressInterface):
         query = urlencode({**arguments, name: value}, safe="{}")
         return replace(interface, url=urlunsplit(parts._replace(query=query)))
@@ -103,7 +103,7 @@ def _own_settings(interface: SearchInterface) -> Iterable[Pair]:
         return (
             [(name, str(value)) for name, value in body.items() if type(value) is int] if isinstance(body, dict) else []
         )
-    return [*pairs(urlsplit(interface.url).query), *interface.fields]
+    return [*parse_arguments(urlsplit(interface.url).query), *interface.fields]
 
 
 def _is_size(name: str, value: str | None, shown: int) -> bool:

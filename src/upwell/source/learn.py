@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from upwell.answers.empty import learn_empty
-from upwell.answers.next_page import next_step
+from upwell.answers.next_page import next_page
 from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
@@ -167,7 +167,7 @@ def _paging(pages: Sequence[tuple[TagTree, Reading, str]]) -> set[str]:
     added: set[str] = set()
     needed: set[str] = set()
     for tree, reading, query in pages:
-        step = next_step(tree, query) if reading.records else None
+        step = next_page(tree, query) if reading.records else None
         if step is not None:
             added |= _names(step.url) - _names(tree.url)
         needed |= {name for record in reading.records if record.url for name in _names(record.url)}
