@@ -197,7 +197,7 @@ def harvest_all(
     from upwell.harvest.files import write_files
     from upwell.model import Skipped
     from upwell.offline.queries import queries
-    from upwell.store.folder import folder_of, opened
+    from upwell.store.folder import folder_of, open_folder
     from upwell.store.records import FORMATS
 
     if format not in FORMATS:
@@ -220,7 +220,7 @@ def harvest_all(
 
     async def harvest_site(url: str) -> Result | UpwellError:
         try:
-            with opened(folder_of(url, out)) as (folder, state, archive):
+            with open_folder(folder_of(url, out)) as (folder, state, archive):
                 site = await loop.run(url, plan_for(url), manners or Manners(), observe, state=state, recorder=archive)
                 return write_files(site, folder, format)
         except UpwellError as error:

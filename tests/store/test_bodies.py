@@ -20,7 +20,7 @@ from upwell.harvest.plan import Plan
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.archive import Archive, files
-from upwell.store.folder import opened
+from upwell.store.folder import open_folder
 from upwell.store.records import read_keys
 from upwell.store.state import State
 
@@ -37,7 +37,7 @@ def page(number: int, body: bytes = b"") -> Response:
 def store(folder: Path, *pages: Response) -> list[ArchivedBody]:
     """Archives pages and stores them in the state as the Fetcher does; returns where their bodies lie."""
     places = []
-    with opened(folder) as (_, state, archive):
+    with open_folder(folder) as (_, state, archive):
         for response in pages:
             places.append(archive.write(response, []))
             archived = replace(response, archived=places[-1])
@@ -47,7 +47,7 @@ def store(folder: Path, *pages: Response) -> list[ArchivedBody]:
 
 def replay(folder: Path, *pages: Response) -> list[Response | None]:
     """What a state that is opened again has for the pages' requests."""
-    with opened(folder) as (_, state, _):
+    with open_folder(folder) as (_, state, _):
         outcomes = [state.replay(response.request) for response in pages]
     return [outcome.response if outcome is not None else None for outcome in outcomes]
 
@@ -105,7 +105,7 @@ def test_a_page_that_travelled_compressed(tmp_path: Path, coding: str) -> None:
     coded = gzip.compress(body) if coding == "gzip" else brotli.compress(body)
 
     async def fetch(url: str) -> Response:
-        with opened(tmp_path) as (_, state, archive):
+        with open_folder(tmp_path) as (_, state, archive):
             async with Fetcher(FREE, recorder=archive, memory=state) as net:
                 return await net.fetch(Request(url=f"{url}page"))
 

@@ -31,7 +31,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from upwell.errors import WrongUsage
 from upwell.model import ArchivedBody, Request, Response
 
-__all__ = ["Archive", "Saved", "files", "pages", "repair"]
+__all__ = ["Archive", "ArchivedPage", "files", "pages", "repair"]
 
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"  # WARC 1.1 §6.7.2
 GZIP_LEVEL = 6  # zlib's own default
@@ -40,8 +40,8 @@ TRANSFER_HEADERS = frozenset(("Content-Encoding", "Transfer-Encoding", "Content-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
-    """One saved answer: its name in outputs, and what `page.tree.read` needs."""
+class ArchivedPage:
+    """One answer of an archive: its name in outputs, the query that it answers, and what is needed to read it as a page."""
 
     page: str
     url: str
@@ -192,7 +192,7 @@ def repair(path: Path) -> int:
     return size - intact
 
 
-def pages(path: Path, root: Path | None = None) -> Iterator[Saved]:
+def pages(path: Path, root: Path | None = None) -> Iterator[ArchivedPage]:
     """The answers in the WARC files at a path, in the order in which they came; a revisit has the body that it refers to.
 
     A page is named by its file, relative to `root`, and its record's offset: `archive/upwell-00000.warc.gz@1234`. Left out are
@@ -203,8 +203,8 @@ def pages(path: Path, root: Path | None = None) -> Iterator[Saved]:
         name = file.relative_to(root or (path if path.is_dir() else path.parent)).as_posix()
         queries = _queries(file)
         try:
-            with file.open("rb") as opened:
-                for record in ArchiveIterator(opened, record_types=WarcRecordType.response | WarcRecordType.revisit):
+            with file.open("rb") as stream:
+                for record in ArchiveIterator(stream, record_types=WarcRecordType.response | WarcRecordType.revisit):
                     if not record.is_http:
                         continue
                     digest = record.headers.get("WARC-Payload-Digest") or ""
@@ -219,7 +219,7 @@ def pages(path: Path, root: Path | None = None) -> Iterator[Saved]:
                     content_type = headers.get("Content-Type", "text/html")
                     if 300 <= status < 400 or urlsplit(url).path == "/robots.txt" or not _is_text(content_type):
                         continue
-                    yield Saved(
+                    yield ArchivedPage(
                         page=f"{name}@{record.stream_pos}",
                         url=url,
                         query=queries.get(record.headers["WARC-Record-ID"], ""),
@@ -234,8 +234,8 @@ def pages(path: Path, root: Path | None = None) -> Iterator[Saved]:
 def _queries(file: Path) -> dict[str, str]:
     """The query that each response answers, by the id of its record."""
     queries = {}
-    with file.open("rb") as opened:
-        for record in ArchiveIterator(opened, record_types=WarcRecordType.metadata, parse_http=False):
+    with file.open("rb") as stream:
+        for record in ArchiveIterator(stream, record_types=WarcRecordType.metadata, parse_http=False):
             text = record.reader.read().decode("utf-8", "replace")
             if text.startswith("query: "):
                 queries[record.headers.get("WARC-Refers-To") or ""] = text.removeprefix("query: ").strip()

@@ -10,7 +10,7 @@ from upwell.errors import CannotKeep, WrongUsage
 from upwell.store.archive import Archive
 from upwell.store.state import State
 
-__all__ = ["folder_of", "opened"]
+__all__ = ["folder_of", "open_folder"]
 
 
 def folder_of(url: str, out: str | Path) -> Path:
@@ -24,7 +24,7 @@ def folder_of(url: str, out: str | Path) -> Path:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
+def open_folder(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
     """Opens a site's folder with its state and archive; a full or read-only disk becomes an error of one line.
 
     The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
