@@ -1,1 +1,1 @@
-"""The loop: `ways` (how a site is asked), `learn` (the source model), `loop` (ask, read, ask again), `result` (what it brought), `report`, `events`."""
+"""The harvest of a site: `loop` (drives the generators), `session` (one source), `reader`, `chooser`, `ledger`; `summary`, `report` and `files` at its end."""
