@@ -143,12 +143,12 @@ def _score(pages: list[Page], kind: str, find: Callable[[Page], list[int]]) -> t
 
 
 def _found(kind: Any, params: wisdom.WisdomParams) -> Callable[[Page], list[int]]:
-    return lambda page: wisdom.blocks(page.tree, page.coverage, kind, params)
+    return lambda page: wisdom.informative_rows(page.tree, page.coverage, kind, params)
 
 
 def _skeleton(kind: Any, params: wisdom.WisdomParams) -> Callable[[Page], list[int]]:
     def find(page: Page) -> list[int]:
-        feature, allowed = wisdom.constraint(page.tree, page.coverage, kind, params)
+        feature, allowed = wisdom.feature_and_constraint(page.tree, page.coverage, kind, params)
         return wisdom.k_mib(page.tree, feature, allowed, params)
 
     return find
@@ -163,13 +163,15 @@ def _incremental(corpora: Path, out: Path) -> Table:
         whole = Entropies()
         for counts in found:
             whole.add(counts)
-        common = [term for term, pages in whole.spread.items() if pages > 0.1 * whole.pages]
+        common = [term for term, pages in whole.pages_with.items() if pages > 0.1 * whole.pages]
         part, ratios = Entropies(), []
         for i, counts in enumerate(found, 1):
             part.add(counts)
             if i in steps:
-                known = [term for term in common if part.of(term) > 0 and whole.of(term) > 0]
-                ratios.append(float(np.mean([part.of(term) / whole.of(term) for term in known])) if known else 0.0)
+                known = [term for term in common if part.entropy_of(term) > 0 and whole.entropy_of(term) > 0]
+                ratios.append(
+                    float(np.mean([part.entropy_of(term) / whole.entropy_of(term) for term in known])) if known else 0.0
+                )
         curves[site] = ratios
         rows.append([site, len(found), *(f"{ratio:.3f}" for ratio in ratios)])
     plot = _pyplot()
@@ -233,7 +235,7 @@ def _settings(sets: dict[str, list[Page]]) -> Table:
 
 
 def _leaves(kind: Any, shortest: int) -> Callable[[Page], list[int]]:
-    return lambda page: wisdom.leaves(page.tree, page.coverage, kind, shortest=shortest)
+    return lambda page: wisdom.allowed_leaves(page.tree, page.coverage, kind, min_chars=shortest)
 
 
 def _ours(kind: str, page: Page) -> list[int]:

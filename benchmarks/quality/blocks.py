@@ -83,5 +83,5 @@ def _score(trees: list[TagTree], wanted: dict[int, list[str]], alone: bool) -> l
         answer = [row for path in paths if (row := tree.row_at(path)) is not None]
         assert len(answer) == len(paths), "a label points to nothing"
         found = [row for b in blocks.read_blocks(tree, site).blocks if b.type == "toc" for row in b.rows]
-        scores.append(wisdom.snc(tree, answer, found))
+        scores.append(wisdom.score_by_anchors(tree, answer, found))
     return [float(value) for value in np.mean(scores, axis=0)]

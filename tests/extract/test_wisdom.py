@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upwell.extract import wisdom
-from upwell.extract.entropy import Entropies, entropy, grown
+from upwell.extract.entropy import Entropies, entropy, entropy_with_next_page
 from upwell.page import terms
 from upwell.page.tree import TagTree, read
 
@@ -25,10 +25,10 @@ def test_batch_and_incremental_entropy_are_the_same_numbers(frequencies: list[in
     step, total = 0.0, 0
     for pages, tf in enumerate(frequencies, 1):
         if pages > 1:
-            step = grown(step, total, tf, pages - 1)
+            step = entropy_with_next_page(step, total, tf, pages - 1)
         total += tf
         table.add({"term": tf} if tf else {})
-        assert table.of("term") == pytest.approx(entropy(frequencies[:pages], pages), abs=1e-9)
+        assert table.entropy_of("term") == pytest.approx(entropy(frequencies[:pages], pages), abs=1e-9)
         assert step == pytest.approx(entropy(frequencies[:pages], pages), abs=1e-9)
 
 
@@ -49,13 +49,13 @@ def test_the_tables_of_figure_10() -> None:
     tree = read(f"<ul>{links}</ul>")
     items = [int(row) for row in tree.rows("li")]
     whole = [int(tree.rows("ul")[0])]
-    assert wisdom.snc(tree, whole, items[:3]) == (1.0, 0.5)
-    assert wisdom.ic(tree, whole, items[:3]) == (1.0, 0.6)
-    assert wisdom.snc(tree, items[:3], whole) == (0.5, 1.0)
+    assert wisdom.score_by_anchors(tree, whole, items[:3]) == (1.0, 0.5)
+    assert wisdom.score_by_chars(tree, whole, items[:3]) == (1.0, 0.6)
+    assert wisdom.score_by_anchors(tree, items[:3], whole) == (0.5, 1.0)
 
 
 def naive_sii(tree: TagTree, feature: np.ndarray, row: int) -> float:
-    values = [feature[i] for i in tree.children(row) if tree.name(i) not in wisdom.DUMMY]
+    values = [feature[i] for i in tree.children(row) if tree.name(i) not in wisdom.DUMMY_TAGS]
     total = sum(values)
     if len(values) < 2 or not total:
         return 0.0
@@ -66,7 +66,7 @@ def test_structure_information_is_the_entropy_of_the_children() -> None:
     """Each row against the formula; <br> and <script> are no children."""
     tree = read("<div><p>one two</p><br><p>three</p><script>1</script><div><i>a</i><b>bbbb</b></div></div><p>alone</p>")
     feature = tree.chars.astype(float)
-    found = wisdom.sii(tree, feature)
+    found = wisdom.structure_information(tree, feature)
     assert [found[i] for i in range(len(tree))] == pytest.approx(
         [naive_sii(tree, feature, i) for i in range(len(tree))]
     )
@@ -97,7 +97,7 @@ def test_the_article_of_a_page_is_what_the_site_does_not_repeat() -> None:
         counts = np.bincount(found.ids, minlength=len(found.words)).tolist()
         table.add(dict(zip(found.words, counts, strict=True)))
     tree = trees[0]
-    rows = wisdom.blocks(tree, wisdom.cover(tree, all_terms[0], table), "article")
+    rows = wisdom.informative_rows(tree, wisdom.coverage_of(tree, all_terms[0], table), "article")
     text = "\n".join(tree.text(row) for row in rows)
     assert "harbour00" in text
     assert "harbour title" in text
@@ -115,16 +115,16 @@ def test_anchor_precision_counts_the_terms_that_the_linked_page_has() -> None:
     table.add({"course": 1, "4711": 1})
     table.add({"course": 1})
     first, second = (int(i) for i in index.rows("a"))
-    values = wisdom.api(index, found, table, {first: {"course", "4711"}, second: {"words"}})
-    assert values[first] == pytest.approx(1 / table.of("course") + 1 / table.of("4711"))
+    values = wisdom.anchor_precision(index, found, table, {first: {"course", "4711"}, second: {"words"}})
+    assert values[first] == pytest.approx(1 / table.entropy_of("course") + 1 / table.entropy_of("4711"))
     assert values[second] == 0
 
 
 def test_alen_serves_where_the_linked_pages_are_not_known() -> None:
     """§4.4, Figure 21: with no API at all, the feature is the length of the anchors."""
     tree = read('<ul><li><a href="/1">first of all</a></li><li><a href="/2">second to none</a></li></ul>')
-    coverage = wisdom.cover(tree, terms.of(tree), Entropies())
-    feature, _ = wisdom.constraint(tree, coverage, "toc", wisdom.WisdomParams())
+    coverage = wisdom.coverage_of(tree, terms.of(tree), Entropies())
+    feature, _ = wisdom.feature_and_constraint(tree, coverage, "toc", wisdom.WisdomParams())
     assert feature is coverage.alen
 
 
@@ -134,4 +134,4 @@ def test_memory_stays_bounded() -> None:
     for i in range(300):
         table.add({"everywhere": 1, **{f"rare{i}-{j}": 1 for j in range(20)}})
     assert len(table.totals) <= 1000
-    assert table.of("everywhere") == pytest.approx(1.0)
+    assert table.entropy_of("everywhere") == pytest.approx(1.0)

@@ -100,7 +100,7 @@ class LearnedSite:
 
     def repeated_share(self, lines: Lines) -> Floats:
         """The share of the other pages that have each line."""
-        pages_with, others = self.lines.spread, max(1, self.pages - 1)
+        pages_with, others = self.lines.pages_with, max(1, self.pages - 1)
         return np.array([max(0, pages_with.get(text, 0) - 1) / others for text in lines.texts])
 
     def style_evidence(self, lines: Lines) -> Floats:

@@ -77,8 +77,8 @@ def _saved_pages(places: tuple[str | Path, ...]) -> Iterator[SavedPage]:
 def _learn(method: str, trees: Iterable[TagTree]) -> BlockReader:
     """Learns a site from its pages; what comes back finds the blocks of a page."""
     if method == "wisdom":
-        entropies = wisdom.learn_site(trees)
-        return lambda tree: _wisdom_blocks(tree, entropies)
+        wisdom_site = wisdom.learn_site(trees)
+        return lambda tree: _wisdom_blocks(tree, wisdom_site)
     site = informative.learn_blocks(trees)
     return lambda tree: informative.read_blocks(tree, site).blocks
 
@@ -88,9 +88,9 @@ def _wisdom_blocks(tree: TagTree, site: wisdom.WisdomSite) -> tuple[informative.
     coverage = site.coverage(tree)
     found = []
     for kind in ("article", "toc"):
-        rows = wisdom.blocks(tree, coverage, kind)
+        rows = wisdom.informative_rows(tree, coverage, kind)
         if rows:
-            feature, _ = wisdom.constraint(tree, coverage, kind, wisdom.WisdomParams())
+            feature, _ = wisdom.feature_and_constraint(tree, coverage, kind, wisdom.WisdomParams())
             score = round(float(feature[rows].sum() / feature[0]), 3)
             text = "\n".join(tree.text(row) for row in rows)
             found.append(informative.Block(kind, informative.common_row(tree, rows), text, score, tuple(rows)))
