@@ -16,6 +16,7 @@ from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
+from upwell.page.hosts import leaves_site, site_host
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers, pairs, split
 
@@ -67,8 +68,7 @@ class _Link:
     def url(self) -> str:
         """Where it leads, without fragment; "" where that is this page or another site."""
         url = urldefrag(self.tree.resolve(self.tree.attr(self.row, "href")) or "")[0]
-        host = _host(self.here)
-        return url if url and url != self.here and (not host or _host(url) in (host, "")) else ""
+        return url if url and url != self.here and not leaves_site(url, site_host(self.here)) else ""
 
     @cached_property
     def text(self) -> str:
@@ -156,10 +156,6 @@ def _links(tree: TagTree) -> Iterator[_Link]:
     for row in map(int, tree.rows("a", "area")):
         if tree.chars[row] <= LONGEST and tree.attr(row, "href"):
             yield _Link(tree, row, here)
-
-
-def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def _here(tree: TagTree) -> str:

@@ -22,6 +22,7 @@ from upwell.net.addresses import Guard, is_loopback
 from upwell.net.decode import ACCEPTED, Decoder, Excess
 from upwell.net.pace import Pace
 from upwell.net.robots import FRESH, Robots
+from upwell.page.hosts import site_host
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -294,8 +295,7 @@ def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _same_host(one: str, other: str) -> bool:
-    hosts = [(urlsplit(url).hostname or "").removeprefix("www.") for url in (one, other)]
-    return hosts[0] == hosts[1] and urlsplit(one).scheme in ("http", "https")
+    return site_host(one) == site_host(other) and urlsplit(one).scheme in ("http", "https")
 
 
 def _seconds(retry_after: str) -> float:

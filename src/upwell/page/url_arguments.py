@@ -11,6 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+from upwell.page.hosts import site_host
+
 __all__ = ["Address", "canonical", "numbers", "pairs", "split"]
 
 Pair = tuple[str, str]
@@ -38,9 +40,7 @@ def split(url: str, query: str = "") -> Address:
     """
     try:
         parts = urlsplit(url)
-        host = (parts.hostname or "").removeprefix("www.") + (
-            f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-        )
+        host = site_host(url) + (f":{parts.port}" if parts.port not in (None, 80, 443) else "")
     except ValueError:  # a port that is no number, a broken IPv6 host: such an address is only itself
         return Address(url, ())
     path, found = _steps(parts.path, query)
@@ -108,7 +108,7 @@ def numbers(url: str) -> dict[str, int]:
     """
     parts = urlsplit(url)
     found: dict[str, int] = {}
-    before = (parts.hostname or "").removeprefix("www.")
+    before = site_host(url)
     for step in parts.path.split("/")[1:]:
         shape = PARTS.sub("#", step)
         digits = PARTS.findall(step)
