@@ -10,6 +10,7 @@ from urllib.parse import unquote_plus, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.answers.phrases import ERROR, PAGE_MISSING
 from upwell.extract import fields, pagelets
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
@@ -22,12 +23,6 @@ __all__ = ["Reading", "apply", "check", "find_cut"]
 
 # An answer without matches that has less than this share of the rows that such answers usually have is an error.
 BARE = 0.6  # swept: 0.4, 0.6, 0.8, no difference on kinds
-# How titles and headings say that something went wrong.
-WRONG = re.compile(
-    r"\b(errors?|fehler|erreur|errore|erro|fel|virhe|not found|no such|bad request|forbidden|denied|invalid|exception)\b",
-    re.I,
-)
-
 ID = re.compile(r"\d{4}")  # what an id has that is the match's own; shorter numbers count places on the page
 
 
@@ -54,7 +49,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         above = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
         records = _records(model, page, cut, above)
         return Reading(kind="multi", records=records, pagelet=above[int(cut.container[0])], score=held)
-    if len(tree) < BARE * model.bare or WRONG.search(_said(tree)):
+    if len(tree) < BARE * model.bare or _heads_an_error(tree):
         return Reading(kind="error")
     if asked_at and urlsplit(tree.url).path != asked_at:
         frame = frozenset(model.frame)
@@ -135,9 +130,10 @@ def _key(tree: TagTree, row: int, own: Mapping[str, str], text: str, numbers: Co
     return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
 
 
-def _said(tree: TagTree) -> str:
-    """What a page calls itself: its title and its main headings."""
-    return " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2"))])
+def _heads_an_error(tree: TagTree) -> bool:
+    """Whether the title or a main heading says that the page shows an error."""
+    heading = " · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2"))])
+    return bool(ERROR.search(heading) or PAGE_MISSING.search(heading))
 
 
 def _weight(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
