@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from upwell.page.ranges import NUMBER, RANGE, TO, number, ranges
 from upwell.page.tree import TagTree
 
 __all__ = ["StatedTotals", "Trust", "read_totals", "trust"]
@@ -19,7 +20,6 @@ __all__ = ["StatedTotals", "Trust", "read_totals", "trust"]
 Marked = Literal["", "about", "least"]
 Trust = Literal["unknown", "constant", "estimate", "growing", "false"]
 
-NUMBER = r"(?:\d{1,3}(?:[.,'’٬\u00a0\u2009\u202f ]\d{3})+|\d{1,3}(?:,\d{2})*,\d{3}|\d+)(?![\d%]|[.,]\d)"
 ABOUT = (
     r"about|approx(?:\.|imately)?|around|roughly|nearly|almost|estimated|some|circa|ca\.?|etwa|ungefähr|rund|zirka|environ|près de|"
     r"aproximadamente|unos|alrededor de|cerca d[ei]|casi|ongeveer|omkring|ungefär|noin|około|asi|přibližně|около|примерно|приблизительно|"
@@ -30,7 +30,6 @@ LEAST = (
     r"meer dan|minstens|mer än|över|mere end|mer enn|yli|ponad|więcej niż|více než|более|больше|свыше|超过|超過|>|≥"
 )
 MARK = rf"(?P<mark>{ABOUT}|{LEAST})?\s*"
-TO = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
 OF = r"(?:out of|of|from|von|aus|sur|de|di|van|av|af|uit|/|z|ze|od|из|от|su|总共|共|中|in)"
 THINGS = (
     r"(?:search |matching |total |relevant |unique |\w+ )?(?:results?|match(?:es|ing)?|hits?|documents?|records?|"
@@ -48,8 +47,6 @@ FOUND = (
     r"найдено|результатов|всего|共|全|总共|找到|约有|検索結果|총)"
 )
 CJK_THINGS = r"(?:件|条|條|个结果|個結果|项|項|건|개|筆|笔|篇)"
-RANGE = rf"(?P<first>{NUMBER}){TO}(?P<last>{NUMBER})"
-SHOWN = re.compile(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{TO})\d)", re.I)
 RANGE_OF = re.compile(
     rf"(?<![\d.,/:-]){RANGE}\W{{0,4}}(?:\w+\W+){{0,2}}?{OF}\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?{MARK}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?",
     re.I,
@@ -119,29 +116,29 @@ def read_totals(tree: TagTree, texts: Sequence[str] = ()) -> StatedTotals:
     for line in lines:
         for pattern in (RANGE_OF, OF_RANGE):
             for found in pattern.finditer(line):
-                first, last, total = (_value(found[name]) for name in ("first", "last", "total"))
+                first, last, total = (number(found[name]) for name in ("first", "last", "total"))
                 if last <= total and _shown(first, last, records):
                     return StatedTotals(
                         total=total, marked=_mark(found), first=first, last=last, cap=_cap(around, total, records)
                     )
-    shown = [(_value(f["first"]), _value(f["last"])) for line in lines if _speaks(line) for f in SHOWN.finditer(line)]
-    ranges = [(first, last) for first, last in shown if first and _shown(first, last, records)]
+    spoken = [(first, last) for line in lines if _speaks(line) for first, last in ranges(line)]
+    shown = [(first, last) for first, last in spoken if first and _shown(first, last, records)]
     fallback = StatedTotals()
     for found in _counts(around):
-        total = _value(found["total"])
+        total = number(found["total"])
         if total < records:
             continue
-        fitting = next(((first, last) for first, last in ranges if last <= total), None)
+        fitting = next(((first, last) for first, last in shown if last <= total), None)
         told = StatedTotals(total=total, marked=_mark(found), cap=_cap(around, total, records))
-        if fitting or not ranges:
+        if fitting or not shown:
             return replace(told, first=fitting[0], last=fitting[1]) if fitting else told
         if fallback.total is None:
             fallback = told
     return (
         fallback
         if fallback.total is not None
-        else StatedTotals(first=ranges[0][0], last=ranges[0][1])
-        if ranges
+        else StatedTotals(first=shown[0][0], last=shown[0][1])
+        if shown
         else fallback
     )
 
@@ -179,10 +176,6 @@ def _speaks(line: str) -> bool:
     ) and not ASIDE.search(line)
 
 
-def _value(text: str) -> int:
-    return int(re.sub(r"\D", "", text))
-
-
 def _mark(found: re.Match[str]) -> Marked:
     said = found["mark"]
     if "plus" in found.re.groupindex and found["plus"]:
@@ -192,7 +185,7 @@ def _mark(found: re.Match[str]) -> Marked:
 
 def _cap(lines: Sequence[str], total: int, records: int) -> int | None:
     """How many of the total a page says can be seen; not fewer than are."""
-    caps = [_value(found["cap"]) for line in lines if SEEN.search(line) for found in CAP.finditer(line)]
+    caps = [number(found["cap"]) for line in lines if SEEN.search(line) for found in CAP.finditer(line)]
     return next((cap for cap in caps if max(10, records) <= cap < total), None)
 
 

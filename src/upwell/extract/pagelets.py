@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from upwell.extract.cut_candidates import Cut, leaves_in
 from upwell.extract.leaves import Leaves
+from upwell.page.ranges import ranges
 from upwell.page.tree import Ints, TagTree
 
 __all__ = ["WEIGHTS", "Evidence", "locate", "score", "shown"]
@@ -27,7 +28,6 @@ __all__ = ["WEIGHTS", "Evidence", "locate", "score", "shown"]
 Floats = NDArray[np.float64]
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"^\W{0,2}(\d{1,4})\W{0,3}(?!\d)")
-RANGE = re.compile(r"(\d{1,5})\s*(?:-|–|—|to|through|thru|bis|à|a|until)\s*(\d{1,5})\b")
 COUNT = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]\d)")
 MOST_SHOWN = 300  # a page that says it shows more than this means something else
 
@@ -92,7 +92,7 @@ class Evidence:
 
 def shown(texts: Iterable[str]) -> frozenset[int]:
     """How many matches a page may say that it shows: the lengths of its ranges of numbers ("1 - 10 of 283": 10)."""
-    spans = (int(b) - int(a) + 1 for a, b in RANGE.findall(" ".join(texts)))
+    spans = (last - first + 1 for first, last in ranges(" ".join(texts)))
     return frozenset(span for span in spans if 2 < span <= MOST_SHOWN)
 
 
