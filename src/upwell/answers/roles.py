@@ -21,7 +21,7 @@ from upwell.answers.pager import next_link
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import is_page
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import Address, canonical, split
+from upwell.page.url_arguments import Address, split
 
 __all__ = ["Argument", "Role", "RoleParams", "Roles", "counted", "learn_roles"]
 
@@ -67,10 +67,6 @@ class Roles:
     def irrelevant(self) -> frozenset[str]:
         """The names of irrelevant arguments."""
         return frozenset(name for name, argument in self.arguments.items() if argument.irrelevant)
-
-    def canonical(self, url: str, query: str = "") -> str:
-        """One text for all addresses of the source that ask for the same records."""
-        return canonical(split(url, query), self.irrelevant)
 
     def as_dict(self) -> dict[str, Any]:
         """As a source model keeps it."""

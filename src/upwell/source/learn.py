@@ -1,19 +1,19 @@
 """Learning the source model from the answers to the probe queries: the frame, the rules, the columns (Thor §IV)."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.answers.next_page import next_step
+from upwell.answers.record_arguments import not_identifying
 from upwell.extract import columns, fields, pagelets
 from upwell.extract.cut_candidates import candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
 from upwell.extract.leaves import Leaves, leaves_of
 from upwell.page.tree import TagTree
-from upwell.source.apply import Reading, apply, check, find_cut
+from upwell.source.apply import apply, check, find_cut
 from upwell.source.model import SourceModel
 
 __all__ = ["apart", "learn_source"]
@@ -77,9 +77,12 @@ def learn_source(
     cuts = [(page, fit) for page, _ in scored if (fit := find_cut(model, page)) is not None]
     model = replace(model, columns=columns.learn_columns([fields.Page(page, fit) for page, fit in cuts]))
     sample = [(answers[i], apply(model, answers[i])) for i in chosen]
-    readings = [(reading, asked.get(i, "")) for i, (_, reading) in zip(chosen, sample, strict=True)]
-    paging = _paging([(tree, reading, asked.get(i, "")) for i, (tree, reading) in zip(chosen, sample, strict=True)])
-    model = replace(model, volatile=tuple(sorted({*_volatile(readings), *paging})))
+    linked = [
+        (tree, [record.url for record in reading.records if record.url], asked.get(i, ""))
+        for i, (tree, reading) in zip(chosen, sample, strict=True)
+        if reading.records
+    ]
+    model = replace(model, volatile=not_identifying(linked))
     counted = [agrees for tree, reading in sample if (agrees := check(reading, tree)["count"]) is not None]
     without = [tree for tree in answers if find_cut(model, leaves_of(tree)) is None]
     empty = [len(tree) for tree in (*without, *background)]
@@ -111,40 +114,3 @@ def _fixed(pages: Sequence[Leaves]) -> set[tuple[int, str]]:
         said.update(set(zip(page.class_paths[page.row].tolist(), page.texts, strict=True)))
     there = Counter(path for page in pages for path in np.unique(page.class_paths[page.row]).tolist())
     return {one for one, n in said.items() if there[one[0]] >= FEW and n > STATIC * there[one[0]]}
-
-
-def _paging(pages: Sequence[tuple[TagTree, Reading, str]]) -> set[str]:
-    """URL arguments that the pager adds and matches do without: where they have one on later pages, it tells of the page."""
-    added: set[str] = set()
-    needed: set[str] = set()
-    for tree, reading, query in pages:
-        step = next_step(tree, query) if reading.records else None
-        if step is not None:
-            added |= _names(step.url) - _names(tree.url)
-        needed |= {name for record in reading.records if record.url for name in _names(record.url)}
-    return added - needed
-
-
-def _names(url: str) -> set[str]:
-    return {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
-
-
-def _volatile(readings: Sequence[tuple[Reading, str]]) -> tuple[str, ...]:
-    """URL arguments that do not tell matches apart: the same for all matches that have them in an answer, and either another in
-    other answers, or what was asked for.
-    """
-    values: defaultdict[str, set[str]] = defaultdict(set)
-    telling: set[str] = set()
-    echo: set[str] = set()
-    for reading, query in readings:
-        links = [dict(parse_qsl(urlsplit(record.url).query)) for record in reading.records if record.url]
-        for name in {name for link in links for name in link}:
-            here = {link[name] for link in links if name in link}
-            values[name] |= here
-            if len(here) > 1:
-                telling.add(name)
-            elif query and here == {query} and len(links) > 1:
-                echo.add(name)
-    return tuple(
-        sorted(name for name, seen in values.items() if (len(seen) > 1 or name in echo) and name not in telling)
-    )
