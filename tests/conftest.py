@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from upwell.demo import Running, serve
+
+# A busy machine is no failure: nothing is asserted on seconds.
+hypothesis.settings.register_profile("upwell", deadline=None)
+hypothesis.settings.load_profile("upwell")
 
 
 @pytest.fixture(scope="session")

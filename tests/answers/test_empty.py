@@ -134,7 +134,7 @@ def test_a_note_about_the_query_is_no_match(demo: Running, model: EmptyModel) ->
 
 def test_no_word_list_is_needed(demo: Running, model: EmptyModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message is learned from what full answers lack; in a language nobody listed it is learned all the same."""
-    monkeypatch.setattr(empty, "NONE", re.compile(r"(?!x)x"))
+    monkeypatch.setattr(empty, "NOTHING_FOUND", re.compile(r"(?!x)x"))
     learned = learn_empty(
         [(page(body(demo, word)), word) for word in NONSENSE], [(page(body(demo, word)), word) for word in WORDS]
     )

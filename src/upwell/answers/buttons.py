@@ -1,11 +1,12 @@
 """Pagers that are no links: submit buttons, links that a script turns into a form, and the request behind "load more"."""
 
 import re
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from upwell.answers.pager import PLAIN_NUMBER, NextPage, next_number
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_data
+from upwell.page.hosts import site_host
 from upwell.page.tree import TagTree
 
 __all__ = ["load_more", "next_button"]
@@ -129,7 +130,7 @@ def _scripted_link(tree: TagTree) -> NextPage | None:
 
 def load_more(tree: TagTree) -> NextPage | None:
     """The request behind "load more" or an endless list, where it is an ordinary address in an attribute."""
-    host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
+    host = site_host(tree.url)
     for row, attributes in tree.attributes.items():
         named = " ".join(attributes.get(name) or "" for name in ("class", "id", "rel", "aria-label"))
         loads_more = bool(LOAD_MORE_CLASS.search(named) or ON_SCROLL.search(attributes.get("hx-trigger") or ""))
@@ -142,11 +143,7 @@ def load_more(tree: TagTree) -> NextPage | None:
             if name in ("href", "src", "action") or not ADDRESS_ATTRIBUTE.fullmatch(name):
                 continue
             url = urldefrag(tree.resolve(value) or "")[0] if value and _is_like_address(value) else ""
-            if (
-                url
-                and url != urldefrag(tree.url)[0]
-                and (urlsplit(url).hostname or "").removeprefix("www.") in (host, "")
-            ):
+            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, ""):
                 return NextPage(url=url, via="more")
     return None
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from upwell.answers.phrases import BLOCKED, MISSING, NONE, NOTE, WRONG
+from upwell.answers.phrases import BLOCKED, ERROR, NOTHING_FOUND, PAGE_MISSING, QUERY_REJECTED
 from upwell.answers.totals import read_totals
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
@@ -139,9 +139,9 @@ def _with_message(model: EmptyModel, steady: Sequence[Text], answers: Sequence["
     """Finds the message: what empty pages always say and a good part of the answers with something of their own do not."""
     full = [page for page in answers if page.own(model)] or [page for page in answers if page.other(model)]
     if len(full) < 3:
-        return replace(model, message=frozenset(text for text in steady if NONE.search(text[1])))
+        return replace(model, message=frozenset(text for text in steady if NOTHING_FOUND.search(text[1])))
     said = [text for text in steady if sum(not page.says(text) for page in full) >= max(2, 0.2 * len(full))]
-    worded = [text for text in said if NONE.search(text[1])]
+    worded = [text for text in said if NOTHING_FOUND.search(text[1])]
     return replace(model, message=frozenset(worded or said), sure=bool(said))
 
 
@@ -175,7 +175,11 @@ def judge(
     said = bool(model.message) and all(page.says(text) for text in model.message) and not page.answers(model)
     if not said and (wrong := _wrong(model, page, near, own, params)):
         return verdict(wrong, "says so")
-    if own <= params.note and not page.new_links(model) and (note := next((t for _, t in mine if NOTE.search(t)), "")):
+    if (
+        own <= params.note
+        and not page.new_links(model)
+        and (note := next((t for _, t in mine if QUERY_REJECTED.search(t)), ""))
+    ):
         return verdict("error", note)
     if said and (model.sure or not read_totals(tree).total):
         return verdict("none", "says what empty answers say")
@@ -279,8 +283,8 @@ def _wrong(model: EmptyModel, page: _Page, near: float, own: int, params: EmptyP
     heading = page.plain(" · ".join([tree.title, *(tree.text(int(row)) for row in tree.rows("h1", "h2")[:2])]))
     if BLOCKED.search(page.plain(tree.text())):
         return "blocked"
-    if MISSING.search(heading):
+    if PAGE_MISSING.search(heading):
         return "missing"
-    if WRONG.search(heading):
+    if ERROR.search(heading):
         return "error"
     return "error" if len(tree) < params.bare * model.rows and own <= params.note else None

@@ -10,10 +10,11 @@ Everything is decided before anything is fetched.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from upwell.answers.pager import next_link
 from upwell.answers.roles import Roles, counted
+from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import canonical, split
@@ -129,11 +130,10 @@ def offers(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | Non
 
 def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[int, str]]:
     """The links of an answer on its own host that carry the query argument and lead to pages: their rows and addresses."""
-    host = (urlsplit(tree.url).hostname or "").removeprefix("www.")
+    host = site_host(tree.url)
     for row, address in tree.links():
         url = urldefrag(address)[0] if "#!" not in address else address
-        parts = urlsplit(url)
-        if (host and (parts.hostname or "").removeprefix("www.") not in (host, "")) or not is_page(url):
+        if leaves_site(url, host) or not is_page(url):
             continue
         if name and any(found == name and value.strip() for found, value in split(url, query).arguments):
             yield row, url

@@ -16,6 +16,7 @@ from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
+from upwell.page.hosts import leaves_site, site_host
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
@@ -74,8 +75,7 @@ class _Link:
     def url(self) -> str:
         """Its target without fragment; "" if that is this page or another site."""
         url = urldefrag(self.tree.resolve(self.tree.attr(self.row, "href")) or "")[0]
-        host = _host(self.page_url)
-        return url if url and url != self.page_url and (not host or _host(url) in (host, "")) else ""
+        return url if url and url != self.page_url and not leaves_site(url, site_host(self.page_url)) else ""
 
     @cached_property
     def text(self) -> str:
@@ -164,10 +164,6 @@ def _links(tree: TagTree) -> Iterator[_Link]:
     for row in map(int, tree.rows("a", "area")):
         if tree.chars[row] <= MAX_LABEL_CHARS and tree.attr(row, "href"):
             yield _Link(tree, row, page_url)
-
-
-def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def _page_url(tree: TagTree) -> str:

@@ -3,18 +3,24 @@
 import re
 
 __all__ = [
+    "ACCESS_DENIED",
     "ARROW",
     "BLOCKED",
+    "ERROR",
     "LAST",
-    "MISSING",
+    "LOGIN_WALL",
     "MORE",
     "MORE_RESULTS",
     "NEXT",
-    "NONE",
-    "NOTE",
+    "NOTHING_FOUND",
     "OLDER",
+    "PAGE_MISSING",
+    "PLEASE_LOG_IN",
     "PREVIOUS",
-    "WRONG",
+    "QUERY_REJECTED",
+    "ROBOT_CHECK",
+    "TOO_MANY_REQUESTS",
+    "in_bytes",
 ]
 
 _EDGE = r"[\W_\d]*"
@@ -72,9 +78,9 @@ LAST = _said(
 # A lone arrow to the right: one is a step, two are a step or the end.
 ARROW = re.compile(r"[\s\[\](){}|]*(?:[›>→▶►⟩❯⇒➔➜»⏵▷〉⟫]|->|=>|>>|››|»»)[\s\[\](){}|]*")
 
-# -- that there is nothing, or that something went wrong ------------------------------------------------------------------
+# -- no matches, an error, a refusal ---------------------------------------------------------------------------------------
 
-NONE = re.compile(
+NOTHING_FOUND = re.compile(
     r"\b(?:no|0|zero|not? any|without) (?:\w+ ){0,3}(?:results?|match(?:es)?|hits?|records?|documents?|items?|entries|"
     r"pages?|articles?|products?|books?|files?|cities|rows?|data)\b|"
     r"\b(?:results?|match(?:es)?|hits?|items?|documents?|total|found)\s*[:(]?\s*0\b|did(?: not|n't|n’t) (?:match|"
@@ -92,13 +98,20 @@ NONE = re.compile(
     r"0 ?件|没有(?:找到|结果|符合)|未找到|沒有(?:找到|結果)|結果がありません|없습니다|검색 ?결과가 ?없",
     re.I,
 )
-WRONG = re.compile(
-    r"\b(?:errors?|fehler|erreur|errore|erro|virhe|chyba|błąd|ошибка|exception|traceback|bad request|invalid|internal server|"
+# What titles and headings say of a page that shows an error.
+ERROR = re.compile(
+    r"\b(?:errors?|fehler|erreur|errore|erro|fel|virhe|chyba|błąd|ошибка|exception|traceback|bad request|invalid|internal server|"
     r"service unavailable|forbidden|denied|timed? ?out)\b|エラー|错误|錯誤|오류",
     re.I,
 )
-# A short note of its own, without a link: what went wrong with this very query.
-NOTE = re.compile(
+# What titles and headings say where there is no such page.
+PAGE_MISSING = re.compile(
+    r"\b(?:404|page (?:was )?not found|not found|no such (?:\w+ )?(?:page|file)|does(?: not|n't) exist|seite nicht gefunden|"
+    r"page introuvable|página no encontrada|pagina non trovata|страница не найдена)\b|页面不存在|ページが見つかりません",
+    re.I,
+)
+# What a short note on an answer says where the source did not accept the query.
+QUERY_REJECTED = re.compile(
     r"\b(?:errors?|exception|unknown|invalid|too (?:short|long|many|few|common)|at least (?:\w+ )?(?:characters?|"
     r"letters?|words?)|(?:is|are) required|"
     r"could(?: not|n't)|can(?:not|'t| not)|unable to|no such|not (?:allowed|permitted|supported|available)|failed|"
@@ -106,15 +119,32 @@ NOTE = re.compile(
     r"erreur|invalide|trop court|inválid[oa]|demasiado cort[oa]|errore|non valido|ongeldig|ошибка|слишком короткий|недопустим\w*)\b|短すぎ|太短",
     re.I,
 )
-MISSING = re.compile(
-    r"\b(?:404|page (?:was )?not found|not found|no such (?:\w+ )?(?:page|file)|does(?: not|n't) exist|seite nicht gefunden|"
-    r"page introuvable|página no encontrada|pagina non trovata|страница не найдена)\b|页面不存在|ページが見つかりません",
+# The four kinds of refusal. `answers.refusal` looks for them in the bytes of a page (`in_bytes`).
+ROBOT_CHECK = re.compile(
+    r"captcha|are you (?:a )?(?:human|robot)|not a robot|verify (?:that )?you are (?:a )?human|unusual traffic|type the characters you see",
+    re.I,
+)
+TOO_MANY_REQUESTS = re.compile(
+    r"too many requests|rate limit(?:ed)? exceeded|exceeded (?:the|your) (?:rate|request|query|download) limit|"
+    r"temporarily (?:blocked|banned)|(?:your )?ip(?: address)? (?:has been|is|was) (?:temporarily )?(?:blocked|banned)|slow down",
+    re.I,
+)
+ACCESS_DENIED = re.compile(r"access denied|request blocked|zugriff verweigert|accès refusé|acceso denegado", re.I)
+PLEASE_LOG_IN = re.compile(
+    r"(?:please|must|need to|have to|required to|to continue,?)\s+(?:first\s+)?(?:be\s+)?(?:sign(?:ed)?|log(?:ged)?)[ -]?(?:in|on)",
+    re.I,
+)
+# Also said by pages that are no refusal: counts only on a page with a password field.
+LOGIN_WALL = re.compile(
+    rf"{PLEASE_LOG_IN.pattern}|(?:members|subscribers) only|bitte (?:melden sie sich|einloggen)|veuillez vous (?:connecter|identifier)|"
+    r"inicie sesi|(?:login|sign-?in) required",
     re.I,
 )
 BLOCKED = re.compile(
-    r"captcha|are you (?:a )?(?:human|robot)|not a robot|verify (?:that )?you are|unusual traffic|too many requests|"
-    r"rate limit|access denied|request blocked|temporarily (?:blocked|banned)|"
-    r"(?:please|must|need to|have to) (?:first )?(?:be )?(?:sign(?:ed)?|log(?:ged)?)[ -]?in|slow down|zugriff verweigert|"
-    r"accès refusé|acceso denegado",
-    re.I,
+    "|".join(kind.pattern for kind in (ROBOT_CHECK, TOO_MANY_REQUESTS, ACCESS_DENIED, PLEASE_LOG_IN)), re.I
 )
+
+
+def in_bytes(phrases: re.Pattern[str]) -> re.Pattern[bytes]:
+    """The same phrases as they stand in a page of UTF-8 (or of ASCII) before it is read."""
+    return re.compile(phrases.pattern.encode(), re.I)

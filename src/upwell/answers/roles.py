@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from upwell.answers import argument_names as names
 from upwell.answers.buttons import next_button
 from upwell.answers.pager import next_link
+from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import is_page
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import Address, canonical, split
+from upwell.page.url_arguments import Address, split
 
 __all__ = ["Argument", "Role", "RoleParams", "Roles", "counted", "learn_roles"]
 
@@ -67,10 +67,6 @@ class Roles:
     def irrelevant(self) -> frozenset[str]:
         """The names of irrelevant arguments."""
         return frozenset(name for name, argument in self.arguments.items() if argument.irrelevant)
-
-    def canonical(self, url: str, query: str = "") -> str:
-        """One text for all addresses of the source that ask for the same records."""
-        return canonical(split(url, query), self.irrelevant)
 
     def as_dict(self) -> dict[str, Any]:
         """As a source model keeps it."""
@@ -137,10 +133,6 @@ def learn_roles(
     return Roles(query=name, arguments=dict(sorted(arguments.items())), places=frozenset(places))
 
 
-def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
-
-
 def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
     """The argument whose values are the queries: in the answers' own addresses, else in their text boxes; else the one so named."""
     votes: Counter[str] = Counter()
@@ -166,13 +158,13 @@ def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
 
 def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, query_name: str) -> None:
     """Takes down the arguments of one answer: of its links, its search form and its own address."""
-    host, here = _host(tree.url), split(tree.url, query)
+    host, here = site_host(tree.url), split(tree.url, query)
     own = dict(here.arguments)
     for name in own:
         seen[name].asked += 1
     _note(seen, page, here, query, query_name, "")
     for row, url in tree.links():
-        if _host(url) not in (host, "") and host:
+        if leaves_site(url, host):
             continue
         address = split(url, query)
         _note(seen, page, address, query, query_name, url)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, ranges_in
 from upwell.page.tree import TagTree
 
 __all__ = ["StatedTotals", "TotalsTrust", "judge_totals", "read_totals"]
@@ -19,7 +20,6 @@ __all__ = ["StatedTotals", "TotalsTrust", "judge_totals", "read_totals"]
 Hedge = Literal["", "about", "at least"]
 TotalsTrust = Literal["unknown", "constant", "estimate", "growing", "false"]
 
-NUMBER = r"(?:\d{1,3}(?:[.,'’٬\u00a0\u2009\u202f ]\d{3})+|\d{1,3}(?:,\d{2})*,\d{3}|\d+)(?![\d%]|[.,]\d)"
 ABOUT = (
     r"about|approx(?:\.|imately)?|around|roughly|nearly|almost|estimated|some|circa|ca\.?|etwa|ungefähr|rund|zirka|environ|près de|"
     r"aproximadamente|unos|alrededor de|cerca d[ei]|casi|ongeveer|omkring|ungefär|noin|około|asi|přibližně|около|примерно|приблизительно|"
@@ -30,7 +30,6 @@ AT_LEAST = (
     r"meer dan|minstens|mer än|över|mere end|mer enn|yli|ponad|więcej niż|více než|более|больше|свыше|超过|超過|>|≥"
 )
 HEDGE = rf"(?P<hedge>{ABOUT}|{AT_LEAST})?\s*"
-RANGE_DASH = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|bis|à|au|al?|até|tot|till?|til|–|do|до|по|至|から)\s*"
 OUT_OF = r"(?:out of|of|from|von|aus|sur|de|di|van|av|af|uit|/|z|ze|od|из|от|su|总共|共|中|in)"
 MATCH_NOUNS = (
     r"(?:search |matching |total |relevant |unique |\w+ )?(?:results?|match(?:es|ing)?|hits?|documents?|records?|"
@@ -48,8 +47,6 @@ FOUND_WORDS = (
     r"найдено|результатов|всего|共|全|总共|找到|约有|検索結果|총)"
 )
 CJK_COUNTERS = r"(?:件|条|條|个结果|個結果|项|項|건|개|筆|笔|篇)"
-RANGE = rf"(?P<first>{NUMBER}){RANGE_DASH}(?P<last>{NUMBER})"
-PLAIN_RANGE = re.compile(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_DASH})\d)", re.I)
 RANGE_THEN_TOTAL = re.compile(
     rf"(?<![\d.,/:-]){RANGE}\W{{0,4}}(?:\w+\W+){{0,2}}?{OUT_OF}\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?"
     rf"{HEDGE}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?",
@@ -61,7 +58,7 @@ NUMBER_THEN_NOUN = re.compile(
     rf"(?<![\d.,/:#-]){HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?\s*(?:{MATCH_NOUNS}|{CJK_COUNTERS})", re.I
 )
 FOUND_THEN_NUMBER = re.compile(
-    rf"(?<!\w){FOUND_WORDS}\s*(?:[:：(]|is|are|only|out of|of)?\s*{HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{RANGE_DASH})\d)(?!\s*[a-z]?\s*(?:seconds|"
+    rf"(?<!\w){FOUND_WORDS}\s*(?:[:：(]|is|are|only|out of|of)?\s*{HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{RANGE_TO})\d)(?!\s*[a-z]?\s*(?:seconds|"
     rf"sec|ms))",
     re.I,
 )
@@ -126,7 +123,7 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
     for line in lines:
         for pattern in (RANGE_THEN_TOTAL, TOTAL_THEN_RANGE):
             for match in pattern.finditer(line):
-                first, last, total = (_value(match[name]) for name in ("first", "last", "total"))
+                first, last, total = (number_value(match[name]) for name in ("first", "last", "total"))
                 if last <= total and _is_range_of_page(first, last, records):
                     return StatedTotals(
                         total=total,
@@ -135,16 +132,11 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
                         last=last,
                         cap=_cap(outside_lines, total, records),
                     )
-    number_pairs = [
-        (_value(match["first"]), _value(match["last"]))
-        for line in lines
-        if _speaks_of_matches(line)
-        for match in PLAIN_RANGE.finditer(line)
-    ]
+    number_pairs = [pair for line in lines if _speaks_of_matches(line) for pair in ranges_in(line)]
     ranges = [(first, last) for first, last in number_pairs if first and _is_range_of_page(first, last, records)]
     contradicted = None  # a total that is smaller than the end of every range
     for match in _lone_counts(outside_lines):
-        total = _value(match["total"])
+        total = number_value(match["total"])
         if total < records:
             continue
         stated = StatedTotals(total=total, hedge=_hedge(match), cap=_cap(outside_lines, total, records))
@@ -196,10 +188,6 @@ def _speaks_of_matches(line: str) -> bool:
     ) and not OTHER_NUMBERS.search(line)
 
 
-def _value(text: str) -> int:
-    return int(re.sub(r"\D", "", text))
-
-
 def _hedge(match: re.Match[str]) -> Hedge:
     if "plus" in match.re.groupindex and match["plus"]:
         return "at least"
@@ -209,7 +197,9 @@ def _hedge(match: re.Match[str]) -> Hedge:
 
 def _cap(lines: Sequence[str], total: int, records: int) -> int | None:
     """How many of the total a page says can be seen; a number smaller than that of its records is no cap."""
-    caps = [_value(match["cap"]) for line in lines if SPEAKS_OF_SHOWING.search(line) for match in CAP.finditer(line)]
+    caps = [
+        number_value(match["cap"]) for line in lines if SPEAKS_OF_SHOWING.search(line) for match in CAP.finditer(line)
+    ]
     return next((cap for cap in caps if max(MIN_CAP, records) <= cap < total), None)
 
 

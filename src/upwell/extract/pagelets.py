@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from upwell.extract.cut_candidates import Cut, leaves_in
 from upwell.extract.leaves import Leaves
+from upwell.page.ranges import ranges_in
 from upwell.page.spots import BROKEN
 from upwell.page.tree import Ints, TagTree
 
@@ -28,7 +29,6 @@ __all__ = ["WEIGHTS", "Evidence", "features", "query_words", "score", "smallest_
 Floats = NDArray[np.float64]
 WORD = re.compile(r"\w+")
 RECORD_NUMBER = re.compile(r"^\W{0,2}(\d{1,4})\W{0,3}(?!\d)")
-RANGE = re.compile(r"(\d{1,5})\s*(?:-|–|—|to|through|thru|bis|à|a|until)\s*(\d{1,5})\b")
 SMALL_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]\d)")
 MAX_PAGE_SIZE = 300  # a range of more numbers than this does not say how many records the page shows
 
@@ -99,7 +99,7 @@ def stated_page_sizes(texts: Iterable[str]) -> frozenset[int]:
     >>> stated_page_sizes(["Results", "11 - 20 of 283"])
     frozenset({10})
     """
-    sizes = (int(last) - int(first) + 1 for first, last in RANGE.findall(" ".join(texts)))
+    sizes = (last - first + 1 for first, last in ranges_in(" ".join(texts)))
     return frozenset(size for size in sizes if 2 < size <= MAX_PAGE_SIZE)
 
 

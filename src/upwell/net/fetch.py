@@ -24,6 +24,7 @@ from upwell.net.manners import Manners
 from upwell.net.pace import Pace
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import Robots
+from upwell.page.hosts import site_host
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -289,7 +290,7 @@ def _joined_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _is_same_host(target: str, url: str) -> bool:
-    hosts = [(urlsplit(address).hostname or "").removeprefix("www.") for address in (target, url)]
+    hosts = [site_host(address) for address in (target, url)]
     return hosts[0] == hosts[1] and urlsplit(target).scheme in ("http", "https")
 
 

@@ -11,6 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+from upwell.page.hosts import site_host
+
 __all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split"]
 
 Argument = tuple[str, str]  # name, value
@@ -38,9 +40,7 @@ def split(url: str, query: str = "") -> Address:
     """
     try:
         parts = urlsplit(url)
-        host = (parts.hostname or "").removeprefix("www.") + (
-            f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-        )
+        host = site_host(url) + (f":{parts.port}" if parts.port not in (None, 80, 443) else "")
     except ValueError:  # a port that is no number, a broken IPv6 host: nothing to split
         return Address(url, ())
     path, arguments = _split_path(parts.path, query)
@@ -109,7 +109,7 @@ def numbers_by_place(url: str) -> dict[str, int]:
     """
     parts = urlsplit(url)
     numbers: dict[str, int] = {}
-    place = (parts.hostname or "").removeprefix("www.")
+    place = site_host(url)
     for segment in parts.path.split("/")[1:]:
         digits = DIGITS.findall(segment)
         place = f"{place}/{DIGITS.sub('#', segment)}"

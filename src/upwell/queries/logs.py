@@ -8,8 +8,8 @@ affix     what stands before (prefix) or after (suffix) a mention
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
+from upwell.page.hosts import site_host
 from upwell.page.terms import tokens
 
 __all__ = ["Affixes", "Cleaning", "LogRow", "Names", "affixes_of", "clean", "generate", "read_rows"]
@@ -96,7 +96,7 @@ def filtered(rows: Iterable[LogRow], how: Cleaning) -> dict[str, Counter[str]]:
 
 def host(url: str) -> str:
     """The site of an address: its host without www."""
-    return (urlsplit(url if "//" in url else f"//{url}").hostname or "").removeprefix("www.")
+    return site_host(url if "//" in url else f"//{url}")
 
 
 @dataclass

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import urldefrag, urlsplit
 
+from upwell.page.hosts import site_host
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.site.forms import SEARCH_WORDS
@@ -29,9 +30,8 @@ class PromisingLink:
 
 def is_on_site(url: str, home: str) -> bool:
     """Whether an address belongs to the site of the home page: its host, with or without `www.`, or a host below it."""
-    here, there = (urlsplit(address).hostname or "" for address in (url, home))
-    base = there.removeprefix("www.")
-    return bool(here) and (here in (there, base) or here.endswith(f".{base}"))
+    host, site = urlsplit(url).hostname or "", site_host(home)
+    return bool(host) and (host == site or host.endswith(f".{site}"))
 
 
 def is_harmless(url: str, home: str) -> bool:

@@ -4,22 +4,22 @@ frame        the texts that most answers have: menus, headings, footers
 background   answers to nonsense words, which show what an answer without records has
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from upwell.answers.empty import learn_empty
-from upwell.answers.next_page import next_page
+from upwell.answers.record_arguments import not_identifying
 from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
 from upwell.extract.fields import RecordReader
 from upwell.extract.leaves import Hashes, Leaves, leaves_of
 from upwell.page.tree import TagTree
-from upwell.source.apply import Reading, apply, check, find_cut
+from upwell.source.apply import apply, check, find_cut
 from upwell.source.model import SourceModel
 
 __all__ = ["FRAME_SHARE", "distinct_answers", "learn_source"]
@@ -74,8 +74,12 @@ def learn_source(
     found = [(page, cut) for page in pages if (cut := find_cut(model, page)) is not None]
     model = replace(model, columns=columns.learn_columns([RecordReader(page, cut) for page, cut in found]))
     read = [(answers[i], apply(model, answers[i]), query_of.get(i, "")) for i in sample]
-    volatile = {*_volatile([(reading, query) for _, reading, query in read]), *_paging(read)}
-    model = replace(model, volatile=tuple(sorted(volatile)))
+    record_urls = [
+        (tree, [record.url for record in reading.records if record.url], query)
+        for tree, reading, query in read
+        if reading.records
+    ]
+    model = replace(model, volatile=not_identifying(record_urls))
     counts_agree = [agrees for tree, reading, _ in read if (agrees := check(reading, tree)["count"]) is not None]
     asked = [(tree, query_of.get(i, "")) for i, tree in enumerate(answers)]
     has_records = [find_cut(model, leaves_of(tree)) is not None for tree in answers]
@@ -160,40 +164,3 @@ def _possible_cuts(
         if (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE:
             possible.append(cut)
     return possible
-
-
-def _paging(pages: Sequence[tuple[TagTree, Reading, str]]) -> set[str]:
-    """URL arguments that the pager adds and matches do without: where they have one on later pages, it tells of the page."""
-    added: set[str] = set()
-    needed: set[str] = set()
-    for tree, reading, query in pages:
-        step = next_page(tree, query) if reading.records else None
-        if step is not None:
-            added |= _names(step.url) - _names(tree.url)
-        needed |= {name for record in reading.records if record.url for name in _names(record.url)}
-    return added - needed
-
-
-def _names(url: str) -> set[str]:
-    return {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
-
-
-def _volatile(readings: Sequence[tuple[Reading, str]]) -> tuple[str, ...]:
-    """URL arguments that do not tell matches apart: the same for all matches that have them in an answer, and either another in
-    other answers, or what was asked for.
-    """
-    values: defaultdict[str, set[str]] = defaultdict(set)
-    telling: set[str] = set()
-    echo: set[str] = set()
-    for reading, query in readings:
-        links = [dict(parse_qsl(urlsplit(record.url).query)) for record in reading.records if record.url]
-        for name in {name for link in links for name in link}:
-            here = {link[name] for link in links if name in link}
-            values[name] |= here
-            if len(here) > 1:
-                telling.add(name)
-            elif query and here == {query} and len(links) > 1:
-                echo.add(name)
-    return tuple(
-        sorted(name for name, seen in values.items() if (len(seen) > 1 or name in echo) and name not in telling)
-    )

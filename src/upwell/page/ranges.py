@@ -1,0 +1,33 @@
+"""How pages write a range of result numbers: the "1 – 10" of "1 – 10 of 283", in many languages."""
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["NUMBER", "RANGE", "RANGE_TO", "number_value", "ranges_in"]
+
+# A whole number of at most fifteen digits, with or without marks between the thousands ("1,234", "1 234", "12,34,567");
+# no part of a decimal or of a percentage.
+NUMBER = r"(?:\d{1,3}(?:[.,'’٬\u00a0\u2009\u202f ]\d{3}){1,4}|\d{1,3}(?:,\d{2}){0,5},\d{3}|\d{1,15})(?![\d%]|[.,]\d)"
+# What stands between the first and the last number.
+RANGE_TO = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|until|bis|à|au|al?|até|tot|till?|til|do|до|по|至|から)\s*"
+RANGE = rf"(?P<first>{NUMBER}){RANGE_TO}(?P<last>{NUMBER})"
+# No date, no time, no part of a longer row of numbers.
+_LONE_RANGE = re.compile(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_TO})\d)", re.I)
+
+
+def ranges_in(text: str) -> Iterator[tuple[int, int]]:
+    """The first and last number of each range in a text.
+
+    >>> list(ranges_in("Results 1.001 – 1.010 of 2.345; 11 to 20; 2024-05-31"))
+    [(1001, 1010), (11, 20)]
+    """
+    return ((number_value(found["first"]), number_value(found["last"])) for found in _LONE_RANGE.finditer(text))
+
+
+def number_value(text: str) -> int:
+    """The value of a written number.
+
+    >>> number_value("1.234"), number_value("12,34,567")
+    (1234, 1234567)
+    """
+    return int(re.sub(r"\D", "", text))
