@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from upwell.answers.facets import second_level
+from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_page, next_step
 from upwell.answers.roles import learn_roles
 from upwell.errors import WrongUsage
@@ -33,7 +33,7 @@ def links_of(path: Path, base_url: str = "") -> dict[str, Any]:
     else:
         raise WrongUsage(f"{path} is neither a saved page nor a folder of them")
     roles = learn_roles(trees, queries)
-    kept = second_level(trees, roles, queries)
+    to_fetch = urls_to_fetch(trees, roles, queries)
     asked = zip(names, trees, queries, strict=True)
     following = {name: further for name, tree, query in asked if (further := next_page(tree, query))}
     return {
@@ -49,8 +49,8 @@ def links_of(path: Path, base_url: str = "") -> dict[str, Any]:
             }
             for name, argument in roles.arguments.items()
         },
-        "keep": list(kept.keep.values()),
-        "dropped": kept.dropped,
+        "keep": list(to_fetch.by_partition.values()),
+        "dropped": to_fetch.dropped,
     }
 
 
