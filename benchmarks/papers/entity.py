@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.papers import Table
 from benchmarks.papers._plots import lines
 from upwell.answers import empty, roles
-from upwell.answers.facets import carrying, second_level
+from upwell.answers.facets import links_with_query, urls_to_fetch
 from upwell.answers.pager import next_link
 from upwell.page.tree import TagTree, read
 from upwell.page.url_arguments import canonical, split
@@ -86,7 +86,7 @@ def prevalence(source: Source, query: str) -> dict[str, float]:
     """r(a) over the second-level URLs of the answers, as Definition 4 has it."""
     seen: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for i, (tree, asked) in enumerate(zip(source.trees, source.queries, strict=True)):
-        for _, url in carrying(tree, query, asked):
+        for _, url in links_with_query(tree, query, asked):
             for name, value in split(url, asked).arguments:
                 seen[name][value].add(i)
     pages = len(source.trees)
@@ -106,7 +106,7 @@ def wrongly_dropped(source: Source, learned: roles.Roles, irrelevant: Collection
         for url in (tree.url, *([step.url] if step else [])):
             asked.add(canonical(split(url, query), true))
             mine.add(canonical(split(url, query), irrelevant))
-        urls.update(dict.fromkeys(url for _, url in carrying(tree, learned.query, query)))
+        urls.update(dict.fromkeys(url for _, url in links_with_query(tree, learned.query, query)))
     keep: dict[str, str] = {}
     for url in urls:
         key = canonical(split(url), irrelevant)
@@ -139,7 +139,7 @@ def run(corpora: Path, out: Path) -> Iterator[Table]:
             arguments[theta].append(_compared({n: v for n, v in known.items() if n in share}, over))
             dropped[theta].append(wrongly_dropped(source, learned, over))
         ours.append((source.name, wrongly_dropped(source, learned, learned.irrelevant)))
-        trapped += second_level(source.trees, learned, source.queries).trapped
+        trapped += urls_to_fetch(source.trees, learned, source.queries).trapped
     yield from _figure7(judgements, by_site, out)
     yield from _figure10(arguments, named, dropped, ours, out)
     yield _figure11(dropped, ours, trapped, out)

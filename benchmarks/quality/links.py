@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.papers.entity import Source, sources, wrongly_dropped
 from upwell.answers import empty as empty_answers
-from upwell.answers.facets import second_level
+from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_link_url, next_page
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
@@ -115,7 +115,7 @@ def _demo() -> Source:
         for word in WORDS:
             fetch(f"{site.url}search?q={quote(word)}", word)
         learned = learn_roles(trees, WORDS)
-        for url in list(second_level(trees, learned, WORDS).keep.values())[:30]:
+        for url in list(urls_to_fetch(trees, learned, WORDS).by_partition.values())[:30]:
             fetch(url, "")
     return Source("demo", rows, trees, DEMO)
 

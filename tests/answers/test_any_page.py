@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upwell.answers import empty
-from upwell.answers.facets import second_level
+from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_link_url, next_page, request_of
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
@@ -38,5 +38,5 @@ def test_any_page(pieces: list[str], query: str, url: str) -> None:
         request_of(step, query)
     read_totals(tree)
     roles = learn_roles([tree, tree], [query, query])
-    second_level([tree, tree], roles, [query, query])
+    urls_to_fetch([tree, tree], roles, [query, query])
     empty.judge(empty.learn_empty([(tree, query)] * 3, [(tree, query)]), tree, query)

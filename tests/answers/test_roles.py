@@ -6,7 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.facets import FacetParams, second_level
+from upwell.answers.facets import FacetParams, urls_to_fetch
 from upwell.answers.roles import Roles, learn_roles
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
@@ -39,7 +39,7 @@ def test_the_demo_site(roles: Roles) -> None:
 
 def test_one_of_each_partition(answers: list[TagTree], roles: Roles) -> None:
     """No page, no order, no tracking: one address for each facet, and every facet that is offered has one."""
-    kept = second_level(answers, roles, WORDS)
+    kept = urls_to_fetch(answers, roles, WORDS)
     offered = {
         (split(url).arguments[0][1], name, value)
         for tree in answers
@@ -47,18 +47,18 @@ def test_one_of_each_partition(answers: list[TagTree], roles: Roles) -> None:
         for name, value in split(url).arguments
         if name in ("continent", "country")
     }
-    said = [parse_qs(urlsplit(url).query) for url in kept.keep.values()]
+    said = [parse_qs(urlsplit(url).query) for url in kept.by_partition.values()]
     there = {(a["q"][0], name, a[name][0]) for a in said for name in ("continent", "country") if name in a}
     assert offered == there
-    assert len(kept.keep) == len(there)
+    assert len(kept.by_partition) == len(there)
     assert kept.dropped > 0
     assert kept.reduction > 1.5
 
 
 def test_what_is_dropped_asks_for_nothing_else(answers: list[TagTree], roles: Roles) -> None:
     """Each address that is not fetched brings the same records as one that is: checked by asking the site for some."""
-    kept = second_level(answers[:2], roles, WORDS)
-    known = {*kept.keep, *(canonical(split(tree.url), roles.irrelevant) for tree in answers)}
+    kept = urls_to_fetch(answers[:2], roles, WORDS)
+    known = {*kept.by_partition, *(canonical(split(tree.url), roles.irrelevant) for tree in answers)}
     urls = {url for tree in answers[:2] for _, url in tree.links() if "q" in parse_qs(urlsplit(url).query)}
     assert all(canonical(split(url), roles.irrelevant) in known for url in urls)
 
@@ -129,8 +129,8 @@ def test_queries_in_the_path() -> None:
     roles = learn_roles(pages, words)
     assert roles.query == "/find"
     assert roles.arguments["/page"].role == "page"
-    kept = second_level(pages, roles, words)
-    assert sorted(kept.keep.values()) == [f"http://h/find/{w}/brand/acme" for w in sorted(words)]
+    kept = urls_to_fetch(pages, roles, words)
+    assert sorted(kept.by_partition.values()) == [f"http://h/find/{w}/brand/acme" for w in sorted(words)]
 
 
 def test_facet_traps_are_bounded() -> None:
@@ -140,24 +140,24 @@ def test_facet_traps_are_bounded() -> None:
         "".join(f'<a href="?q=cat&{"&".join(f"f={n}{m}" for m in range(n))}">x</a>' for n in range(1, 8)),
         url="http://h/s?q=cat",
     )
-    kept = second_level([deep], roles, ["cat"])
-    assert (len(kept.keep), kept.trapped) == (2, 5)
+    kept = urls_to_fetch([deep], roles, ["cat"])
+    assert (len(kept.by_partition), kept.trapped) == (2, 5)
     wide = read("".join(f'<a href="?q=cat&f={n}">x</a>' for n in range(50)), url="http://h/s?q=cat")
-    assert len(second_level([wide], roles, ["cat"], params=FacetParams(per_query=10)).keep) == 10
+    assert len(urls_to_fetch([wide], roles, ["cat"], params=FacetParams(max_per_query=10)).by_partition) == 10
 
 
 def test_what_acts_is_never_kept(roles: Roles) -> None:
     """A link that deletes is no facet."""
     page = read('<a href="?q=cat&f=1">x</a><a href="?q=cat&delete=1">y</a>', url="http://h/s?q=cat")
-    kept = second_level([page], roles, ["cat"])
-    assert list(kept.keep.values()) == ["http://h/s?q=cat&f=1"]
+    kept = urls_to_fetch([page], roles, ["cat"])
+    assert list(kept.by_partition.values()) == ["http://h/s?q=cat&f=1"]
 
 
 def test_posted_queries_are_not_asked_again() -> None:
     """Where the query was posted, the pager's own address is known to ask for the same."""
     page = read('<b>1</b> <a href="?w=cat&page=2">Next</a><a href="?w=cat&page=2&kind=b">b</a>', url="http://h/s")
     roles = learn_roles([page] * 3, ["cat"] * 3, query_field="w")
-    assert list(second_level([page], roles, ["cat"]).keep.values()) == ["http://h/s?w=cat&page=2&kind=b"]
+    assert list(urls_to_fetch([page], roles, ["cat"]).by_partition.values()) == ["http://h/s?w=cat&page=2&kind=b"]
 
 
 def test_there_and_back(roles: Roles) -> None:

@@ -1,7 +1,7 @@
-"""Facets and orders of answers that are cut off: which are offers, and which is taken first."""
+"""Facets and orders of answers that are cut off: which an answer links to, and which is taken first."""
 
 from upwell.answers import roles
-from upwell.answers.facets import offers
+from upwell.answers.facets import facet_links
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.page.tree import TagTree, read
 from upwell.queries.policy import Promising
@@ -28,19 +28,19 @@ def learned() -> roles.Roles:
     return roles.learn_roles(pages, WORDS, query_field="q")
 
 
-def test_offers_are_facets_and_orders_of_the_same_query() -> None:
+def test_facet_links_are_facets_and_orders_of_the_same_query() -> None:
     """Pages, other queries and what acts are none; a facet says how many it has."""
-    found = {offer.text: offer for offer in offers(answer("cat", number=9), learned(), "cat")}
+    found = {link.text: link for link in facet_links(answer("cat", number=9), learned(), "cat")}
     assert set(found) == {"date", "title", "Books", "Maps", "Discs", "Anything"}
     assert found["Maps"].narrows
     assert found["Maps"].count == 120
     assert not found["date"].narrows
 
 
-def test_on_a_facet_only_what_keeps_it_is_offered() -> None:
-    found = offers(answer("cat", "&kind=map", number=9), learned(), "cat")
-    assert all("kind=map" in offer.url for offer in found)
-    assert {offer.text for offer in found} <= {"date", "title", "Books", "Discs", "Anything"}
+def test_on_a_facet_only_links_that_keep_it_count() -> None:
+    found = facet_links(answer("cat", "&kind=map", number=9), learned(), "cat")
+    assert all("kind=map" in link.url for link in found)
+    assert {link.text for link in found} <= {"date", "title", "Books", "Discs", "Anything"}
 
 
 def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
@@ -53,9 +53,9 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
     some.add_answer(answer("cat", number=9), "cat", 900)
     some.add_answer(answer("cat", number=8), "cat", 900)  # the same with another session
     taken = []
-    while (offer := some.next()) is not None:
+    while (question := some.next()) is not None:
         some.mark_asked()
-        taken.append(offer.link.text)
+        taken.append(question.link.text)
     assert taken.index("Maps") < taken.index("Books")
     assert sorted(taken) == ["Books", "Maps", "date", "title"]
 
@@ -67,8 +67,8 @@ def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
     some = FacetQuestions(known, learned())
     some.add_answer(answer("cat", number=9), "cat", 900)
     found = {}
-    while (offer := some.next()) is not None:
+    while (question := some.next()) is not None:
         some.mark_asked()
-        found[offer.link.text] = offer
+        found[question.link.text] = question
     assert found["Maps"].held_matches == 118
     assert found["Maps"].expected < 0.1 < found["Books"].expected

@@ -1,139 +1,177 @@
-"""Second-level URLs: related queries, disambiguations and facets that answers link to, one of each kind that asks for the same.
+"""Second-level links: links of an answer that ask the source again, for another query, for fewer records, or in another order.
 
-    second level   an address on an answer that carries the query argument (Entity §6.2)
-    partition      all addresses that differ only in irrelevant arguments; one of them is fetched (Entity §6.3.3)
-    trap           filters of filters without end: more filters than are worth following, or more addresses than a query may bring
-    offer          a second-level address that asks the same query narrower, or in another order
+    second-level link   a link of an answer to the same site that carries the query argument (Entity §6.2)
+    facet               a second-level link that asks the same query with one more filter
+    partition           all addresses that ask for the same records: they differ only in irrelevant arguments. One of them is
+                        fetched (Entity §6.3.3)
+    trap                filters combined without end: more filters than are worth following, or too many addresses from one query
 
-Everything is decided before anything is fetched.
+`second_level_links` says what each link of one answer asks for. The harvest takes the facets and orders among them (`facet_links`),
+`upwell links` one of each partition (`urls_to_fetch`). Everything is decided before anything is fetched.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import urldefrag
 
+from upwell.answers.link_counts import stated_matches
 from upwell.answers.pager import next_link
-from upwell.answers.roles import Roles, counted
+from upwell.answers.roles import Roles
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import canonical, split
 
-__all__ = ["FacetLink", "FacetParams", "Kept", "carrying", "offers", "second_level"]
+__all__ = [
+    "FacetParams",
+    "SecondLevelLink",
+    "UrlsToFetch",
+    "facet_links",
+    "links_with_query",
+    "second_level_links",
+    "urls_to_fetch",
+]
+
+Pair = tuple[str, str]
+Relation = Literal["other query", "narrower", "other filters", "other order", "same"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FacetParams:
     """How far filters are followed."""
 
-    filters: int = 2  # at once beside the query; the facets of a page and the facets of those. Our choice, not swept
-    per_query: int = 200  # partitions that the answers to one query may bring. Our choice, not swept
+    max_filters: int = 2  # beside the query: the facets of an answer, and the facets of those. Our choice, not swept
+    max_per_query: int = 200  # partitions from the answers to one query. Our choice, not swept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondLevelLink:
+    """A link of an answer that carries the query argument, with what it asks for compared with that answer."""
+
+    url: str
+    relation: Relation = "narrower"
+    key: str  # equal for all addresses that ask for the same records in the same order
+    records_key: str = ""  # equal for all addresses that ask for the same records: the partition
+    text: str = ""
+    count: int | None = None  # of matches, where the link says how many
+    filters: frozenset[Pair] = frozenset()  # all that it has
+    new_filters: frozenset[Pair] = frozenset()  # those that the answer does not have
+    sets: tuple[str, ...] = ()  # names of the arguments that narrow or order in another way than the answer's
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it asks the same query with a filter more: a facet."""
+        return self.relation == "narrower"
+
+
+def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator[SecondLevelLink]:
+    """The second-level links of an answer with what each asks for; links that act (log out, delete) are left out."""
+    here = split(tree.url, query)
+    own_filters = frozenset(roles.filters(here))
+    own_order = {pair for pair in here.arguments if pair[0] in roles.ordering}
+    asked = [value for name, value in here.arguments if name == roles.query] or [query]
+    for row, url in links_with_query(tree, roles.query, query):
+        text = " ".join(tree.text(row).split())
+        if acts(url, text):
+            continue
+        address = split(url, query)
+        filters = frozenset(roles.filters(address))
+        new_filters = filters - own_filters
+        new_order = {(name, value) for name, value in address.arguments if name in roles.ordering and value} - own_order
+        relation: Relation = "same"
+        if [value for name, value in address.arguments if name == roles.query] != asked:
+            relation = "other query"
+        elif own_filters - filters:
+            relation = "other filters"
+        elif new_filters:
+            relation = "narrower"
+        elif new_order:
+            relation = "other order"
+        yield SecondLevelLink(
+            url=url,
+            relation=relation,
+            key=canonical(address, roles.irrelevant - roles.ordering),
+            records_key=canonical(address, roles.irrelevant),
+            text=text,
+            count=stated_matches(tree, row),
+            filters=filters,
+            new_filters=new_filters,
+            sets=tuple(sorted({name for name, _ in new_filters or new_order})),
+        )
+
+
+def facet_links(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> list[SecondLevelLink]:
+    """The facets and other orders of its own query that an answer links to, one link of each."""
+    params = params or FacetParams()
+    by_key: dict[str, SecondLevelLink] = {}
+    for link in second_level_links(tree, roles, query):
+        if link.relation in ("narrower", "other order") and len(link.filters) <= params.max_filters:
+            by_key.setdefault(link.key, link)
+    return list(by_key.values())[: params.max_per_query]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
-    """What is to be fetched: `keep` has one address for each partition, by its canonical text."""
+class UrlsToFetch:
+    """The second-level addresses of answers that are worth fetching, one of each partition."""
 
-    keep: dict[str, str] = field(default_factory=dict)
-    found: int = 0  # different second-level addresses
+    by_partition: dict[str, str] = field(default_factory=dict)
+    seen: int = 0  # different second-level addresses
     trapped: int = 0  # of them, left out as traps
 
     @property
     def dropped(self) -> int:
         """Addresses that need not be fetched."""
-        return self.found - len(self.keep)
+        return self.seen - len(self.by_partition)
 
     @property
     def reduction(self) -> float:
-        """Addresses for each one that is kept (Entity Figure 11); those already asked count as found."""
-        return self.found / max(1, len(self.keep))
+        """Addresses seen for each one to fetch (Entity Figure 11); those that were asked already count as seen."""
+        return self.seen / max(1, len(self.by_partition))
 
 
-def second_level(
+def urls_to_fetch(
     answers: Sequence[TagTree],
     roles: Roles,
     queries: Sequence[str] = (),
     *,
     asked: Iterable[str] = (),
     params: FacetParams | None = None,
-) -> Kept:
-    """The second-level addresses of answers, de-duplicated; `asked` are canonical texts that are known already."""
+) -> UrlsToFetch:
+    """One second-level address of each partition that these answers and `asked` (canonical addresses) do not show already."""
     params = params or FacetParams()
-    irrelevant = roles.irrelevant
+    pairs = [(tree, queries[i] if i < len(queries) else "") for i, tree in enumerate(answers)]
     known = set(asked)
-    for i, tree in enumerate(answers):
-        query = queries[i] if i < len(queries) else ""
-        known.add(canonical(split(tree.url, query), irrelevant))
+    for tree, query in pairs:
+        known.add(canonical(split(tree.url, query), roles.irrelevant))
         step = next_link(tree, query)
-        if step is not None:  # the next page asks for what this page asks for, however that was sent
-            known.add(canonical(split(step.url, query), irrelevant))
-    keep: dict[str, str] = {}
+        if step is not None:  # the next page asks for the same records, also where the query itself was posted
+            known.add(canonical(split(step.url, query), roles.irrelevant))
+    by_partition: dict[str, str] = {}
     seen: set[str] = set()
     trapped = 0
-    for i, tree in enumerate(answers):
-        query = queries[i] if i < len(queries) else ""
-        brought = 0
-        for row, url in carrying(tree, roles.query, query):
-            if url in seen or acts(url, tree.text(row)):
+    for tree, query in pairs:
+        taken = 0
+        for link in second_level_links(tree, roles, query):
+            if link.url in seen:
                 continue
-            seen.add(url)
-            address = split(url, query)
-            key = canonical(address, irrelevant)
-            if key in known or key in keep:
+            seen.add(link.url)
+            if link.records_key in known or link.records_key in by_partition:
                 continue
-            extra = set(roles.filters(address)) - set(roles.filters(split(tree.url, query)))
-            if len(extra) > params.filters or brought >= params.per_query:
+            if len(link.new_filters) > params.max_filters or taken >= params.max_per_query:
                 trapped += 1
                 continue
-            keep[key] = url
-            brought += 1
-    return Kept(keep=keep, found=len(seen), trapped=trapped)
+            by_partition[link.records_key] = link.url
+            taken += 1
+    return UrlsToFetch(by_partition=by_partition, seen=len(seen), trapped=trapped)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FacetLink:
-    """A link of an answer that asks its query again, with a filter more or in another order."""
-
-    url: str
-    key: str  # the same for all addresses that ask for the same in the same order
-    setting: tuple[str, ...]  # the arguments that it sets
-    text: str
-    count: int | None  # the matches, where the link says how many
-    narrows: bool  # else it only puts them in another order
-
-
-def offers(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> list[FacetLink]:
-    """What an answer offers to ask of its own query."""
-    params = params or FacetParams()
-    ordering = {name for name, argument in roles.arguments.items() if argument.role == "sort"}
-    irrelevant = roles.irrelevant - ordering
-    here = split(tree.url, query)
-    own, order = set(roles.filters(here)), {pair for pair in here.arguments if pair[0] in ordering}
-    asked = [value for name, value in here.arguments if name == roles.query] or [query]
-    found: dict[str, FacetLink] = {}
-    for row, url in carrying(tree, roles.query, query):
-        address = split(url, query)
-        if [value for name, value in address.arguments if name == roles.query] != asked or acts(url, tree.text(row)):
-            continue
-        filters = set(roles.filters(address))
-        sorts = {pair for pair in address.arguments if pair[0] in ordering and pair[1]} - order
-        more = filters - own
-        if own - filters or not (more or sorts) or len(filters) > params.filters:
-            continue
-        key = canonical(address, irrelevant)
-        setting = tuple(sorted({name for name, _ in more or sorts}))
-        text = " ".join(tree.text(row).split())
-        offer = FacetLink(url=url, key=key, setting=setting, text=text, count=counted(tree, row), narrows=bool(more))
-        found.setdefault(key, offer)
-    return list(found.values())[: params.per_query]
-
-
-def carrying(tree: TagTree, name: str, query: str) -> Iterable[tuple[int, str]]:
-    """The links of an answer on its own host that carry the query argument and lead to pages: their rows and addresses."""
+def links_with_query(tree: TagTree, query_argument: str, query: str) -> Iterator[tuple[int, str]]:
+    """The links of an answer to pages of its own site that carry the query argument: row and address of each."""
     host = site_host(tree.url)
     for row, address in tree.links():
         url = urldefrag(address)[0] if "#!" not in address else address
         if leaves_site(url, host) or not is_page(url):
             continue
-        if name and any(found == name and value.strip() for found, value in split(url, query).arguments):
+        if query_argument and any(n == query_argument and v.strip() for n, v in split(url, query).arguments):
             yield row, url

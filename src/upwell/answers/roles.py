@@ -17,18 +17,17 @@ from typing import Any, Literal
 
 from upwell.answers import argument_names as names
 from upwell.answers.buttons import next_button
+from upwell.answers.link_counts import stated_matches
 from upwell.answers.pager import next_link
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import is_page
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import Address, split
 
-__all__ = ["Argument", "Role", "RoleParams", "Roles", "counted", "learn_roles"]
+__all__ = ["Argument", "Role", "RoleParams", "Roles", "learn_roles"]
 
 Role = Literal["query", "page", "sort", "filter", "tracking", "session", "display", "unknown"]
 IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
-COUNT_BEHIND = re.compile(r"\s*(?:[(\[]\s*(\d[\d.,]*)\s*[)\]]|(\d[\d.,]*)\s*$)")
-COUNT_INSIDE = re.compile(r"\S\s*[(\[](\d[\d.,]*)[)\]]\s*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +66,11 @@ class Roles:
     def irrelevant(self) -> frozenset[str]:
         """The names of irrelevant arguments."""
         return frozenset(name for name, argument in self.arguments.items() if argument.irrelevant)
+
+    @cached_property
+    def ordering(self) -> frozenset[str]:
+        """The names of arguments that choose the order of the records."""
+        return frozenset(name for name, argument in self.arguments.items() if argument.role == "sort")
 
     def as_dict(self) -> dict[str, Any]:
         """As a source model keeps it."""
@@ -174,7 +178,7 @@ def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, q
         if len(setting) == 1:
             facts = seen[setting[0]]
             facts.texts[" ".join(tree.text(row).split())[:40].lower()] += 1
-            facts.counted += counted(tree, row) is not None
+            facts.counted += stated_matches(tree, row) is not None
     step = next_link(tree, query)
     if step is not None:
         for name, value in split(step.url, query).arguments:
@@ -187,26 +191,6 @@ def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, q
 def _aside(name: str) -> bool:
     word = names.plain(name)
     return any(known.fullmatch(word) for known in (names.PAGE, names.TRACKING, names.SESSION))
-
-
-def counted(tree: TagTree, row: int) -> int | None:
-    """The number right after a link, or in brackets at its end: how many there are of what it leads to."""
-    found = COUNT_BEHIND.match(_behind(tree, row)) or COUNT_INSIDE.search(tree.text(row))
-    return int(re.sub(r"\D", "", found[found.lastindex or 1])) if found else None
-
-
-def _behind(tree: TagTree, row: int) -> str:
-    """The text right after a link and beside it."""
-    after = int(tree.text_end[row])
-    if after >= len(tree.chunks):
-        return ""
-    holder, around = int(tree.chunk_row[after]), int(tree.parent[row])
-    inside = around <= holder < int(tree.end[around])
-    return (
-        tree.chunks[after]
-        if inside and not {"a", "option"} & {tree.name(i) for i in (holder, *tree.ancestors(holder))}
-        else ""
-    )
 
 
 def _note(seen: defaultdict[str, _Seen], page: int, address: Address, query: str, query_name: str, url: str) -> None:

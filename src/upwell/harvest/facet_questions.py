@@ -7,7 +7,7 @@ known where the records held show the facet's name.
 import heapq
 from dataclasses import dataclass, field
 
-from upwell.answers.facets import FacetLink, offers
+from upwell.answers.facets import SecondLevelLink, facet_links
 from upwell.answers.roles import Roles
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
@@ -25,7 +25,7 @@ class FacetQuestion:
     """A facet or order that could be asked, and how many new records a request for it should bring."""
 
     query: str  # the query that it narrows or reorders
-    link: FacetLink
+    link: SecondLevelLink
     words: tuple[str, ...]  # that its matches show, where that is known
     held_matches: float
     expected: float
@@ -39,14 +39,14 @@ class FacetQuestion:
 def from_earlier_run(url: str, query_field: str) -> FacetQuestion:
     """A facet or order that an earlier run asked, by its address."""
     query = dict(split(url).arguments).get(query_field, "")
-    link = FacetLink(url=url, key=url, setting=(), text="", count=None, narrows=True)
+    link = SecondLevelLink(url=url, key=url)
     return FacetQuestion(query, link, words=(), held_matches=0.0, expected=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     query: str
-    link: FacetLink
+    link: SecondLevelLink
     matches: float
     query_matches: float
 
@@ -63,12 +63,12 @@ class FacetQuestions:
 
     def add_answer(self, tree: TagTree, query: str, matches: float) -> None:
         """Takes the facets and orders from the first page of an answer whose matches will not all come."""
-        links = offers(tree, self.roles, query)
+        links = facet_links(tree, self.roles, query)
         for link in links:
             if link.key in self._known or link.count == 0:
                 continue
             self._known.add(link.key)
-            siblings = sum(other.setting == link.setting for other in links)
+            siblings = sum(other.sets == link.sets for other in links)
             facet_matches = min(matches, link.count or matches / siblings) if link.narrows else matches
             if link.narrows and facet_matches > MAX_SHARE * matches:
                 continue

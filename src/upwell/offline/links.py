@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urljoin
 
-from upwell.answers.facets import second_level
+from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_link_url, next_page
 from upwell.answers.pager import NextPage
 from upwell.answers.roles import learn_roles
@@ -25,7 +25,7 @@ def links(path: str | Path, *, base_url: str = "") -> LinksOfAnswers:
     trees = [page.tree() for page in pages]
     queries = [page.query for page in pages]
     roles = learn_roles(trees, queries)
-    second = second_level(trees, roles, queries)
+    to_fetch = urls_to_fetch(trees, roles, queries)
     linked = {
         page.name: url for page, tree in zip(pages, trees, strict=True) if (url := next_link_url(tree, page.query))
     }
@@ -34,8 +34,8 @@ def links(path: str | Path, *, base_url: str = "") -> LinksOfAnswers:
         steps=_steps(pages, trees, linked),
         query=roles.query,
         arguments=roles.arguments,
-        keep=tuple(second.keep.values()),
-        dropped=second.dropped,
+        keep=tuple(to_fetch.by_partition.values()),
+        dropped=to_fetch.dropped,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from upwell.answers import argument_names as names
-from upwell.answers.facets import carrying
+from upwell.answers.facets import links_with_query
 from upwell.answers.pager import NextPage
 from upwell.model import AddressInterface, JsonInterface, SearchInterface
 from upwell.page.tree import TagTree
@@ -51,7 +51,7 @@ def larger_page_settings(
                 sizes = [int(value) for value in values if value.isdecimal()]
                 if len(sizes) == len([value for value in values if value]) and _is_size(name, preset.get(name), shown):
                     offered[name].update(sizes)
-        for row, url in carrying(tree, interface.query_field, query):
+        for row, url in links_with_query(tree, interface.query_field, query):
             text = tree.text(row).strip()
             for name, value in split(url, query).arguments:
                 if value.isdecimal() and value == text and _is_size(name, None, shown):
