@@ -142,7 +142,7 @@ try:
     asyncio.run(render())
 except MissingExtra as error:
     print(error)
-print(len(api.forms(sys.argv[1], manners=Manners(rate=0))["templates"]))
+print(len(api.forms(sys.argv[1], manners=Manners(rate=0)).interfaces))
 """
 
 
