@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-import wordfreq
 
 from upwell import api
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
+from upwell.queries.frequent_words import most_frequent
 from upwell.source.learn import distinct_answers
 
 BOX = "<div id=top><form action=/find><b>Notes</b> <a href=/>Home</a> <input type=text name=expr> <input type=submit value=Search></form></div>"
@@ -51,7 +51,7 @@ def site(answer: Callable[[str], str]) -> Iterator[str]:
 def test_a_source_that_has_nearly_all_for_each_letter(tmp_path: Path) -> None:
     """Parts of words are searched and all matches shown at once: what nearly all answers have in common are matches, no frame."""
     rng = np.random.default_rng(5)
-    listed = np.array(wordfreq.top_n_list("en", 4000))
+    listed = np.array(most_frequent("en", 4000))
     texts = {f"Note{i}{rng.choice(listed).title()}": " ".join(rng.choice(listed[::7], 40)) for i in range(300)}
     notes = {
         name: f"{text} the to and of people notes"[: None if i % 30 else -13]

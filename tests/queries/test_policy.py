@@ -5,9 +5,10 @@ import pytest
 from benchmarks.papers.text_source import Order, TextSource
 
 from tests.queries.test_select import made
+from upwell.page.tree import read
 from upwell.queries import grammar, policy, size
 from upwell.queries.snapshot import of_texts
-from upwell.queries.words import dictionary, nonsense, probes
+from upwell.queries.words import dictionary, nonsense, of_page, probes
 
 
 def harvest(asks: policy.WordIndex, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
@@ -191,15 +192,22 @@ def test_grammar_is_judged_by_what_comes_back() -> None:
 
 def test_probe_words() -> None:
     """Dictionary words in the language asked for, nonsense in none, own and dictionary words by turns, each once."""
-    from upwell.page.tree import read
-
     rng = np.random.default_rng(0)
     german = dictionary(rng, 200, "de")
     assert len(set(german)) == 200
     assert any(c in "äöüß" for word in german for c in word)
     assert dictionary(rng, 5, "xx")
     assert all(len(word) == 12 for word in nonsense(rng, 3))
-    page = read("<html lang=en><p>cities rivers mountains harbours")
-    words = list(probes(rng, page, 20))
+    assert of_page(read("<html lang=en><p>cities of cities, rivers; 1999 Ob")) == ("rivers", "cities")
+    words = list(probes(rng, read("<html lang=en><p>cities rivers mountains harbours"), 20))
     assert len(words) == len(set(words)) == 20
     assert {"cities", "rivers", "mountains", "harbours"} <= set(words)
+
+
+@pytest.mark.parametrize(("language", "text"), [("zh", "數據庫"), ("ja", "東京の天気"), ("ko", "한국어")])
+def test_probe_words_without_spaces(language: str, text: str) -> None:
+    """Chinese, Japanese and Korean have words to ask for as well: of two characters."""
+    words = dictionary(np.random.default_rng(0), 50, language)
+    assert len(set(words)) == 50
+    assert min(map(len, words)) == 2
+    assert text[:2] in of_page(read(f"<html lang={language}><p>{text}"))

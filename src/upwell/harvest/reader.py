@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import numpy as np
-import wordfreq
 
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
@@ -24,6 +23,7 @@ from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Resp
 from upwell.page.data import read_page
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
+from upwell.queries.frequent_words import most_frequent
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
@@ -95,11 +95,7 @@ class SourceReader:
 
     def broad_questions(self) -> tuple[str, ...]:
         """Queries that may match nearly everything, the likeliest first."""
-        try:
-            frequent = wordfreq.top_n_list(self.language or "en", FREQUENT_WORDS)
-        except LookupError:
-            frequent = wordfreq.top_n_list("en", FREQUENT_WORDS)
-        return (*EVERYTHING, *FREQUENT_LETTERS, *frequent)
+        return (*EVERYTHING, *FREQUENT_LETTERS, *most_frequent(self.language, FREQUENT_WORDS))
 
     def probe(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[str, ...]]:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""

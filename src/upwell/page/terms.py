@@ -14,10 +14,11 @@ import stop_words
 
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["Terms", "of", "stem", "stop_words_of", "tokens"]
+__all__ = ["CJK_LANGUAGES", "Terms", "of", "stem", "stop_words_of", "tokens"]
 
 # Han, kana and hangul: written without spaces, or with spaces that do not part words (Wisdom §3.1; our departure: bigrams).
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+CJK_LANGUAGES = frozenset(("ja", "ko", "zh"))
 CJK_RUN = re.compile(f"[{CJK}]+")
 TOKEN = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b|\w+(?:['’]\w+)*")  # an amount in groups of three digits is one token
 EDGE = "\x00"  # parts the chunks of a page while all of them are tokenised at once; the parser lets no NUL through

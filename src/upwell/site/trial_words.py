@@ -2,10 +2,9 @@
 
 from collections import Counter
 
-import wordfreq
-
-from upwell.page.terms import tokens
+from upwell.page.terms import CJK_LANGUAGES, tokens
 from upwell.page.tree import TagTree
+from upwell.queries.frequent_words import most_frequent, zipf
 
 __all__ = ["trial_words"]
 
@@ -16,16 +15,15 @@ COMMON_RANKS = slice(250, 700)  # of the words of a language: after the function
 COMMON_STEP = 8  # every eighth of them, so that the words differ
 MIN_COMMON_CHARS = 5
 MIN_OWN_CHARS = 4
+MIN_CJK_CHARS = 2  # of both in Chinese, Japanese and Korean
 
 
 def trial_words(page: TagTree, home: TagTree, working_words: list[str], count: int) -> list[str]:
     """Words to try with: those that worked elsewhere on the site, words of the page's content, common words of its language."""
     language = page.language or home.language or "en"
-    try:
-        ranked = wordfreq.top_n_list(language, COMMON_RANKS.stop)
-    except LookupError:
-        language, ranked = "en", wordfreq.top_n_list("en", COMMON_RANKS.stop)
-    common = [word for word in ranked[COMMON_RANKS] if len(word) >= MIN_COMMON_CHARS and word.isalpha()][::COMMON_STEP]
+    ranked = most_frequent(language, COMMON_RANKS.stop)[COMMON_RANKS]
+    min_chars = MIN_CJK_CHARS if language in CJK_LANGUAGES else MIN_COMMON_CHARS
+    common = [word for word in ranked if len(word) >= min_chars and word.isalpha()][::COMMON_STEP]
     own = _content_words(page, language) or _content_words(home, language)
     half = count // 2 + 1
     return list(dict.fromkeys([*working_words, *own[:half], *common[: count - half]]))
@@ -39,8 +37,7 @@ def _content_words(page: TagTree, language: str) -> list[str]:
         for chunk, row in zip(page.chunks, page.chunk_row.tolist(), strict=True)
         if not any(start <= row < page.end[start] for start in outside)
     ]
-    counts = Counter(
-        word for chunk in chunks for word in tokens(chunk) if len(word) >= MIN_OWN_CHARS and word.isalpha()
-    )
-    is_fairly_rare = {word: MIN_ZIPF <= wordfreq.zipf_frequency(word, language) <= MAX_ZIPF for word in counts}
+    min_chars = MIN_CJK_CHARS if language in CJK_LANGUAGES else MIN_OWN_CHARS
+    counts = Counter(word for chunk in chunks for word in tokens(chunk) if len(word) >= min_chars and word.isalpha())
+    is_fairly_rare = {word: MIN_ZIPF <= zipf(word, language) <= MAX_ZIPF for word in counts}
     return sorted(counts, key=lambda word: (not is_fairly_rare[word], -counts[word]))

@@ -1,0 +1,95 @@
+"""The most frequent words of a language, and how frequent a word is in it; the lists are made by scripts/make_word_lists.py.
+
+zipf    the logarithm of how often a word occurs in a billion words of text: 7.7 for "the", 3.0 for once in a million
+list    <language>.txt.bz2: the 10,000 most frequent words in order, and <language>-rarer.txt.bz2: those below, from zipf 2.0 on
+"""
+
+import bz2
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+__all__ = ["list_language", "most_frequent", "zipf"]
+
+DEFAULT = "en"  # for languages without a list
+# In a list of rarer words each word has before it one character that says how many letters it shares with the word before it.
+NO_LETTER_SHARED, MAX_SHARED = 0x21, 15
+# How words are written in the lists where pages write them in two ways: Romanian with commas below, Serbian in Latin letters.
+COMMAS_BELOW = str.maketrans("şţ", "șț")
+SERBIAN_LATIN = str.maketrans(
+    dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True))
+    | {"љ": "lj", "њ": "nj", "џ": "dž"}
+)
+SPELLINGS: dict[str, Mapping[int, int | str]] = {"ro": COMMAS_BELOW, "sh": SERBIAN_LATIN}
+
+
+def most_frequent(language: str, count: int) -> list[str]:
+    """The most frequent words of a language (of English where it has no list), at most 10,000, the most frequent first.
+
+    >>> most_frequent("de", 4), most_frequent("zh", 3), most_frequent("tlh", 2)
+    (['die', 'der', 'und', 'in'], ['的', '是', '在'], ['the', 'to'])
+    """
+    return list(_frequent(list_language(language)))[:count]
+
+
+def zipf(word: str, language: str) -> float:
+    """How frequent a word in lower case is in a language; 0 below 2, and rounded down to 3 or 2 past the 10,000 most frequent.
+
+    >>> zipf("the", "en"), zipf("towel", "en"), zipf("trilobite", "en"), zipf("qzxv", "en")
+    (7.73, 3.94, 2.0, 0.0)
+    """
+    listed = list_language(language)
+    known = word.casefold().translate(SPELLINGS.get(listed, {}))
+    return _frequent(listed).get(known) or _rarer(listed).get(known, 0.0)
+
+
+def list_language(language: str) -> str:
+    """The language whose list is used: its own, that of its nearest relative (Croatian: Serbo-Croatian), or English."""
+    return _languages().get(language, DEFAULT)
+
+
+@cache
+def _languages() -> dict[str, str]:
+    return dict(line.split() for line in _read("languages.txt").splitlines())
+
+
+@cache
+def _frequent(language: str) -> dict[str, float]:
+    """The words in order with their zipf values: each line has a value and the words that have it."""
+    words: dict[str, float] = {}
+    for line in _read(f"{language}.txt.bz2").splitlines():
+        value, *some = line.split(" ")
+        words.update(dict.fromkeys(some, float(value)))
+    return words
+
+
+@cache
+def _rarer(language: str) -> dict[str, float]:
+    words: dict[str, float] = {}
+    for line in _read(f"{language}-rarer.txt.bz2").splitlines():
+        value, _, shortened = line.partition(" ")
+        words.update(dict.fromkeys(expand(shortened), float(value)))
+    return words
+
+
+def expand(shortened: str) -> list[str]:
+    """The words of a line that says of each word only what differs from the one before it.
+
+    >>> expand("!carbon$gos&o")
+    ['carbon', 'cargos', 'cargoo']
+    """
+    words: list[str] = []
+    before = ""
+    start, shared = 0, 0
+    for at, character in enumerate(shortened):
+        if ord(character) <= NO_LETTER_SHARED + MAX_SHARED:
+            if at:
+                before = before[:shared] + shortened[start:at]
+                words.append(before)
+            start, shared = at + 1, ord(character) - NO_LETTER_SHARED
+    return [*words, before[:shared] + shortened[start:]] if shortened else []
+
+
+def _read(name: str) -> str:
+    content = resources.files("upwell.queries").joinpath("word_lists", name).read_bytes()
+    return (bz2.decompress(content) if name.endswith(".bz2") else content).decode("utf-8")
