@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import glob
 import json
 import sqlite3
 from collections import Counter
@@ -16,6 +17,7 @@ __all__ = ["FORMATS", "Format", "read_keys", "write"]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
+MAX_ROW_BYTES = 2**30
 
 
 def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
@@ -26,11 +28,7 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
     path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if format == "parquet":
-        import pyarrow as pa  # only here and where it is read: the other formats do without it
-        import pyarrow.parquet as pq
-
-        table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
-        pq.write_table(table, partial, compression="zstd")
+        _write_parquet(rows, columns, partial)
     elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
@@ -43,6 +41,54 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
             out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     partial.replace(path)  # so that a reader sees the old table or the new one, never a part
     return path
+
+
+def _write_parquet(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
+    """Writes the table through DuckDB, which reads the rows from a file beside it; names that differ only in case get a number."""
+    import duckdb  # only here and where it is read: the other formats do without it
+
+    columns = columns or ["_key"]
+    types = [_sql_type([row.get(name) for row in rows]) for name in columns]
+    lines = path.with_name(path.name + ".jsonl")
+    with lines.open("w", encoding="utf-8", errors="replace") as out:
+        for row in rows:
+            values = {
+                f"c{i}": _json_cell(row.get(name), type_)
+                for i, (name, type_) in enumerate(zip(columns, types, strict=True))
+            }
+            out.write(json.dumps(values, ensure_ascii=False) + "\n")
+    selected = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(_distinct_names(columns)))
+    declared = ", ".join(f"c{i}: '{type_}'" for i, type_ in enumerate(types))
+    source = (
+        f"read_json({_sql_text(glob.escape(str(lines)))}, format='newline_delimited', columns={{{declared}}}, "
+        f"maximum_object_size={MAX_ROW_BYTES})"
+    )
+    with closing(duckdb.connect(config={"threads": 1})) as db:
+        target = f"{_sql_text(str(path))} (FORMAT parquet, COMPRESSION zstd)"
+        db.execute(f"COPY (SELECT {selected} FROM {source}) TO {target}")  # noqa: S608 # names and paths are quoted
+    lines.unlink()
+
+
+def _sql_type(values: list[object]) -> str:
+    """The type of a column: the one that all its values have; text where they differ."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int} and all(abs(value) < 2**63 for value in values if isinstance(value, int)):
+        return "BIGINT"
+    if kinds and kinds <= {int, float}:
+        return "DOUBLE"
+    return "DATE" if kinds == {datetime.date} else "VARCHAR"
+
+
+def _json_cell(value: object, type_: str) -> object:
+    """A value as the line of JSON has it, which DuckDB reads as `type_`."""
+    value = _cell(value)
+    return str(value) if type_ == "VARCHAR" and value is not None else value
+
+
+def _sql_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
@@ -91,9 +137,13 @@ def read_keys(path: Path) -> list[str]:
         with closing(sqlite3.connect(path)) as db:
             return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
+        import duckdb
 
-        return [str(key) for key in pq.read_table(path, columns=["_key"])["_key"].to_pylist()]
+        with closing(duckdb.connect(config={"threads": 1})) as db:
+            return [
+                str(key)
+                for (key,) in db.execute("SELECT _key FROM read_parquet(?)", [glob.escape(str(path))]).fetchall()
+            ]
     with path.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table) if path.suffix == ".csv" else map(json.loads, table)
         return [str(row["_key"]) for row in rows]
