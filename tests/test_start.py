@@ -18,7 +18,18 @@ from upwell.offline import blocks, extract
 from upwell.queries import select, snapshot
 from upwell.store import records
 
-HEAVY = ("numpy", "scipy", "pyarrow", "duckdb", "aiohttp", "playwright", "jinja2", "rich.progress", "wordfreq", "upwell.demo")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "duckdb",
+    "aiohttp",
+    "playwright",
+    "jinja2",
+    "rich.progress",
+    "wordfreq",
+    "upwell.demo",
+)
 
 
 def python(code: str) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import datetime
-import glob
 import json
 import sqlite3
 from collections import Counter
@@ -12,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from upwell.errors import WrongUsage
+from upwell.store import parquet
 
 __all__ = ["FORMATS", "Format", "read_keys", "write"]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
-MAX_ROW_BYTES = 2**30
 
 
 def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
@@ -28,7 +27,7 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
     path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if format == "parquet":
-        _write_parquet(rows, columns, partial)
+        parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
@@ -41,54 +40,6 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
             out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     partial.replace(path)  # so that a reader sees the old table or the new one, never a part
     return path
-
-
-def _write_parquet(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
-    """Writes the table through DuckDB, which reads the rows from a file beside it; names that differ only in case get a number."""
-    import duckdb  # only here and where it is read: the other formats do without it
-
-    columns = columns or ["_key"]
-    types = [_sql_type([row.get(name) for row in rows]) for name in columns]
-    lines = path.with_name(path.name + ".jsonl")
-    with lines.open("w", encoding="utf-8", errors="replace") as out:
-        for row in rows:
-            values = {
-                f"c{i}": _json_cell(row.get(name), type_)
-                for i, (name, type_) in enumerate(zip(columns, types, strict=True))
-            }
-            out.write(json.dumps(values, ensure_ascii=False) + "\n")
-    selected = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(_distinct_names(columns)))
-    declared = ", ".join(f"c{i}: '{type_}'" for i, type_ in enumerate(types))
-    source = (
-        f"read_json({_sql_text(glob.escape(str(lines)))}, format='newline_delimited', columns={{{declared}}}, "
-        f"maximum_object_size={MAX_ROW_BYTES})"
-    )
-    with closing(duckdb.connect(config={"threads": 1})) as db:
-        target = f"{_sql_text(str(path))} (FORMAT parquet, COMPRESSION zstd)"
-        db.execute(f"COPY (SELECT {selected} FROM {source}) TO {target}")  # noqa: S608 # names and paths are quoted
-    lines.unlink()
-
-
-def _sql_type(values: list[object]) -> str:
-    """The type of a column: the one that all its values have; text where they differ."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {bool}:
-        return "BOOLEAN"
-    if kinds == {int} and all(abs(value) < 2**63 for value in values if isinstance(value, int)):
-        return "BIGINT"
-    if kinds and kinds <= {int, float}:
-        return "DOUBLE"
-    return "DATE" if kinds == {datetime.date} else "VARCHAR"
-
-
-def _json_cell(value: object, type_: str) -> object:
-    """A value as the line of JSON has it, which DuckDB reads as `type_`."""
-    value = _cell(value)
-    return str(value) if type_ == "VARCHAR" and value is not None else value
-
-
-def _sql_text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
@@ -111,7 +62,7 @@ def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Pa
 
 
 def _distinct_names(columns: list[str]) -> list[str]:
-    """Names that differ in more than case, which SQLite ignores: a number is put behind a name that is taken."""
+    """Names that differ in more than case, which SQLite and DuckDB ignore: a number is put behind a name that is taken."""
     uses: Counter[str] = Counter()
     names = []
     for name in columns:
@@ -137,13 +88,7 @@ def read_keys(path: Path) -> list[str]:
         with closing(sqlite3.connect(path)) as db:
             return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
     if path.suffix == ".parquet":
-        import duckdb
-
-        with closing(duckdb.connect(config={"threads": 1})) as db:
-            return [
-                str(key)
-                for (key,) in db.execute("SELECT _key FROM read_parquet(?)", [glob.escape(str(path))]).fetchall()
-            ]
+        return [str(key) for (key,) in parquet.read(path, ["_key"])]
     with path.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table) if path.suffix == ".csv" else map(json.loads, table)
         return [str(row["_key"]) for row in rows]

@@ -1,19 +1,16 @@
 """Reads the user's tables (texts, query logs, knowledge bases): JSON Lines, TSV, CSV or Parquet, plain or gzip."""
 
 import csv
-import glob
 import gzip
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TextIO
 
 from upwell.errors import WrongUsage
+from upwell.store import parquet
 
 __all__ = ["read"]
-
-BATCH_ROWS = 10_000
 
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]:
@@ -25,7 +22,7 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
         raise WrongUsage(f"{path} is no file")
     name = path.name.removesuffix(".gz")
     if name.endswith(".parquet"):
-        yield from _parquet_rows(path, columns)
+        yield from (tuple(map(_text, row)) for row in parquet.read(path, columns))
     elif name.endswith((".jsonl", ".json")):
         with _open(path) as lines:
             yield from (_json_row(line, columns) for line in lines if line.strip())
@@ -42,22 +39,6 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
                 yield tuple(row[: len(columns)]) if len(row) >= len(columns) else None
     else:
         raise WrongUsage(f"{path}: the name should end in .jsonl, .tsv, .csv or .parquet (.gz may follow)")
-
-
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    import duckdb  # the other formats do without it
-
-    names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-    with closing(duckdb.connect(config={"threads": 1})) as db:
-        try:
-            rows = db.execute(f"SELECT {names} FROM read_parquet(?)", [glob.escape(str(path))])  # noqa: S608 # quoted
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise WrongUsage(
-                f"{path} cannot be read as Parquet with the columns {', '.join(columns)}: {reason}"
-            ) from error
-        while batch := rows.fetchmany(BATCH_ROWS):
-            yield from (tuple(map(_text, row)) for row in batch)
 
 
 def _open(path: Path) -> TextIO:

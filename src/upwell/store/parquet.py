@@ -1,0 +1,101 @@
+"""Parquet files, written and read by DuckDB: it is less than half of pyarrow's size, and answers SQL over the same files."""
+
+import datetime
+import glob
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from upwell.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["column_type", "read", "write"]
+
+DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
+MAX_INTEGER = 2**63 - 1
+BATCH_ROWS = 10_000  # that are read at once
+
+
+def write(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
+    """Writes rows; `columns` says how the column of each key is called (names that differ in case alone are the same to DuckDB).
+
+    The rows go through a file of JSON lines beside the table: DuckDB reads it ten times as fast as it takes values one by one.
+    """
+    columns = columns or {"_key": "_key"}  # a table has at least one column
+    types = ", ".join(f"c{i}: '{column_type(row.get(key) for row in rows)}'" for i, key in enumerate(columns))
+    names = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(columns.values()))
+    lines = path.with_name(f"{path.name}.jsonl")
+    try:
+        longest = _write_lines(rows, list(columns), lines)
+        with _connect() as database:
+            database.execute(
+                f"COPY (SELECT {names} FROM read_json($lines, format = 'newline_delimited', columns = {{{types}}}, "  # noqa: S608 # names are quoted
+                f"maximum_object_size = $longest)) TO '{str(path).replace(chr(39), 2 * chr(39))}' (FORMAT parquet, COMPRESSION zstd)",
+                {"lines": glob.escape(str(lines)), "longest": max(longest, DEFAULT_LINE_BYTES)},
+            )
+    finally:
+        lines.unlink(missing_ok=True)
+
+
+def _write_lines(rows: Iterable[Mapping[str, object]], keys: list[str], path: Path) -> int:
+    """Writes rows as JSON lines with the fields c0, c1 …; gives a bound on the bytes of the longest."""
+    longest = 0
+    with path.open("w", encoding="utf-8", errors="replace") as out:
+        for row in rows:
+            line = json.dumps({f"c{i}": row.get(key) for i, key in enumerate(keys)}, ensure_ascii=False, default=str)
+            longest = max(longest, 4 * len(line))
+            out.write(line + "\n")
+    return longest
+
+
+def column_type(values: Iterable[object]) -> str:
+    """DuckDB's type for the values of a column: text, unless all that are there are of one other type.
+
+    >>> column_type([1, None]), column_type([1, 2.5]), column_type([["a"], []]), column_type([1, "n/a"]), column_type([2**70])
+    ('BIGINT', 'DOUBLE', 'VARCHAR[]', 'VARCHAR', 'VARCHAR')
+    """
+    present = [value for value in values if value is not None]
+    types = {type(value) for value in present}
+    if types == {bool}:
+        return "BOOLEAN"
+    if types == {int}:
+        return "BIGINT" if all(-MAX_INTEGER <= value <= MAX_INTEGER for value in present) else "VARCHAR"  # type: ignore[operator] # ints
+    if types and types <= {int, float}:
+        return "DOUBLE"
+    if types == {datetime.date}:
+        return "DATE"
+    if types == {datetime.datetime}:
+        return "TIMESTAMPTZ" if all(value.tzinfo for value in present) else "TIMESTAMP"  # type: ignore[attr-defined] # datetimes
+    return "VARCHAR[]" if types == {list} else "VARCHAR"
+
+
+def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """The named columns of a Parquet file, row by row."""
+    import duckdb
+
+    with _connect() as database:
+        try:
+            names = ", ".join(_quoted(name) for name in columns)
+            answer = database.execute(f"SELECT {names} FROM read_parquet($path)", {"path": glob.escape(str(path))})  # noqa: S608 # names are quoted
+            while batch := answer.fetchmany(BATCH_ROWS):
+                yield from batch
+        except duckdb.Error as error:
+            raise WrongUsage(
+                f"{path} is no Parquet file with {', '.join(columns)}: {str(error).splitlines()[0]}"
+            ) from error
+
+
+def _connect() -> "DuckDBPyConnection":
+    """A database in memory that loads nothing from the network and takes one core, so that the same rows give the same bytes."""
+    import duckdb  # here, because a harvest without a table should not wait for it
+
+    return duckdb.connect(
+        config={"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
