@@ -262,12 +262,12 @@ def harvest(
     curve: list[tuple[int, int]] = []
     returned, query = 0, seed
     for sent in range(1, most + 1):
-        found, total = source.answer(query)
+        found, _ = source.answer(query)
         returned += len(found)
         for i in found.tolist():
-            asks.saw(str(i), texts[i] if i not in held else "")
+            asks.add_record(str(i), texts[i] if i not in held else "")
             held.add(i)
-        asks.asked(query, len(found), total > len(found))
+        asks.asked(query, len(found))
         curve.append((sent, len(held)))
         following = asks.next()
         if len(held) >= target * len(texts) or following is None:

@@ -47,7 +47,7 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
     """What has no matches, or all of them, is not taken; what the limit cuts off comes after what fits."""
     known = Promising(limit=200, page_size=2)
     for i in range(20):
-        known.saw(str(i), f"cat number{i}")
+        known.add_record(str(i), f"cat number{i}")
     known.top = 0.5
     some = FacetQuestions(known, learned())
     some.add_answer(answer("cat", number=9), "cat", 900)
@@ -63,7 +63,7 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
 def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
     known = Promising(limit=200, page_size=2)
     for i in range(118):
-        known.saw(str(i), f"cat maps number{i}")
+        known.add_record(str(i), f"cat maps number{i}")
     some = FacetQuestions(known, learned())
     some.add_answer(answer("cat", number=9), "cat", 900)
     found = {}

@@ -173,8 +173,8 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
         while len(site.received) < 80 and time.monotonic() < deadline:
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        _, told = running.communicate(timeout=60)
-    assert running.returncode == 3, told
+        _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 3, stderr
     (summary,) = tmp_path.rglob("summary.json")
     assert json.loads(summary.read_text())["stopped"] == "interrupted"
     assert json.loads(summary.read_text())["records"] > 0

@@ -8,7 +8,7 @@ def frontier(limit: int = 5) -> Promising:
     """Ten records of one country in two regions, with a label in each."""
     found = Promising(limit=limit, page_size=limit)
     for i in range(10):
-        found.saw(str(i), f"france fr label {'north' if i < 7 else 'south'} town{i}")
+        found.add_record(str(i), f"france fr label {'north' if i < 7 else 'south'} town{i}")
     return found
 
 
@@ -16,7 +16,7 @@ def test_the_pair_that_should_bring_most_comes_first() -> None:
     """Of 100 matches, 70 should be in the north and 30 in the south; labels narrow nothing, nor do words that match nothing."""
     known = frontier()
     pairs = Pairs(known)
-    pairs.overflowed("france", 100)
+    pairs.add_cut_off("france", 100)
     first = pairs.next()
     assert first is not None
     assert first.b in ("north", "south")
@@ -30,9 +30,9 @@ def test_the_pair_that_should_bring_most_comes_first() -> None:
 def test_a_word_for_the_same_records_is_not_paired_again() -> None:
     """A country and its code overflow alike; a word that no record shows can be one too."""
     pairs = Pairs(frontier())
-    pairs.overflowed("the", 100)
-    pairs.overflowed("france", 100)
-    pairs.overflowed("fr", 101)
+    pairs.add_cut_off("the", 100)
+    pairs.add_cut_off("france", 100)
+    pairs.add_cut_off("fr", 101)
     assert "fr" not in pairs._matches
     assert "france" in pairs._matches
 
@@ -40,18 +40,18 @@ def test_a_word_for_the_same_records_is_not_paired_again() -> None:
 def test_what_is_understood_is_learned() -> None:
     """Answers that all show both words and are fewer than for the first alone: understood. Five that are not: another way is tried."""
     pairs = Pairs(frontier())
-    pairs.overflowed("france", 100)
+    pairs.add_cut_off("france", 100)
     pair = pairs.next()
     assert pair is not None
     pairs.asked(pair)
-    pairs.brought(pair, [f"{pair.a} {pair.b} x"] * 4, 30)
+    pairs.add_first_page(pair, [f"{pair.a} {pair.b} x"] * 4, 30)
     assert pairs.understood == {"and": "{a} {b}"}
     other = Pairs(frontier())
-    other.overflowed("france", 100)
+    other.add_cut_off("france", 100)
     for _ in range(5):
         pair = other.next()
         assert pair is not None
-        other.brought(pair, ["something else"] * 4, 200)
+        other.add_first_page(pair, ["something else"] * 4, 200)
     assert other._forms["and"][0] == "{a} AND {b}"
     assert other.understood == {}
 
@@ -60,12 +60,12 @@ def test_words_whose_matches_all_came_bring_nothing_beside_others() -> None:
     """What the source says of the second word bounds what can be missing of both."""
     known = frontier(50)
     pairs = Pairs(known)
-    pairs.overflowed("france", 100)
-    known.exhausted("north")
+    pairs.add_cut_off("france", 100)
+    known.set_exhausted("north")
     first = pairs.next()
     assert first is not None
     assert first.b == "south"
-    known.told("south", 4)  # one more than is held
+    known.set_total("south", 4)  # one more than is held
     again = pairs.next()
     assert again is None or again.operator == "not" or again.b not in ("north", "south") or again.expected < 1
 
@@ -73,10 +73,10 @@ def test_words_whose_matches_all_came_bring_nothing_beside_others() -> None:
 def test_a_pair_that_overflows_is_narrowed_again_and_asked_once_whatever_its_order() -> None:
     known = Promising(limit=50, page_size=50)
     for i in range(20):
-        known.saw(str(i), f"france {'north' if i < 12 else 'south'} {'coast' if i % 2 else 'inland'} town{i}")
+        known.add_record(str(i), f"france {'north' if i < 12 else 'south'} {'coast' if i % 2 else 'inland'} town{i}")
     pairs = Pairs(known)
-    pairs.overflowed("france", 200)
-    pairs.overflowed("france north", 60, ("france", "north"))
+    pairs.add_cut_off("france", 200)
+    pairs.add_cut_off("france north", 60, ("france", "north"))
     asked: list[object] = []
     while (pair := pairs.next()) is not None and len(asked) < 12:
         pairs.asked(pair)
@@ -88,12 +88,12 @@ def test_a_pair_that_overflows_is_narrowed_again_and_asked_once_whatever_its_ord
 def test_what_such_pairs_brought_is_expected_of_the_next() -> None:
     """Pairs with a word of one record that bring nothing make way for others."""
     pairs = Pairs(frontier(50))
-    pairs.overflowed("france", 100)
+    pairs.add_cut_off("france", 100)
     pair = pairs.next()
     assert pair is not None
     before = pair.expected
     for _ in range(5):
-        pairs.page(pair, 0)
+        pairs.observe_page(pair, 0)
     again = pairs.next()
     assert again is not None
     assert again.expected < before

@@ -16,12 +16,12 @@ def harvest(asks: policy.WordIndex, texts: list[str], source: TextSource, share:
     held: set[int] = set()
     returned, query = 0, "wf"
     for sent in range(1, 2000):
-        found, total = source.answer(query)
+        found, _ = source.answer(query)
         returned += len(found)
         for i in found.tolist():
             held.add(i)
-            asks.saw(str(i), texts[i])
-        asks.asked(query, len(found), total > len(found))
+            asks.add_record(str(i), texts[i])
+        asks.asked(query, len(found))
         following = asks.next()
         if len(held) >= share * len(texts) or following is None:
             return sent, returned, held
@@ -33,7 +33,7 @@ def test_frequent_words_first_and_no_word_twice() -> None:
     """The word of most records is asked first, stop words never; after it was asked it does not come again."""
     asks = policy.Frequency(language="en")
     for key, text in enumerate(("the red house", "the red car", "a blue car", "the red tree")):
-        asks.saw(str(key), text)
+        asks.add_record(str(key), text)
     assert asks.next() == "red"
     asks.asked("red", 3)
     assert asks.next() == "car"
@@ -48,9 +48,9 @@ def test_words_of_records_that_were_seen_once_promise_more() -> None:
     """Two words in as many records: the one whose records keep coming back has little left."""
     asks = policy.Promising()
     for i in range(6):
-        asks.saw(f"a{i}", "worn")
-        asks.saw(f"b{i}", "fresh")
-        asks.saw(f"a{i}", "worn")
+        asks.add_record(f"a{i}", "worn")
+        asks.add_record(f"b{i}", "fresh")
+        asks.add_record(f"a{i}", "worn")
     assert asks.next() == "fresh"
 
 
@@ -58,7 +58,7 @@ def test_a_shape_that_never_matches_is_given_up() -> None:
     """After numbers brought nothing, words of letters come first though they are rarer."""
     asks = policy.Promising()
     for i in range(6):
-        asks.saw(str(i), f"78 77 {'name' if i < 3 else ''}")
+        asks.add_record(str(i), f"78 77 {'name' if i < 3 else ''}")
     for i in range(8):
         asks.asked(f"{i}5", 0)
     assert asks.next() == "name"
@@ -68,7 +68,7 @@ def test_the_counts_are_those_of_the_records() -> None:
     """Records held, seen once and twice, and words inside, however they come."""
     asks = policy.Frequency()
     for key in ("1", "2", "1", "3", "1", "2"):
-        asks.saw(key, f"word number{key}")
+        asks.add_record(key, f"word number{key}")
     assert (asks.held, asks.seen_once, asks.seen_twice) == (3, 1, 1)
     inside = dict(zip(asks._words, asks.inside.tolist(), strict=True))
     once = dict(zip(asks._words, asks.inside_once.tolist(), strict=True))
@@ -84,7 +84,7 @@ def test_a_policy_of_ones_own_is_ten_lines() -> None:
             return np.array([float(len(word)) for word in self._words])
 
     asks = Longest()
-    asks.saw("1", "a tiny enormousness")
+    asks.add_record("1", "a tiny enormousness")
     assert asks.next() == "enormousness"
 
 

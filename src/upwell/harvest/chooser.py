@@ -20,7 +20,7 @@ from upwell.model import Request
 from upwell.queries.calibration import Calibration
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
-from upwell.queries.policy import NEARLY, Promising
+from upwell.queries.policy import NEARLY_BEST_SHARE, Promising
 
 __all__ = ["UNKNOWN_PAGES", "Chooser"]
 
@@ -147,14 +147,14 @@ class Chooser:
         """The best of all open queries, words, pairs and facet questions, by expected new records for a request."""
         yields = [(self._new_share(query) * query.last_page_size, query) for query in self.open_queries]
         page = max((expected for expected, _ in yields), default=-1.0)
-        nearly_best = [query for expected, query in yields if expected >= NEARLY * page]
+        nearly_best = [query for expected, query in yields if expected >= NEARLY_BEST_SHARE * page]
         best_query = max(
             nearly_best, key=self._new_left, default=None
         )  # the one with most left leaves least to overlap
         word, pair, facet = self.words.next(), self.pairs.next(), self.facets.next()
         by_word = self.words.expected if word else -1.0
         by_pair = pair.expected if pair else -1.0
-        by_facet = facet.expected * self._facet_calibration.of(facet.kind) if facet else -1.0
+        by_facet = facet.expected * self._facet_calibration.share(facet.kind) if facet else -1.0
         if facet is not None and by_facet > max(page, by_word, by_pair):
             self.facets.mark_asked()
             return Question(query=facet.query, facet=facet, expected=facet.expected)
@@ -170,7 +170,7 @@ class Chooser:
     def _should_scout(self, size_is_stated: bool) -> bool:
         """Whether to look for a word that matches nearly everything: at first, and again when much more is held to take it from."""
         ledger, before = self.ledger, self._held_at_scouting
-        has_broad_query = before and self._largest_total >= NEARLY * ledger.size.estimate
+        has_broad_query = before and self._largest_total >= NEARLY_BEST_SHARE * ledger.size.estimate
         is_useful = ledger.totals_tell and not (size_is_stated or ledger.limit or self.is_about or has_broad_query)
         return is_useful and (not before or len(ledger) >= SCOUT_AGAIN_FACTOR * before)
 
@@ -202,7 +202,7 @@ class Chooser:
         missing = self._missing(query)
         if self._is_cut_off(query):  # the order favours what is held
             weight = COUNT_WEIGHT * query.last_page_size
-            expected = weight * self._page_calibration.of(0) * (missing / stated) + query.new_records
+            expected = weight * self._page_calibration.share(0) * (missing / stated) + query.new_records
             return max(query.last_page_new_share, expected / max(1, weight + matches))
         share = min(1.0, missing / (stated - matches))
         # the last page of another query may be long ago: what was new then is held now
@@ -217,7 +217,7 @@ class Chooser:
         showing_share = max(MIN_SHOWING_SHARE, query.matches_with_query_text / max(1, query.pages.matches))
         at_least = max(self._largest_total, held)
         size = min(max(self.ledger.size.estimate, at_least), MAX_SIZE_FACTOR * at_least)
-        guess = max(held * stated / size, self.words.holding(query.query) / showing_share)
+        guess = max(held * stated / size, self.words.records_with(query.query) / showing_share)
         held_matches = guess if query.held_matches is None else query.held_matches / showing_share
         return stated - min(held, held_matches)
 
@@ -293,12 +293,12 @@ class Chooser:
         self._broad_question_worked |= is_long and self.is_broad(query)
         self.requests_without_new = 0 if new else self.requests_without_new + (not query.is_check)
         if query.missing_share:
-            self._page_calibration.page(0, query.missing_share * records, new)
+            self._page_calibration.add_page(0, query.missing_share * records, new)
         if query.pair:
-            self.pairs.page(query.pair, new)
+            self.pairs.observe_page(query.pair, new)
         elif query.facet:
-            self._facet_calibration.page(query.facet.kind, query.expected, new if query.expected else 0)
+            self._facet_calibration.add_page(query.facet.kind, query.expected, new if query.expected else 0)
         elif query.expected and self._is_cut_off(query):
-            self.words.cut_off(query.expected, new)
+            self.words.observe_cut_off(query.expected, new)
         elif query.expected:
-            self.words.page(query.query, query.expected, new)
+            self.words.observe_page(query.query, query.expected, new)

@@ -98,7 +98,7 @@ class FacetQuestions:
         link, matches = candidate.link, candidate.matches
         limit, page_size = self.word_index.limit, self.word_index.page_size
         words = tuple(tokens(candidate.query))
-        held_of_query, beside = self.word_index.together(*words)
+        held_of_query, beside = self.word_index.count_beside(*words)
         held: float = held_of_query * matches / candidate.query_matches
         shown: tuple[str, ...] = ()
         if link.narrows:

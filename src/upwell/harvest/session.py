@@ -153,7 +153,7 @@ class SourceSession:
             row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
             self.observe(Held(row={**row, **record.fields}))
         for record in _distinct(records):
-            self.chooser.words.saw(record.key, record.text, record.fields)
+            self.chooser.words.add_record(record.key, record.text, record.fields)
         texts = {record.key: record.text for record in records}
         if query.is_check:
             query.check_texts |= texts
@@ -170,16 +170,16 @@ class SourceSession:
             chooser.words.asked(query.query, 0)
         if query.pair:
             texts = [record.text for record in _distinct(records)]
-            chooser.pairs.brought(query.pair, texts, query.stated_total or query.last_page_size)
+            chooser.pairs.add_first_page(query.pair, texts, query.stated_total or query.last_page_size)
             ledger.operators = chooser.pairs.understood
         if not (is_cut_off and ledger.totals_hold):
             return
         if query.is_plain:
-            chooser.words.told(query.query, total)
+            chooser.words.set_total(query.query, total)
         if not self.reader.about:
             chooser.facets.add_answer(tree, query.query, total)
             if not query.facet and not (query.pair and "and" not in chooser.pairs.understood):
-                chooser.pairs.overflowed(query.query, total, query.pair.words if query.pair else ())
+                chooser.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
     def _close(self, query: OpenQuery, *, is_whole: bool) -> None:
         """A query is over: what it tells about the source. `is_whole`: its pager was followed to its end."""
@@ -201,10 +201,10 @@ class SourceSession:
             came_whole = is_whole and not is_cut_off
             chooser.checks.record(ledger, query.query, query.check_texts, is_whole=came_whole, stated_total=total)
         if ledger.limit and is_whole and not is_cut_off and query.is_plain:
-            chooser.words.exhausted(query.query)
+            chooser.words.set_exhausted(query.query)
         if is_cut_off and not ledger.totals_hold and query.is_plain:
             matches = UNCOUNTED_FACTOR * finished.matches
-            chooser.pairs.overflowed(query.query, matches)
+            chooser.pairs.add_cut_off(query.query, matches)
             if self.reader.last_tree is not None and not self.reader.about:
                 chooser.facets.add_answer(self.reader.last_tree, query.query, matches)
 

@@ -1,32 +1,33 @@
-"""Of what is expected of questions, what comes: learned for each kind of question, and for a kind not tried yet from all others."""
+"""How much of what was predicted comes: learned for each kind of question, and for a kind not tried yet from all others."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Calibration"]
 
-PRIOR = 20.0  # expected records that the other kinds count for, beside a kind's own; not swept
-FADES = 0.97  # how much of what is known stays with each page: sources run dry; not swept
+PRIOR_RECORDS = 20.0  # predicted records that the mean of all kinds weighs beside a kind's own; not swept
+MEMORY = 0.97  # of earlier pages that remains with each further page, because sources run dry; not swept
 
 
 class Calibration:
-    """Shares by the number of the kind (more than `kinds` share a number)."""
+    """New records received ÷ new records predicted, per kind of question, pooled towards the mean; kinds beyond `kinds` share a number."""
 
     def __init__(self, kinds: int) -> None:
-        self._came, self._due = np.zeros(kinds), np.zeros(kinds)
+        self._received, self._predicted = np.zeros(kinds), np.zeros(kinds)
 
     def shares(self, kinds: NDArray[np.integer]) -> NDArray[np.float64]:
-        """For each of some kinds the share that comes; a kind counts for the others once, however often it was asked."""
-        tried = self._due > 0
-        usual = (1.0 + (self._came[tried] / self._due[tried]).sum()) / (1.0 + tried.sum())
-        return np.asarray(((self._came + PRIOR * usual) / (self._due + PRIOR))[kinds % len(self._came)])
+        """The share that comes, for each of some kinds. In the mean each kind counts once, however often it was asked."""
+        tried = self._predicted > 0
+        mean = (1.0 + (self._received[tried] / self._predicted[tried]).sum()) / (1.0 + tried.sum())
+        pooled = (self._received + PRIOR_RECORDS * mean) / (self._predicted + PRIOR_RECORDS)
+        return np.asarray(pooled[kinds % len(self._received)])
 
-    def of(self, kind: int) -> float:
+    def share(self, kind: int) -> float:
         """The share of one kind."""
         return float(self.shares(np.array([kind]))[0])
 
-    def page(self, kind: int, expected: float, new: float) -> None:
-        """What one page brought, and what was expected of it, the share not in it yet."""
-        at = kind % len(self._came)
-        self._came[at] = FADES * self._came[at] + new
-        self._due[at] = FADES * self._due[at] + expected
+    def add_page(self, kind: int, predicted: float, received: float) -> None:
+        """Takes in one page; `predicted` is the prediction before calibration."""
+        at = kind % len(self._received)
+        self._received[at] = MEMORY * self._received[at] + received
+        self._predicted[at] = MEMORY * self._predicted[at] + predicted

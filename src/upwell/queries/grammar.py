@@ -22,7 +22,7 @@ FORMS: dict[Operator, tuple[str, ...]] = {
 
 
 # Share of the matches whose text shows what was asked for: some sources search more than they show.
-SHOWN = 0.8  # not swept: 20 Newsgroups and the demo site show everything
+MIN_SHOWING_SHARE = 0.8  # not swept: 20 Newsgroups and the demo site show everything
 
 
 def write(form: str, a: str, b: str) -> str:
@@ -48,4 +48,4 @@ def judge(operator: Operator, a: str, b: str, texts: Sequence[str], alone: int) 
         shown = [a in found and b not in found for found in words]
     else:
         shown = [(a, b) in pairwise(found) for found in words]
-    return sum(shown) >= SHOWN * len(shown)
+    return sum(shown) >= MIN_SHOWING_SHARE * len(shown)

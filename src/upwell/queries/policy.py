@@ -1,15 +1,14 @@
-"""The next query while harvesting: a policy is told what comes, and says what to ask.
+"""Which word to ask for next, by the words of the records held.
 
-    saw(key, text, fields)             a record came back, for the first time or again
-    asked(query, matches, overflow)    what a query brought, and whether the source held some of it back
-    next() → query or None             what to ask now; `expected` says how many new records a request should bring
+    add_record(key, text, fields)    a record came, for the first time or again
+    asked(query, matches)            a query was asked, and how many matches its first page had
+    next() → word or None            what to ask now; `expected` is the number of new records that a request should bring
 
-`WordIndex` keeps the counts that policies need; a policy of one's own is a subclass with `worth`, ten lines long.
+`WordIndex` counts words; a policy is a subclass with `worth`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,10 @@ from upwell.queries.calibration import Calibration
 
 __all__ = [
     "CLASSES",
-    "NEARLY",
+    "NEARLY_BEST_SHARE",
     "SHAPES",
     "Frequency",
     "Greedy",
-    "Policy",
     "Promising",
     "Random",
     "WordIndex",
@@ -31,43 +29,29 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-NEARLY = 0.8  # of what the best brings: others that do are as good; not swept
-RATE = 0.1  # how fast it is learned what queries bring of what was expected; not swept
-CLASSES = 64  # of words that are told apart by what they bring; a table with more columns shares some
+NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
+LEARNING_RATE = 0.1  # of the share of new records above the result cap; not swept
+CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
 AROUND_DIGITS = str.maketrans("", "", " .,")
-MOST = 20.0  # records missing for each one held, that a word is taken to have at most; not swept
+MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
 SHRINK = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
-# Of letters, of letters and digits, and of so many digits: what a source searches may have years and codes, but no amounts.
+# The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = ("letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more")
-
-
-class Policy(Protocol):
-    """What the harvest needs of a policy."""
-
-    limit: int
-    page_size: int
-    expected: float
-
-    def saw(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None: ...
-
-    def asked(self, query: str, matches: int, overflow: bool = False) -> None: ...
-
-    def next(self) -> str | None: ...
 
 
 @dataclass
 class WordIndex:
-    """The candidate words of all records held: in how many records each stands, and in how many that were seen just once."""
+    """The words of all records held: in how many records each occurs, and in how many that came only once."""
 
-    limit: int = 0  # results a query at most; 0: none is known
-    page_size: int = 0  # results a request; 0: a query is one request
+    limit: int = 0  # the result cap; 0: none is known
+    page_size: int = 0  # records on a page; 0: a query is one request
     language: str = ""
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    expected: float = 0.0  # new records a request, from the query that `next` gave
+    expected: float = 0.0  # new records that a request for the word of `next` should bring
     top: float = (
         1.0  # of the records that should be new where the limit cuts off, how many are: an order shows the same first
     )
-    barren: set[int] = field(default_factory=set)  # numbers of words that were asked for and matched nothing
+    barren: set[int] = field(default_factory=set)  # numbers of the words that were asked for and matched nothing
     held: int = 0
     seen_once: int = 0
     seen_twice: int = 0
@@ -88,9 +72,10 @@ class WordIndex:
     )  # what each candidate brings with all its pages, where it is known
     _tried: list[int] = field(default_factory=list)  # for each class
     _matched: list[int] = field(default_factory=list)
-    _luck: Calibration = field(default_factory=lambda: Calibration(CLASSES))
+    _calibration: Calibration = field(default_factory=lambda: Calibration(CLASSES))
 
-    def saw(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
+    def add_record(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
+        """A record came; its words are counted the first time."""
         times = self._seen[key] = self._seen.get(key, 0) + 1
         if times == 1:
             ids = self._ids(text, fields=fields or {})
@@ -108,7 +93,8 @@ class WordIndex:
         elif times == 3:
             self.seen_twice -= 1
 
-    def asked(self, query: str, matches: int, overflow: bool = False) -> None:
+    def asked(self, query: str, matches: int) -> None:
+        """A query was asked; `matches` is 0 where it brought nothing."""
         if len(ids := self._ids(query, stops=False)) == 1:
             self._done[ids[0]] = True
             if not matches:
@@ -117,11 +103,11 @@ class WordIndex:
         self._tried[kind] += 1
         self._matched[kind] += matches > 0
 
-    def page(self, word: str, expected: float, new: int) -> None:
+    def observe_page(self, word: str, expected: float, new: int) -> None:
         """How many new records one page of a word brought: what to expect of others like it."""
         if (number := self.number(word)) >= 0:
             kind = int(self._class[number])
-            self._luck.page(kind, expected / self._luck.of(kind), new)
+            self._calibration.add_page(kind, expected / self._calibration.share(kind), new)
 
     def next(self) -> str | None:
         size = len(self._words)
@@ -131,11 +117,11 @@ class WordIndex:
         best = int(np.argmax(worth))
         if worth[best] > 0 and len(self._bulk) == size:
             # of those that bring nearly as much for a request, the one that brings most: it leaves least to overlap
-            best = int(np.argmax(np.where(worth >= NEARLY * worth[best], self._bulk, -1.0)))
+            best = int(np.argmax(np.where(worth >= NEARLY_BEST_SHARE * worth[best], self._bulk, -1.0)))
         self.expected = max(0.0, float(worth[best]))
         return None if worth[best] == -np.inf else self._words[best]
 
-    def together(self, *words: str) -> tuple[int, NDArray[np.int64]]:
+    def count_beside(self, *words: str) -> tuple[int, NDArray[np.int64]]:
         """How many records held have all of these words, and beside them in how many each word of all stands."""
         record, cells = self._column[:, : self._cells]
         numbers = [self._number.get(word, -1) for word in words]
@@ -148,26 +134,26 @@ class WordIndex:
         counts[[number for number in numbers if number >= 0]] = 0
         return int(inside.sum()), counts
 
-    def told(self, word: str, matches: float) -> None:
+    def set_total(self, word: str, matches: float) -> None:
         """How many matches the source says that a word has."""
         if (number := self.number(word)) >= 0:
             self._told[number] = matches
 
-    def exhausted(self, word: str) -> None:
+    def set_exhausted(self, word: str) -> None:
         """All matches of a word came."""
         if (number := self.number(word)) >= 0:
             self._told[number] = self._in[number]
 
-    def missing(self, odds: float) -> Floats:
+    def missing_per_held(self, odds: float) -> Floats:
         """How many records are missing for each one held, of those that have a word beside one of which as many as `odds` are.
 
         At most what the source says of the word; where it says nothing, more where its records were mostly seen just once.
         """
-        told, inside = self._told[: len(self._words)], self.inside
+        set_total, inside = self._told[: len(self._words)], self.inside
         usual = max(self.seen_once, 1) / max(self.held, 1)
         once = (self.inside_once + SHRINK) / (self.inside + SHRINK / usual) / usual
-        own = np.maximum(0.0, told / np.maximum(1.0, inside) - 1)
-        return np.where(told > 0, np.minimum(odds, own), np.minimum(MOST, odds * once))
+        own = np.maximum(0.0, set_total / np.maximum(1.0, inside) - 1)
+        return np.where(set_total > 0, np.minimum(odds, own), np.minimum(MAX_MISSING_PER_HELD, odds * once))
 
     def worth(self) -> Floats:
         """What each candidate is worth; the greatest is asked next."""
@@ -187,7 +173,7 @@ class WordIndex:
     def chance(self) -> Floats:
         """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
         share = [(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)]
-        return np.asarray((np.array(share) * self._luck.shares(np.arange(len(share))))[self.classes])
+        return np.asarray((np.array(share) * self._calibration.shares(np.arange(len(share))))[self.classes])
 
     @property
     def classes(self) -> NDArray[np.int16]:
@@ -201,9 +187,9 @@ class WordIndex:
             self._matched.append(0)
         return kind
 
-    def cut_off(self, expected: float, new: float) -> None:
+    def observe_cut_off(self, expected: float, new: float) -> None:
         """What a page of a query that the limit cuts off brought, beside what was expected of it (with `top`)."""
-        self.top = min(1.0, max(0.02, self.top * (1 + RATE * (min(2.0, new / max(expected, 1e-9)) - 1))))
+        self.top = min(1.0, max(0.02, self.top * (1 + LEARNING_RATE * (min(2.0, new / max(expected, 1e-9)) - 1))))
 
     def _ids(self, text: str, stops: bool = True, fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
         ids = []
@@ -234,7 +220,7 @@ class WordIndex:
         ]
         return min(words)[2] if words else None
 
-    def holding(self, word: str) -> int:
+    def records_with(self, word: str) -> int:
         """How many records held have a word."""
         number = self._number.get(word)
         return int(self._in[number]) if number is not None else 0
@@ -315,10 +301,10 @@ class Promising(WordIndex):
         return np.asarray(self.chance * new / pages)
 
 
-def _unseen(frontier: WordIndex) -> float:
+def _unseen(words: WordIndex) -> float:
     """Chao's lower bound of the records not seen; at least one, and never more than fifty times those held."""
-    once, twice = frontier.seen_once, frontier.seen_twice
-    return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(frontier.held, 1))
+    once, twice = words.seen_once, words.seen_twice
+    return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(words.held, 1))
 
 
 def shape_of(word: str) -> int:

@@ -23,7 +23,7 @@ NORMAL = 1.96  # two-sided 95 %
 SPREAD = 2.3  # for check queries: their answers are skewed; 2.0 held the truth in 85 to 100 % of runs
 # Check queries that brought something, before they are believed; swept 5 … 50 (docs/decisions/0040): with 5 the interval holds the truth
 # in 91 % of runs and an all-held handful passes for everything, from 15 on in 97 % and more.
-ENOUGH = 15
+MIN_CHECKS = 15
 
 
 def chao(held: int, once: int, twice: int) -> Estimate:
@@ -120,7 +120,9 @@ class Checks:
                     often[word] = often.get(word, 0) + 1
         most = max(2.0, self.heavy * self.limit * self.part) if self.limit else math.inf
         shared = [word for word, n in often.items() if 1 < n <= most]
-        words = shared if len(shared) >= min(count, 2 * ENOUGH) else [word for word, n in often.items() if n <= most]
+        words = (
+            shared if len(shared) >= min(count, 2 * MIN_CHECKS) else [word for word, n in often.items() if n <= most]
+        )
         self._pool, self._answers, self._holding = frozenset(words), [], {}
         for key in keys:
             self.hold(key, records[key])
@@ -155,7 +157,7 @@ class Checks:
             ours[i] = min(all_[i], holding)
         rest, part = len(held - self._source), len(held & self._source)
         telling = int((all_ > 0).sum())
-        if telling < ENOUGH or not ours.sum():
+        if telling < MIN_CHECKS or not ours.sum():
             return None
         # One answer more that is half held: a few answers that all agree are no proof of everything or of nothing.
         usual = all_.sum() / telling
