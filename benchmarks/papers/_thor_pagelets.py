@@ -158,12 +158,15 @@ def _choices(some: Sequence[Sequence[Labelled]]) -> Table:
             for delta in (3, 5, 7, 9, 12)
         ),
         *((f"… optimal, δ = 7, {n} prototypes", replace(base, prototypes=n)) for n in (3, 5)),
-        *((f"… 5 prototypes, cut {cut}", replace(base, cut=cut)) for cut in (0.3, 0.7)),
-        ("… 5 prototypes, top 3", replace(base, top=3)),
-        ("… 5 prototypes, 50 promising candidates", replace(base, promising=50)),
-        ("Thor-objects: centroid", replace(base, way="objects")),
-        ("Thor-objects: centroid, 20 promising", replace(base, way="objects", promising=20)),
-        ("Thor-objects: centroid, 20 promising, top 3", replace(base, way="objects", promising=20, top=3)),
+        *((f"… 5 prototypes, cut {cut}", replace(base, max_similarity=cut)) for cut in (0.3, 0.7)),
+        ("… 5 prototypes, top 3", replace(base, max_pagelets=3)),
+        ("… 5 prototypes, 50 promising candidates", replace(base, max_candidates=50)),
+        ("Thor-objects: centroid", replace(base, ranking="objects")),
+        ("Thor-objects: centroid, 20 promising", replace(base, ranking="objects", max_candidates=20)),
+        (
+            "Thor-objects: centroid, 20 promising, top 3",
+            replace(base, ranking="objects", max_candidates=20, max_pagelets=3),
+        ),
     ]
     rows = [[name, *_score(some, _thor(params))] for name, params in ways]
     rows.append(["Upwell's source model", *_score(some, _ours)])

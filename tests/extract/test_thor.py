@@ -90,14 +90,16 @@ def test_several_regions() -> None:
             "".join(f"<li><b>{' '.join(rng.choice(WORDS, 4))} {i}{j}</b></li>" for j in range(8)) for _ in range(2)
         ]
         two.append(read(f"<h1>Found here</h1><div><ul>{lists[0]}</ul></div><main><ol>{lists[1]}</ol></main>"))
-    found = thor.locate(two, thor.ThorParams(top=3), rng=np.random.default_rng(0))
+    found = thor.locate(two, thor.ThorParams(max_pagelets=3), rng=np.random.default_rng(0))
     assert [two[0].name(p.row) for p in found[0]] == ["body", "ul", "ol"]
 
 
 def test_thor_objects_way() -> None:
     """The subtree that is furthest from its centroid lies in the list, with all candidates and with the promising ones."""
-    for promising in (0, 20):
-        found = thor.locate(PAGES, thor.ThorParams(way="objects", promising=promising), rng=np.random.default_rng(0))
+    for max_candidates in (0, 20):
+        found = thor.locate(
+            PAGES, thor.ThorParams(ranking="objects", max_candidates=max_candidates), rng=np.random.default_rng(0)
+        )
         inside = [page.path(p.row).startswith(LIST) for page, some in zip(PAGES, found, strict=True) for p in some]
         assert inside
         assert all(inside)
