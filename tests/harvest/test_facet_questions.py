@@ -49,9 +49,9 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
     for i in range(20):
         known.add_record(str(i), f"cat number{i}")
     known.top = 0.5
-    some = FacetQuestions(known, learned())
-    some.add_answer(answer("cat", number=9), "cat", 900)
-    some.add_answer(answer("cat", number=8), "cat", 900)  # the same with another session
+    some = FacetQuestions(known)
+    some.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
+    some.add_links(facet_links(answer("cat", number=8), learned(), "cat"), "cat", 900)  # the same with another session
     taken = []
     while (question := some.next()) is not None:
         some.mark_asked()
@@ -64,8 +64,8 @@ def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
     known = Promising(limit=200, page_size=2)
     for i in range(118):
         known.add_record(str(i), f"cat maps number{i}")
-    some = FacetQuestions(known, learned())
-    some.add_answer(answer("cat", number=9), "cat", 900)
+    some = FacetQuestions(known)
+    some.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
     found = {}
     while (question := some.next()) is not None:
         some.mark_asked()

@@ -5,12 +5,11 @@ known where the records held show the facet's name.
 """
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from upwell.answers.facets import SecondLevelLink, facet_links
-from upwell.answers.roles import Roles
+from upwell.answers.facets import SecondLevelLink
 from upwell.page.terms import tokens
-from upwell.page.tree import TagTree
 from upwell.page.url_arguments import split
 from upwell.queries.policy import WordIndex
 
@@ -56,14 +55,12 @@ class FacetQuestions:
     """The facets and orders of the answers that were cut off, each asked once, the most promising first."""
 
     word_index: WordIndex
-    roles: Roles = field(default_factory=Roles)
     _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the candidate
     _candidates: list[_Candidate] = field(default_factory=list)
     _known: set[str] = field(default_factory=set)  # keys of the links seen
 
-    def add_answer(self, tree: TagTree, query: str, matches: float) -> None:
-        """Takes the facets and orders from the first page of an answer whose matches will not all come."""
-        links = facet_links(tree, self.roles, query)
+    def add_links(self, links: Sequence[SecondLevelLink], query: str, matches: float) -> None:
+        """Takes in the facets and orders that an answer links to whose matches will not all come."""
         for link in links:
             if link.key in self._known or link.count == 0:
                 continue

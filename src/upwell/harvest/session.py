@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Generator, Sequence
 from urllib.parse import urlsplit
 
+from upwell.answers.facets import facet_links
 from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
@@ -50,7 +51,6 @@ class SourceSession:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
-        chooser.facets.roles = self.ledger.model.roles
         broad = () if values or self.reader.about else self.reader.broad_questions()
         chooser.start(broad, values or self.earlier_questions or (*self.plan.words, *probes), probes)
         while True:
@@ -177,7 +177,7 @@ class SourceSession:
         if query.is_plain:
             chooser.words.set_total(query.query, total)
         if not self.reader.about:
-            chooser.facets.add_answer(tree, query.query, total)
+            chooser.facets.add_links(facet_links(tree, ledger.model.roles, query.query), query.query, total)
             if not query.facet and not (query.pair and "and" not in chooser.pairs.understood):
                 chooser.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
@@ -206,7 +206,8 @@ class SourceSession:
             matches = UNCOUNTED_FACTOR * finished.matches
             chooser.pairs.add_cut_off(query.query, matches)
             if self.reader.last_tree is not None and not self.reader.about:
-                chooser.facets.add_answer(self.reader.last_tree, query.query, matches)
+                links = facet_links(self.reader.last_tree, ledger.model.roles, query.query)
+                chooser.facets.add_links(links, query.query, matches)
 
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests
