@@ -65,11 +65,11 @@ def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
     )
     assert "2 sites (6, 6 pages" in warnings.pop()
     list(extract(folder(tmp_path / "none", {"1.html": "", "2.html": "<p>Hello"}), warn=warnings.append))
-    assert "no list of matches in 2 pages" in warnings.pop()
+    assert "no list of records in 2 pages" in warnings.pop()
     model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
     changed = folder(tmp_path / "changed", {f"{k}.html": page(10 * k, "section") for k in range(6)})
     list(extract(changed, model=model, warn=warnings.append))
-    assert "0 of the last 6 answers have matches, 100 % had" in warnings.pop()
+    assert "0 of the last 6 answers have records, 100 % had" in warnings.pop()
 
 
 def test_more_pages_than_are_learned_from(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_source_that_changes_is_noticed() -> None:
     assert model.agrees == 1.0
     for pages, word in (
         ([counted(k) for k in range(10)], ""),
-        ([page("definitions", things(k)) for k in range(10)], "have matches"),
+        ([page("definitions", things(k)) for k in range(10)], "have records"),
         ([counted(k, says=9) for k in range(10)], "show as many"),
         ([counted(k, one + "<i>New in {1}</i>") for k in range(10)], "no known column"),
     ):

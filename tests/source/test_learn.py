@@ -84,7 +84,7 @@ def test_odd_pages_alone_and_among_others(html: str) -> None:
 
 
 def test_what_can_be_chosen_is_no_match() -> None:
-    """A box to sort by stands only on answers that have matches, is longer than a short list of them, and as regular as a list can be."""
+    """A box to sort by stands only on answers that have records, is longer than a short list of them, and as regular as a list can be."""
     box = "".join(
         f"<option value={text}>{text}"
         for text in ["nothing", "activity", "actor", "creation", "creator", "files", "keyword"]

@@ -1,1 +1,3 @@
-"""What an answer says: `pagelets` (the region of the matches), `objects` (each match), `fields` (what each match says)."""
+"""What a page says: records of answers (`cut_candidates`, `pagelets`, `cut_rules`, `fields`, `columns`, `values`), blocks of ordinary pages
+(`lines`, `blocks`, `tocs`), and the papers' own methods (`thor`, `separators`, `wisdom`, `entropy`).
+"""

@@ -69,7 +69,7 @@ def _by_source_model(
         model = learn_source(trees, queries=[page.query for page in sample])
         if not model.rules:
             warn(
-                f"no list of matches in {len(trees)} pages of {folder}; are these answers, and not home pages or errors?"
+                f"no list of records in {len(trees)} pages of {folder}; are these answers, and not home pages or errors?"
             )
     if save is not None:
         save.write_text(model.to_json() + "\n", encoding="utf-8")

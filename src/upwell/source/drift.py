@@ -29,7 +29,7 @@ class DriftWatch:
     >>> for _ in range(5):
     ...     watch.note(Reading(kind="none"))
     >>> watch.fits_too_few, watch.reason
-    (True, '0 of the last 5 answers have matches, 80 % had when the source was learned')
+    (True, '0 of the last 5 answers have records, 80 % had when the source was learned')
     >>> watch.reset()
     >>> watch.reason
     ''
@@ -72,15 +72,15 @@ class DriftWatch:
         model, kinds, agree, unknown = self.model, self._kinds, self._counts_agree, self._has_unknown
         if self.fits_too_few:
             return (
-                f"{kinds.count('multi')} of the last {len(kinds)} answers have matches, "
+                f"{kinds.count('multi')} of the last {len(kinds)} answers have records, "
                 f"{100 * model.fits:.0f} % had when the source was learned"
             )
         if model.agrees and len(agree) >= self.min_answers and sum(agree) / len(agree) < DRIFT_FACTOR * model.agrees:
             return (
-                f"{sum(agree)} of the last {len(agree)} answers show as many matches as they say, "
+                f"{sum(agree)} of the last {len(agree)} answers show as many records as they say, "
                 f"{100 * model.agrees:.0f} % did when the source was learned"
             )
         min_records = RECORDS_PER_ANSWER * self.min_answers
         if len(unknown) >= min_records and sum(unknown) / len(unknown) > MAX_UNKNOWN_SHARE:
-            return f"{sum(unknown)} of the last {len(unknown)} matches say something in no known column"
+            return f"{sum(unknown)} of the last {len(unknown)} records say something in no known column"
         return ""
