@@ -11,18 +11,20 @@ The chooser sees queries, counts and keys, never pages of a site.
 from collections import deque
 from collections.abc import Sequence
 
+from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
-from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.ledger import NEARLY_ALL_SHARE, SourceLedger
 from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
-from upwell.model import Request
+from upwell.model import Record, Request
+from upwell.page.terms import tokens
 from upwell.queries.calibration import Calibration
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import NEARLY_BEST_SHARE, Promising
 
-__all__ = ["UNKNOWN_PAGES", "Chooser"]
+__all__ = ["EVERYTHING", "Chooser"]
 
 WORTHY_NEW_SHARE = 0.5  # of the next page: a query that should bring less is compared with other questions; not swept
 MOST_SHARE = 0.5  # of the records held, that a broad question must have listed to count as one that worked
@@ -38,6 +40,11 @@ MAX_TOTAL_TRIALS = 9  # pages spent on testing totals: three queries of a few pa
 SHORT_QUERY_PAGES = 3  # pages that a query may have left to be worth testing totals with; not swept
 UNKNOWN_PAGES = 5  # pages that a query of unknown length is taken to have left
 MIN_SHOWING_SHARE = 0.05  # of the matches that are taken to show the word asked for
+
+
+MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
+UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
+EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
 
 
 class Chooser:
@@ -257,7 +264,7 @@ class Chooser:
 
     # -- what came -------------------------------------------------------------------------------------------------------
 
-    def open(self, question: Question, request: Request) -> OpenQuery:
+    def open(self, question: Question, request: Request | None = None) -> OpenQuery:
         """A question is asked: its pages can be fetched from now on."""
         facet, pair = question.facet, question.pair
         query = OpenQuery(
@@ -287,6 +294,98 @@ class Chooser:
             self._failed.add(query.query)
             self._to_retry.append(query.query)
 
+    def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
+        """Takes in a page of an open query; gives the records that are new. A query without a further page is closed."""
+        end = query.pages.add_page([record.key for record in page.records], page.totals, has_next=page.has_next)
+        is_repeated = query.pages.ends_with_false_page and bool(page.records)
+        new = [] if is_repeated else self.hold(query, page.wanted)
+        query.stated_total, query.last_page_size = query.usual_total(), len(page.records)
+        query.last_page_new_share = len(new) / max(1, len(page.wanted))
+        query.new_records += len(new)
+        query.matches_with_query_text += sum(
+            query.words <= set(tokens(record.text)) for record in _distinct(page.wanted)
+        )
+        query.held_matches = None if query.held_matches is None else query.held_matches + len(new)
+        if query.is_plain and query.query in EVERYTHING and page.totals.total:
+            self.ledger.stated_size = max(self.ledger.stated_size, page.totals.total)
+        self.observe_page(query, len(page.wanted), len(new))
+        has_more = page.has_next and not end
+        is_over = not has_more or (query.is_check and self._check_is_done(query))
+        if query.pages.pages == 1:
+            self._learn_from_first_page(query, page)
+        if is_over:
+            self._close(query, page, is_whole=not has_more)
+            if has_more:  # a check query that has more to give is a query like others from now on
+                query.is_check = False
+                self.open_queries.append(query)
+        return new
+
+    def hold(self, query: OpenQuery, records: Sequence[Record]) -> list[Record]:
+        """Takes records in; gives those that are new."""
+        new = self.ledger.add(records)
+        for record in _distinct(records):
+            self.words.add_record(record.key, record.text, record.fields)
+        texts = {record.key: record.text for record in records}
+        if query.is_check:
+            query.check_texts |= texts
+        else:
+            self.checks.hold(texts)
+        return new
+
+    def _check_is_done(self, query: OpenQuery) -> bool:
+        """Whether a check query told what it can: the source counts what it cuts off, or the matches are too many to fetch."""
+        if self.ledger.limit and self.ledger.totals_hold and query.stated_total:
+            return True
+        too_many = (query.stated_total or 0) > MAX_CHECK_PAGES * query.last_page_size
+        return query.pages.pages >= MAX_CHECK_PAGES or too_many
+
+    def _learn_from_first_page(self, query: OpenQuery, page: AnswerPage) -> None:
+        """What the first page tells: whether a pair was understood, and whether there are more matches than can come."""
+        ledger = self.ledger
+        total = float(query.stated_total or 0)
+        is_cut_off = bool(ledger.limit) and total > ledger.limit
+        if not query.last_page_size and query.is_plain:
+            self.words.asked(query.query, 0)
+        if query.pair:
+            texts = [record.text for record in _distinct(page.wanted)]
+            self.pairs.add_first_page(query.pair, texts, query.stated_total or query.last_page_size)
+            ledger.operators = self.pairs.understood
+        if not (is_cut_off and ledger.totals_hold):
+            return
+        if query.is_plain:
+            self.words.set_total(query.query, total)
+        if not self.is_about:
+            self.facets.add_links(page.links, query.query, total)
+            if not query.facet and not (query.pair and "and" not in self.pairs.understood):
+                self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
+
+    def _close(self, query: OpenQuery, page: AnswerPage, *, is_whole: bool) -> None:
+        """A query is over: what it tells about the source. `is_whole`: its pager was followed to its end."""
+        ledger, finished = self.ledger, query.pages.finish()
+        self.open_queries.remove(query)
+        if is_whole and self.plan.goal == "complete":
+            ledger.finish(finished)
+        self.words.limit, self.words.page_size = ledger.limit, ledger.page_size
+        is_cut_off = bool(ledger.limit) and finished.matches >= ledger.limit
+        lists_most = finished.matches >= NEARLY_ALL_SHARE * len(ledger)
+        is_broad = self.is_broad(query) or (query.is_plain and lists_most and finished.pages > UNKNOWN_PAGES)
+        if is_broad and is_whole and not is_cut_off and (finished.pages > 1 or lists_most):
+            ledger.longest_list = max(ledger.longest_list, finished.matches)
+            ledger.mark(query.pages.keys, is_list=True)
+        elif not is_broad:
+            ledger.mark(query.pages.keys, is_list=False)
+        if query.is_check:
+            total = query.stated_total if ledger.totals_hold and ledger.limit else None
+            came_whole = is_whole and not is_cut_off
+            self.checks.record(ledger, query.query, query.check_texts, is_whole=came_whole, stated_total=total)
+        if ledger.limit and is_whole and not is_cut_off and query.is_plain:
+            self.words.set_exhausted(query.query)
+        if is_cut_off and not ledger.totals_hold and query.is_plain:
+            matches = UNCOUNTED_FACTOR * finished.matches
+            self.pairs.add_cut_off(query.query, matches)
+            if not self.is_about:
+                self.facets.add_links(page.links, query.query, matches)
+
     def observe_page(self, query: OpenQuery, records: int, new: int) -> None:
         """Compares what a page brought with what was expected of it, for the questions to come."""
         is_long = query.pages.pages > UNKNOWN_PAGES and query.pages.matches > MOST_SHARE * len(self.ledger)
@@ -302,3 +401,8 @@ class Chooser:
             self.words.observe_cut_off(query.expected, new)
         elif query.expected:
             self.words.observe_page(query.query, query.expected, new)
+
+
+def _distinct(records: Sequence[Record]) -> list[Record]:
+    """Records with different keys; of those with the same key the last one."""
+    return list({record.key: record for record in records}.values())

@@ -14,6 +14,7 @@ import numpy as np
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
 from upwell.errors import Forbidden, NothingLearned, Unreachable
+from upwell.harvest.chooser import EVERYTHING
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
@@ -35,9 +36,8 @@ from upwell.source.learn import distinct_answers, learn_source
 from upwell.source.model import SourceModel
 from upwell.store.state import State
 
-__all__ = ["EVERYTHING", "Setting", "SourceReader", "Spent"]
+__all__ = ["Setting", "SourceReader", "Spent"]
 
-EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
 FREQUENT_LETTERS = ("e", "a", "er", "in", "ing", "ter")
 FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions

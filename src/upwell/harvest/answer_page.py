@@ -1,0 +1,21 @@
+"""One page of an answer as values: all that the chooser and the ledger see of a source, real or simulated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from upwell.answers.facets import SecondLevelLink
+from upwell.answers.totals import StatedTotals
+from upwell.model import Record
+
+__all__ = ["AnswerPage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPage:
+    """What one page shows: its records, what it says of their number, whether another follows, and where else it leads."""
+
+    records: Sequence[Record] = ()
+    wanted: Sequence[Record] = ()  # those of the records that are kept: with `--about` not all
+    totals: StatedTotals = field(default_factory=StatedTotals)
+    has_next: bool = False
+    links: Sequence[SecondLevelLink] = ()  # facets and orders
