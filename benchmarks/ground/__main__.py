@@ -1,0 +1,96 @@
+"""`python -m benchmarks.ground`: the whole grid, or some of it, or a file of your own.
+
+    python -m benchmarks.ground                                          the grid: a table, and a plot in the folder --plot
+    python -m benchmarks.ground --records things.jsonl.gz --json         a line for each setting and seed
+    python -m benchmarks.ground --settings all cap200 --collections cities --seeds 1
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+
+from benchmarks.ground.collections import COLLECTIONS, collection, from_file
+from benchmarks.ground.oracle import oracle
+from benchmarks.ground.report import table
+from benchmarks.ground.run import harvest
+from benchmarks.ground.settings import SETTINGS
+from benchmarks.ground.source import Collection, SimulatedSource
+from upwell.harvest.chooser import EVERYTHING
+
+SIZE = 3000  # records of a collection, drawn by the seed; a file is taken whole
+Task = tuple[str, str, int, int, bool]
+
+
+@lru_cache(maxsize=2)
+def _records(name: str, size: int, seed: int) -> Collection:
+    if name in COLLECTIONS:
+        return collection(name, size=size, seed=seed)
+    return from_file(Path(name), size=size, seed=seed)
+
+
+def measure(task: Task) -> dict[str, object]:
+    """One setting, collection and seed."""
+    name, setting_name, seed, size, with_oracle = task
+    records, setting = _records(name, size, seed), SETTINGS[setting_name]
+    result = harvest(SimulatedSource(records, setting, seed), seed=seed)
+    best = oracle(SimulatedSource(records, setting, seed), EVERYTHING) if with_oracle else {}
+    return {
+        "collection": records.name,
+        "records": len(records),
+        "setting": setting.name,
+        "class": setting.group,
+        "settings": asdict(setting),
+        "seed": seed,
+        "requests": result.requests,
+        "oracle": best,
+        "stopped": result.stopped,
+        "reason": result.reason,
+        "moments": [asdict(moment) for moment in result.moments],
+    }
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ground", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=Path, help="JSON Lines (gzip allowed): id, and texts")
+    parser.add_argument("--collections", nargs="+", choices=list(COLLECTIONS), default=list(COLLECTIONS))
+    parser.add_argument("--settings", nargs="+", choices=list(SETTINGS), default=list(SETTINGS), metavar="NAME")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--size", type=int, default=None, help=f"records of a collection; {SIZE}, a file whole")
+    parser.add_argument("--json", action="store_true", help="a line for each setting and seed on stdout")
+    parser.add_argument("--out", type=Path, help="keep the lines in a file too")
+    parser.add_argument("--beside", type=Path, help="lines of an earlier run to compare with")
+    parser.add_argument("--no-oracle", action="store_true")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    names = [str(arguments.records)] if arguments.records else arguments.collections
+    size = arguments.size if arguments.size is not None else 0 if arguments.records else SIZE
+    tasks = [
+        (name, setting, seed, size, not arguments.no_oracle)
+        for name in names
+        for seed in range(arguments.seeds)
+        for setting in arguments.settings
+    ]
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    rows = []
+    with multiprocessing.get_context("spawn").Pool(min(arguments.workers, len(tasks))) as pool:
+        for number, row in enumerate(pool.imap(measure, tasks, chunksize=4)):
+            rows.append(row)
+            if arguments.json:
+                print(json.dumps(row), flush=True)
+            if sys.stderr.isatty():
+                print(f"\r{number + 1} of {len(tasks)} harvests", end="", file=sys.stderr)
+    if arguments.out:
+        arguments.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if not arguments.json:
+        before = [json.loads(line) for line in arguments.beside.open()] if arguments.beside else []
+        print(table(rows, before))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The records that simulated sources are made of: texts, names, things and cities."""
+
+import csv
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.corpora import CORPORA as DATA
+from benchmarks.ground.source import Collection
+from upwell.demo.cities import all_cities
+
+__all__ = ["COLLECTIONS", "collection", "from_file"]
+
+Row = tuple[str, list[str]]
+MIN_TEXTS = 1  # a record without a text cannot be found
+
+
+def from_file(path: Path, *, size: int = 0, seed: int = 0) -> Collection:
+    """Records of JSON Lines (gzip allowed): `id`, and every other value that is a text; of too many a sample."""
+    return _sampled(path.name.split(".")[0], list(_rows_of_file(path)), size, seed)
+
+
+def collection(name: str, *, size: int = 0, seed: int = 0) -> Collection:
+    """One of COLLECTIONS."""
+    return _sampled(name, list(COLLECTIONS[name]()), size, seed)
+
+
+def _sampled(name: str, rows: list[Row], size: int, seed: int) -> Collection:
+    unique = {key: texts for key, texts in rows if len([text for text in texts if text.strip()]) >= MIN_TEXTS}
+    keys = list(unique)
+    if 0 < size < len(keys):
+        keys = [keys[i] for i in np.random.default_rng(seed).choice(len(keys), size, replace=False)]
+    return Collection(name, [(key, unique[key]) for key in keys], seed)
+
+
+def _rows_of_file(path: Path) -> Iterator[Row]:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:  # type: ignore[operator]
+        for number, line in enumerate(lines):
+            row = json.loads(line)
+            texts = [str(value) for name, value in row.items() if isinstance(value, str) and name not in ("id", "url")]
+            yield str(row.get("id", number)), texts
+
+
+def _names(domain: str, kind: str) -> Callable[[], Iterator[Row]]:
+    def rows() -> Iterator[Row]:
+        with gzip.open(DATA / "knowledge" / "entities.tsv.gz", "rt", encoding="utf-8", newline="") as lines:
+            found = (row for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row[:2] == [domain, kind])
+            yield from ((str(number), [row[2]]) for number, row in enumerate(islice(found, 40_000)))
+
+    return rows
+
+
+def _things() -> Iterator[Row]:
+    """The things that pages of many sites show: cars, books, cameras, jobs …"""
+    for labels in sorted((DATA / "entities").glob("*/labels.jsonl")):
+        for line in labels.open(encoding="utf-8"):
+            row = json.loads(line)
+            yield f"{labels.parent.name}/{row['page']}", [" ".join(texts) for texts in row["values"].values() if texts]
+
+
+def _cities() -> Iterator[Row]:
+    for city in all_cities():
+        shown = (city.name, city.country, city.region, city.continent, city.timezone, " ".join(city.other_names))
+        yield str(city.id), list(shown)
+
+
+COLLECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
+    "newsgroups": lambda: _rows_of_file(DATA / "texts" / "newsgroups20.jsonl.gz"),
+    "abstracts": lambda: _rows_of_file(DATA / "texts" / "ohsumed.jsonl.gz"),
+    "bands": _names("music", "band"),
+    "films": _names("movie", "title"),
+    "things": _things,
+    "cities": _cities,
+}

@@ -1,0 +1,90 @@
+"""Tables over many harvests: requests beside the oracle's and an earlier run's, and how often the statements held."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import geometric_mean, median
+from typing import Any
+
+from benchmarks.ground.run import MOMENTS
+
+__all__ = ["figures", "table"]
+
+Row = dict[str, Any]
+NEVER = 6  # a share that was not reached counts as the whole patience of the run: so many times the pages, and START
+START = 300
+MAX_WIDTH = 0.2
+
+
+def requests_to(row: Row, share: str) -> float:
+    """The requests to a share; the whole patience of the run where it was not reached."""
+    page = max(row["settings"]["page"], row["settings"]["offered"])
+    return float(row["requests"][share] or NEVER * -(-row["records"] // page) + START)
+
+
+def figures(rows: Sequence[Row], before: Sequence[Row] = ()) -> dict[str, float]:
+    """What a set of harvests comes to."""
+    earlier = {(row["collection"], row["setting"], row["seed"]): row for row in before}
+    ratios, to_oracle = [], []
+    for row in rows:
+        old = earlier.get((row["collection"], row["setting"], row["seed"]))
+        if old:
+            ratios.append(requests_to(row, "0.95") / requests_to(old, "0.95"))
+        if row["oracle"].get("0.95"):
+            to_oracle.append(requests_to(row, "0.95") / row["oracle"]["0.95"])
+    moments = [(row, moment) for row in rows for moment in row["moments"]]
+    past_half = [(row, m) for row, m in moments if m["held"] >= 0.5 * row["records"]]
+    at_three_quarters = [
+        (m["high"] - m["low"]) / row["records"]
+        for row, m in moments
+        if m["share"] == 0.75 and not m["lower_bound"]
+    ]
+    return {
+        "runs": len(rows),
+        "reached 95 %": _share(row["requests"]["0.95"] is not None for row in rows),
+        "requests": geometric_mean([requests_to(row, "0.95") for row in rows]),
+        "÷ before": geometric_mean(ratios) if ratios else float("nan"),
+        "÷ oracle": median(to_oracle) if to_oracle else float("nan"),
+        "holds": _share(_holds(row, m) for row, m in moments),
+        "low holds": _share(m["low"] <= row["records"] for row, m in moments),
+        "at least": _share(m["lower_bound"] for _, m in past_half),
+        "width": median(at_three_quarters) if at_three_quarters else float("nan"),
+        "held at the end": _mean(m["held"] / row["records"] for row, m in moments if m["share"] is None),
+    }
+
+
+def _holds(row: Row, moment: Row) -> bool:
+    return bool(moment["low"] <= row["records"] and (moment["lower_bound"] or row["records"] <= moment["high"]))
+
+
+def _share(values: Iterable[bool]) -> float:
+    return _mean(map(float, values))
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else float("nan")
+
+
+def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
+    """All, each class, each setting and each collection; then the statements by moment."""
+    groups: dict[str, list[Row]] = {"everything": list(rows)}
+    for key in ("class", "collection", "setting"):
+        parts = defaultdict(list)
+        for row in rows:
+            parts[row[key]].append(row)
+        groups |= {f"{key}: {name}": part for name, part in parts.items()}
+    names = list(figures(rows, before))
+    width = max(map(len, groups))
+    lines = [" " * width + "".join(f"{name:>16}" for name in names)]
+    for name, part in groups.items():
+        values = figures(part, before)
+        lines.append(f"{name:{width}}" + "".join(f"{values[column]:16.3f}" for column in names))
+    lines.append("")
+    for share in (*MOMENTS, None):
+        moments = [(row, m) for row in rows for m in row["moments"] if m["share"] == share]
+        by = defaultdict(list)
+        for row, m in moments:
+            by[m["by"] + (" (at least)" if m["lower_bound"] else "")].append(_holds(row, m))
+        said = ", ".join(f"{name} {sum(held)}/{len(held)}" for name, held in sorted(by.items()))
+        lines.append(f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {said}")
+    return "\n".join(lines)

@@ -1,0 +1,107 @@
+"""One harvest of a simulated source, and what it measures."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.ground.oracle import SHARES
+from benchmarks.ground.source import SimulatedSource
+from upwell.harvest.chooser import EVERYTHING, Chooser
+from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.open_query import OpenQuery, Question
+from upwell.harvest.plan import Plan
+from upwell.harvest.reader import FREQUENT_LETTERS
+from upwell.model import FormInterface
+from upwell.page.terms import tokens
+from upwell.queries.frequent_words import most_frequent
+from upwell.source.model import SourceModel
+
+__all__ = ["MOMENTS", "Moment", "Result", "harvest"]
+
+MOMENTS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)  # shares of the records held at which the statement is looked at, beside the end
+NONSENSE = 3  # requests that learn what an answer without records looks like
+HOME_WORDS = 4  # of the home page, which shows some records
+PATIENCE = 6  # times the requests that would do at best, and START more, before a harvest is given up
+START = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the ledger says when so many requests were sent."""
+
+    requests: int
+    held: int
+    size: float
+    low: float
+    high: float
+    lower_bound: bool
+    by: str
+    share: float | None  # of MOMENTS; None: the harvest ended by itself
+
+
+@dataclass
+class Result:
+    """The requests that it took to reach shares of the records, and the statements on the way."""
+
+    requests: dict[str, int | None]
+    moments: list[Moment] = field(default_factory=list)
+    stopped: int | None = None  # requests after which it would have ended by itself
+    reason: str = ""
+
+
+def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Result:
+    """Asks until nearly everything is held, past where the harvest would end by itself, for at most `budget` requests."""
+    number, plan = len(source.collection), Plan(seed=seed)
+    budget = budget or PATIENCE * -(-number // source.page_size) + START
+    ledger = SourceLedger(
+        interface=FormInterface(method="GET", url="http://ground/", query_field="q"), model=SourceModel()
+    )
+    chooser = Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
+    rng = np.random.default_rng([seed, 2])
+    home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
+    broad = (*EVERYTHING, *FREQUENT_LETTERS, *most_frequent("en", 4))
+    probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
+    chooser.start(broad, probes, probes)
+    source.requests += NONSENSE
+    result = Result(dict.fromkeys(map(str, SHARES)))
+    waiting = list(MOMENTS)
+
+    def look(share: float | None) -> None:
+        size = ledger.size
+        result.moments.append(
+            Moment(
+                source.requests, len(ledger), size.estimate, size.low, size.high, ledger.lower_bound, ledger.size_by, share
+            )
+        )
+
+    while source.requests < budget:
+        if (reason := chooser.reason_to_stop()) and result.stopped is None:
+            result.stopped, result.reason = source.requests, reason
+            look(None)
+        chosen = chooser.next()
+        if chosen is None:
+            if chooser.retry():
+                continue
+            break
+        query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Question) else chosen
+        link = query.facet.link.url if query.facet else ""
+        page = source.ask(query.query, link, query.pages.pages + 1)
+        if page is None:
+            chooser.fail(query)
+            continue
+        chooser.take(query, page)
+        ledger.page_size = max(ledger.page_size, len(page.records))
+        ledger.curve.append((source.requests, len(ledger), ledger.matches))
+        share = len(ledger) / number
+        for reached in SHARES:
+            if share >= reached and result.requests[str(reached)] is None:
+                result.requests[str(reached)] = source.requests
+        if waiting and share >= waiting[0]:
+            look(waiting[0])
+            waiting = [other for other in waiting if other > share]
+        if share >= SHARES[-1]:
+            if result.stopped is not None or source.requests > result.requests[str(SHARES[-1])] + START:
+                break
+    if result.stopped is None:
+        look(None)
+    return result

@@ -1,0 +1,280 @@
+"""A simulated source: real records behind a search box with a page size, a result cap, an order, totals, facets, and faults."""
+
+import zlib
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from upwell.answers.facets import SecondLevelLink
+from upwell.answers.totals import StatedTotals
+from upwell.harvest.answer_page import AnswerPage
+from upwell.model import Record
+from upwell.page.terms import stem, stop_words_of, tokens
+
+__all__ = ["Collection", "Setting", "SimulatedSource"]
+
+Numbers = NDArray[np.int64]
+Match = Literal["all", "any", "prefix", "part", "stem"]
+Brings = Literal["all", "none", "error"]
+TITLE_WORDS, SNIPPET_WORDS = 8, 30  # of a record that is one text
+CATEGORIES, YEARS = 12, 15  # values of the facets
+ORDERS = ("date", "popularity", "number")
+WRONG_FACTOR = 3.0  # a wrong total is up to so many times the true one, or as small a part of it
+ABOUT = 0.15  # an "about" total is this far off at most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How a simulated source searches and what it shows."""
+
+    name: str
+    match: Match = "all"  # which records a query of several words matches, and what of a word must match
+    stops: bool = False  # stop words of a query are ignored
+    min_letters: int = 1  # shorter words match nothing
+    searches: Literal["shown", "everything"] = "everything"
+    shows: Literal["title", "snippet", "all"] = "all"
+    page: int = 20
+    offered: int = 0  # a larger page size that is offered, and is found by one request
+    cap: int = 0  # 0: none
+    order: Literal["relevance", "date", "popularity", "number"] = "relevance"
+    totals: Literal["exact", "about", "rounded", "capped", "wrong", "none"] = "exact"
+    nothing: Brings = "none"  # what no query at all brings
+    star: Brings = "none"
+    facets: bool = False
+    counts: bool = True  # facets say how many matches they have
+    orders: bool = False  # links to other orders
+    pager: bool = True  # False: one page, and no other
+    failures: float = 0.0  # share of the requests that fail
+    duplicates: float = 0.0  # share of the matches that come twice
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the totals tell the number of matches."""
+        return self.totals in ("exact", "about", "rounded")
+
+    @property
+    def group(self) -> str:
+        """The class of settings that it is judged with."""
+        reach = "cut off" if self.cap or not self.pager else "broad question" if self.has_broad_question else "words"
+        return f"{reach}, {'counted' if self.is_counted else 'not counted'}"
+
+    @property
+    def has_broad_question(self) -> bool:
+        """Whether one question lists everything."""
+        return "all" in (self.nothing, self.star) and not self.cap and self.pager
+
+
+class Collection:
+    """Records with their words: all of them, and those that a setting shows."""
+
+    def __init__(self, name: str, rows: Sequence[tuple[str, Sequence[str]]], seed: int = 0) -> None:
+        self.name, self.keys = name, [key for key, _ in rows]
+        self.whole = ["\n".join(texts) for _, texts in rows]
+        words = [(list(texts), text.split()) for (_, texts), text in zip(rows, self.whole, strict=True)]
+        self.titles = [texts[0] if len(texts) > 1 else " ".join(all_[:TITLE_WORDS]) for texts, all_ in words]
+        self.snippets = [" ".join(all_[:SNIPPET_WORDS]) for _, all_ in words]
+        rng = np.random.default_rng(seed)
+        number = len(rows)
+        self.ranks = {name: rng.permutation(number) for name in ORDERS}
+        weights = 1 / np.arange(1, CATEGORIES + 1)
+        self.facets = {
+            "category": rng.choice(CATEGORIES, number, p=weights / weights.sum()),
+            "year": 2010 + rng.integers(0, YEARS, number),
+        }
+        self._indexes: dict[tuple[str, bool], _Index] = {}
+        self._records: dict[str, list[Record]] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def texts(self, shows: str) -> list[str]:
+        """What is shown of each record."""
+        return {"title": self.titles, "snippet": self.snippets, "all": self.whole}[shows]
+
+    def records(self, shows: str) -> list[Record]:
+        """The records as a page shows them."""
+        if shows not in self._records:
+            texts = self.texts(shows)
+            self._records[shows] = [
+                Record(key=key, url=None, path="", text=text, fields={"title": title, "text": text})
+                for key, text, title in zip(self.keys, texts, self.titles, strict=True)
+            ]
+        return self._records[shows]
+
+    def index(self, shows: str, *, stems: bool) -> "_Index":
+        """Which records have which word."""
+        if (shows, stems) not in self._indexes:
+            self._indexes[shows, stems] = _Index(self.texts(shows), stems=stems)
+        return self._indexes[shows, stems]
+
+
+class _Index:
+    def __init__(self, texts: Sequence[str], *, stems: bool) -> None:
+        places: dict[str, list[int]] = {}
+        for number, text in enumerate(texts):
+            found = dict.fromkeys(tokens(text))
+            for word in dict.fromkeys(stem(list(found), "en")) if stems else found:
+                places.setdefault(word, []).append(number)
+        self.words = sorted(places)
+        self.places = {word: np.array(where) for word, where in places.items()}
+        self.lengths = np.array([len(text) for text in texts])
+        self._joined = "\n".join(self.words)
+        self._starts = np.cumsum([0, *(len(word) + 1 for word in self.words)])
+
+    def with_prefix(self, prefix: str) -> list[str]:
+        start = bisect_left(self.words, prefix)
+        return self.words[start : bisect_left(self.words, prefix + "\U0010ffff")]
+
+    def with_part(self, part: str) -> list[str]:
+        found, at = [], self._joined.find(part)
+        while at >= 0:
+            number = int(np.searchsorted(self._starts, at, "right")) - 1
+            found.append(self.words[number])
+            at = self._joined.find(part, int(self._starts[number + 1]))
+        return found
+
+
+@dataclass
+class SimulatedSource:
+    """Answers questions as a setting says, page by page, and counts the requests."""
+
+    collection: Collection
+    setting: Setting
+    seed: int = 0
+    requests: int = 0
+    _rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.default_rng([self.seed, 1])
+        self.page_size = max(self.setting.page, self.setting.offered)
+        self.requests += bool(self.setting.offered)
+        everything = "all" if self.setting.searches == "everything" else self.setting.shows
+        self._index = self.collection.index(everything, stems=self.setting.match == "stem")
+        self._records = self.collection.records(self.setting.shows)
+        self.matches = lru_cache(maxsize=512)(self._matches)
+
+    def ask(self, query: str, link: str, page: int) -> AnswerPage | None:
+        """One page of the answer to a query, or to a facet or order of it (`link`); None where the request fails."""
+        self.requests += 1
+        setting = self.setting
+        if self._rng.random() < setting.failures:
+            return None
+        matches = self.matches(query, link)
+        if matches is None:
+            return AnswerPage()
+        shown = matches[: setting.cap or None]
+        at = self.page_size * (page - 1)
+        some = shown[at : at + self.page_size]
+        if setting.duplicates and len(some):
+            again = self._rng.random(len(some)) < setting.duplicates
+            some = np.where(again, some[0], some)
+        records = [self._records[i] for i in some]
+        has_next = setting.pager and at + self.page_size < len(shown)
+        links = self._links(query, link, matches) if page == 1 or not has_next else ()
+        totals = self._totals(query, link, len(matches)) if records else StatedTotals()
+        return AnswerPage(records=records, wanted=records, totals=totals, has_next=has_next, links=links)
+
+    @property
+    def words(self) -> list[str]:
+        """All words that can be found."""
+        return self._index.words
+
+    def places(self, word: str) -> Numbers:
+        """The records that have a word."""
+        return self._index.places.get(word, np.zeros(0, dtype=np.int64))
+
+    def reachable(self, query: str) -> Numbers:
+        """The matches of a query that come, in order."""
+        matches = self.matches(query, "")
+        most = self.setting.cap if self.setting.pager else min(self.setting.cap or self.page_size, self.page_size)
+        return np.zeros(0, dtype=np.int64) if matches is None else matches[: most or None]
+
+    def _matches(self, query: str, link: str) -> Numbers | None:
+        """All matches in order; None: the source answers with an error."""
+        found = self._found(query)
+        if found is None:
+            return None
+        order = self.setting.order
+        for name, _, value in (part.partition("=") for part in link.split("&") if part):
+            if name == "order":
+                order = value  # type: ignore[assignment] # one of ORDERS
+            else:
+                found = found[self.collection.facets[name][found] == int(value)]
+        if order == "relevance":
+            # the short ones first, with an accident of the query in it, as scores of words have
+            accident = _hash(query) % 1009
+            scores = self._index.lengths[found] * (0.5 + ((found * 7919 + accident) % 1013) / 1013)
+            return found[np.argsort(scores, kind="stable")]
+        return found[np.argsort(self.collection.ranks[order][found], kind="stable")]
+
+    def _found(self, query: str) -> Numbers | None:
+        setting, everything = self.setting, np.arange(len(self.collection))
+        if query.strip() in ("*", "%"):
+            return {"all": everything, "none": everything[:0], "error": None}[setting.star]
+        without = [word[1:] for word in query.split() if word.startswith("-") and len(word) > 1]
+        words = tokens(" ".join(word for word in query.split() if not word.startswith("-") and word != "AND"))
+        words = [w for w in words if not (setting.stops and w in stop_words_of("en"))]
+        if not words:
+            return {"all": everything, "none": everything[:0], "error": None}[setting.nothing]
+        sets = [self._with(word) for word in words]
+        if setting.match == "any":
+            return np.unique(np.concatenate(sets))
+        found = sets[0]
+        for other in sets[1:]:
+            found = np.intersect1d(found, other, assume_unique=True)
+        for word in without:
+            found = np.setdiff1d(found, self._with(word), assume_unique=True)
+        return found
+
+    def _with(self, word: str) -> Numbers:
+        index, match = self._index, self.setting.match
+        none = np.zeros(0, dtype=np.int64)
+        if len(word) < self.setting.min_letters:
+            return none
+        if match in ("prefix", "part"):
+            words = index.with_prefix(word) if match == "prefix" else index.with_part(word)
+            return np.unique(np.concatenate([none, *(index.places[w] for w in words)]))
+        return index.places.get(stem([word], "en")[0] if match == "stem" else word, none)
+
+    def _totals(self, query: str, link: str, number: int) -> StatedTotals:
+        kind = self.setting.totals
+        accident = (_hash(f"{query} {link}") % 1000) / 1000
+        if kind == "none":
+            return StatedTotals()
+        if kind == "about":
+            return StatedTotals(total=max(1, round(number * (1 + ABOUT * (2 * accident - 1)))), hedge="about")
+        if kind == "rounded":
+            digits = max(0, len(str(number)) - 2)
+            return StatedTotals(total=round(number, -digits), hedge="about" if digits else "")
+        if kind == "capped":
+            return StatedTotals(total=min(number, self.setting.cap or 1000))
+        if kind == "wrong":
+            return StatedTotals(total=max(1, round(number * WRONG_FACTOR ** (2 * accident - 1))))
+        return StatedTotals(total=number)
+
+    def _links(self, query: str, link: str, matches: Numbers) -> list[SecondLevelLink]:
+        setting, links = self.setting, []
+        if setting.facets and link.count("=") < 2:
+            for name, values in self.collection.facets.items():
+                if f"{name}=" in link:
+                    continue
+                numbers, counts = np.unique(values[matches], return_counts=True)
+                for value, count in zip(numbers, counts, strict=True):
+                    url = f"{link}&{name}={value}".strip("&")
+                    said = int(count) if setting.counts else None
+                    links.append(SecondLevelLink(url=url, key=f"{query} {url}", text=f"{name}{value}", count=said, sets=(name,)))
+        if setting.orders and "order=" not in link:
+            for order in ORDERS:
+                if order != setting.order:
+                    url = f"{link}&order={order}".strip("&")
+                    links.append(SecondLevelLink(url=url, key=f"{query} {url}", relation="other order", sets=("order",)))
+        return links
+
+
+def _hash(text: str) -> int:
+    return zlib.crc32(text.encode())
