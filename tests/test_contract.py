@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from upwell.cli import app
-from upwell.demo import Running
+from upwell.demo import Running, serve
 from upwell.results import Size, Summary, SummaryChecks
 
 VERBS = [command.callback.__name__ for command in app.registered_commands if command.callback]
@@ -62,6 +62,27 @@ def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:
     assert file.parent.name == demo.url.removeprefix("http://").rstrip("/").replace(":", "_")
 
 
+def test_a_harvest_asks_the_queries_of_a_file_first(tmp_path: Path) -> None:
+    """Whole lines, several words each, before anything else of the plan; then the values of a column of that harvest."""
+    (tmp_path / "queries.txt").write_text("# cities\nsan juan\n\nnew york\n")
+    common = ("--rate", "0", "--budget", "30")
+    with serve() as site:
+        assert upwell("harvest", site.url, "-o", "a", "--queries", "queries.txt", *common, cwd=tmp_path).returncode == 0
+        asked = [seen.query for seen in site.received]
+        assert asked.index("q=san juan") < asked.index("q=new york") < asked.index("q=e")  # e is a broad question
+        already = len(site.received)
+        assert upwell("harvest", site.url, "-o", "b", "--queries", "a:country", *common, cwd=tmp_path).returncode == 0
+        assert "q=United States" in [seen.query for seen in site.received[already:]]
+
+
+def test_a_knowledge_base_alone_is_read(demo: Running, tmp_path: Path) -> None:
+    """Without a log too: a base that cannot be read is said, and not passed over."""
+    (tmp_path / "base.tsv").write_text("one cell\n")
+    done = upwell("harvest", demo.url, "--knowledge", "base.tsv", "--rate", "0", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "base.tsv has no row with domain, type, entity" in done.stderr
+
+
 def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
     """A line a page in page order, named relative to the folder; an empty page is an error page, not a crash."""
     for i, word in enumerate(("spain", "san", "lima", "asia")):
@@ -82,6 +103,11 @@ def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
     [
         (("harvest",), 2, "Missing argument"),
         (("harvest", "no-address"), 2, "http://"),
+        (("harvest", "http://127.0.0.1:9/", "--queries", "none.txt"), 2, "none.txt does not exist"),
+        (("harvest", "http://127.0.0.1:9/", "--queries", ".:title"), 2, "not the folder of a finished harvest"),
+        (("queries", "--snapshot", "none"), 2, "no file"),
+        (("queries", "--snapshot", ".", "--distance", "far"), 2, "--distance far: it is intersection, cosine or"),
+        (("queries", "--snapshot", ".", "--delta", "1.5"), 2, "Invalid value for '--delta'"),
         (("forms", "no-such-file.html"), 2, "neither a file nor an address"),
         (("extract", "."), 2, "no .html files"),
         (("demo", "--set", "layout=round"), 2, "layout"),

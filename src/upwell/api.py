@@ -155,12 +155,14 @@ def harvest(
     plan: Plan | None = None,
     manners: Manners | None = None,
     format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
     observe: Observer = _ignore,
 ) -> Result:
     """From a home page to a table, a summary and a report under `out/<host>`.
 
+    `queries` are asked first: a file with one a line, `DIR:column` for the values of a column of another harvest, or strings.
     The same call again goes on where it was cut off; with a larger budget it goes further; with `Plan(refresh=True)` it asks anew.
     """
     (result,) = harvest_all(
@@ -169,6 +171,7 @@ def harvest(
         plan=plan,
         manners=manners,
         format=format,
+        queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
         observe=observe,
@@ -185,6 +188,7 @@ def harvest_all(
     plan: Plan | None = None,
     manners: Manners | None = None,
     format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
     observe: Observer = _ignore,
@@ -196,26 +200,36 @@ def harvest_all(
     from upwell.harvest.events import Trouble
     from upwell.harvest.files import write_files
     from upwell.model import Skipped
-    from upwell.offline.queries import queries
+    from upwell.offline.queries import queries as from_log
+    from upwell.offline.queries import read_knowledge
     from upwell.store.folder import folder_of, open_folder
+    from upwell.store.query_list import read_queries
     from upwell.store.records import FORMATS
 
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
-    common_plan = plan or Plan()
     for url in urls:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise WrongUsage(f"{url!r} is not an address; it should begin with http:// or https://")
 
+    def report(stage: str, page: str | Path, reason: str) -> None:
+        observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
+
+    common_plan = plan or Plan()
+    if queries is not None:
+        common_plan = replace(common_plan, words=(*common_plan.words, *read_queries(queries)))
+    if knowledge_base is not None:  # read once for all sites
+        base = read_knowledge(knowledge_base, lambda why: report("knowledge base", knowledge_base, why))
+        common_plan = replace(common_plan, knowledge=base)
+
     def plan_for(url: str) -> Plan:
         if query_log is None:
             return common_plan
         host = urlsplit(url).hostname or ""
-        logged = queries(log=query_log, knowledge_base=knowledge_base, site=host)
+        logged = from_log(log=query_log, knowledge_base=common_plan.knowledge, site=host)
         if not logged:
-            why = f"no query that led to several pages of {host}"
-            observe(Trouble(skipped=Skipped(stage="query log", page=str(query_log), reason=why)))
+            report("query log", query_log, f"no query that led to several pages of {host}")
         return replace(common_plan, words=(*common_plan.words, *(suggested.query for suggested in logged)))
 
     async def harvest_site(url: str) -> Result | UpwellError:
@@ -236,6 +250,7 @@ def records(
     plan: Plan | None = None,
     manners: Manners | None = None,
     format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
     observe: Observer = _ignore,
@@ -261,6 +276,7 @@ def records(
                 plan=plan,
                 manners=manners,
                 format=format,
+                queries=queries,
                 query_log=query_log,
                 knowledge_base=knowledge_base,
                 observe=pass_on,

@@ -90,7 +90,8 @@ def forms(
 
 @app.command(
     epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
-    "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl"
+    "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
+    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv"
 )
 def harvest(
     places: options.Places,
@@ -106,8 +107,9 @@ def harvest(
     template: options.Template = "",
     source: options.SourceFile = None,
     words: options.Words = "",
+    queries: options.Queries = None,
     query_log: options.QueryLog = None,
-    knowledge: options.KnowledgeForLog = None,
+    knowledge: options.KnowledgeForHarvest = None,
     refresh: options.Refresh = False,
     format: options.Format = "parquet",
     log: options.EventLog = None,
@@ -133,7 +135,7 @@ def harvest(
         about=about,
         form=form,
         template=template,
-        models=load_all(_text(source)) if source else (),
+        models=load_all(options.source_text(source)) if source else (),
         words=tuple(words.split()),
         refresh=refresh,
         browser=options.choice("--browser", browser, options.BROWSERS),
@@ -145,6 +147,7 @@ def harvest(
             plan=plan,
             manners=Manners(rate=rate, contact=contact, ignore_robots=ignore_robots),
             format=options.choice("--format", format, options.FORMATS),
+            queries=queries,
             query_log=query_log,
             knowledge_base=knowledge,
             observe=observe,
@@ -166,7 +169,7 @@ def extract(
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
     from upwell.source.model import load
 
-    model = load(_text(source)) if source else None
+    model = load(options.source_text(source)) if source else None
     for page in api.extract(path, model=model, save=save, links=links, method=method, warn=_warn):
         _print(page, as_json)
 
@@ -228,13 +231,20 @@ def probe(
     print(_json(summary.as_dict()) if as_json else f"{summary.pages} answers kept in {out}")
 
 
-@app.command(epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json")
+@app.command(
+    epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json\n\n"
+    "Example: upwell queries --snapshot harvest/example.org --column title --method cluster --distance cosine"
+)
 def queries(
     snapshot: options.Snapshot = None,
+    columns: options.TextColumns = None,
     method: options.SelectionMethod = "overflow",
     sampling: options.Sampling = "all",
     size: options.QueryCount = 150,
     limit: options.ResultCap = 0,
+    distance: options.WordDistance = "intersection",
+    linkage: options.Linkage = "complete",
+    delta: options.Delta = 0.6,
     log: options.LogFile = None,
     knowledge: options.KnowledgeFile = None,
     site: options.LogSite = "",
@@ -244,11 +254,19 @@ def queries(
     """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
     from upwell.queries.select import Selection
 
+    selection = Selection(
+        size=size,
+        limit=limit,
+        distance=options.choice("--distance", distance, options.WORD_DISTANCES),
+        linkage=options.choice("--linkage", linkage, options.LINKAGES),
+        tolerance=delta,
+    )
     suggested = api.queries(
         snapshot=snapshot,
+        columns=columns or (),
         method=method,
         sampling=sampling,
-        selection=Selection(size=size, limit=limit),
+        selection=selection,
         log=log,
         knowledge_base=knowledge,
         site=site,
@@ -373,14 +391,6 @@ def _json(value: object) -> str:
 
 def _warn(message: str) -> None:
     print(f"upwell: {message}", file=sys.stderr)
-
-
-def _text(path: Path) -> str:
-    """The text of a source.json."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
 
 
 if __name__ == "__main__":

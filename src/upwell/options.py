@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from upwell.errors import WrongUsage
+from upwell.errors import UpwellError, WrongUsage
 
 if TYPE_CHECKING:  # the rooms that define these choices load numpy
     from upwell.answers.clusters import Algorithm as AlgorithmName
@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # the rooms that define these choices load numpy
     from upwell.answers.clusters import Distance as DistanceName
     from upwell.harvest.plan import Goal as GoalName
     from upwell.offline.crawl import Follow as FollowName
+    from upwell.queries.select import Distance as WordDistanceName
+    from upwell.queries.select import Linkage as LinkageName
     from upwell.site.discover import Browser as BrowserName
     from upwell.store.records import Format as FormatName
 
@@ -26,6 +28,8 @@ FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite")
 FOLLOWS: tuple[FollowName, ...] = ("all", "toc")
 ALGORITHMS: tuple[AlgorithmName, ...] = ("simple", "bisecting")
 DISTANCES: tuple[DistanceName, ...] = ("cosine", "euclidean")
+WORD_DISTANCES: tuple[WordDistanceName, ...] = ("intersection", "cosine", "euclidean")
+LINKAGES: tuple[LinkageName, ...] = ("complete", "single")
 CRITERIA: tuple[CriterionName, ...] = ("silhouette", "quality", "printed")
 SIGNATURES = (
     "idf-classes", "tfidf-tags", "raw-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "raw-content", "keywords",
@@ -60,11 +64,22 @@ FormNumber = Annotated[int | None, typer.Option(help="Which form of the page to 
 Template = Annotated[str, typer.Option(help="How to ask: an address with {query} where the query goes.")]
 SourceFile = Annotated[Path | None, typer.Option(help="A source.json: what answers look like is not learned.")]
 Words = Annotated[str, typer.Option(help="Words that the source knows, separated by spaces.")]
+Queries = Annotated[
+    str | None,
+    typer.Option(
+        help="Queries to ask first: a file with one a line (or as `upwell queries --json` writes them), "
+        "or DIR:column, the values of a column of another harvest."
+    ),
+]
 QueryLog = Annotated[
     Path | None, typer.Option(help="A query log (TSV or Parquet of query, url, clicks): its queries come first.")
 ]
-KnowledgeForLog = Annotated[
-    Path | None, typer.Option(help="A knowledge base (TSV or Parquet of domain, type, entity), for the log.")
+KnowledgeForHarvest = Annotated[
+    Path | None,
+    typer.Option(
+        help="A knowledge base (TSV or Parquet of domain, type, entity): names of the types that the records mention "
+        "are asked, and the log's queries are cleaned with it."
+    ),
 ]
 Refresh = Annotated[
     bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
@@ -103,7 +118,20 @@ AnswersPath = Annotated[Path, typer.Argument(help="A folder of saved answers of 
 AnswersUrl = Annotated[str, typer.Option("--base-url", help="Where it came from, if pages.jsonl does not say.")]
 
 # upwell queries
-Snapshot = Annotated[Path | None, typer.Option(help='Texts of the source: JSON Lines with "text", or Parquet.')]
+Snapshot = Annotated[
+    Path | None,
+    typer.Option(help="Texts of the source: a harvest's folder, or Parquet, CSV, TSV, JSON Lines, SQLite or .txt."),
+]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="A column of the snapshot to read (repeat for several); else text, or all texts."),
+]
+WordDistance = Annotated[str, typer.Option(help="Of words, for --method cluster: intersection, cosine or euclidean.")]
+Linkage = Annotated[str, typer.Option(help="Of clusters of words, for --method cluster: complete or single.")]
+Delta = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="For --method packing: how far apart words must be; 1 shares no document."),
+]
 SelectionMethod = Annotated[str, typer.Option(help="random, frequency, cluster, packing, covering or overflow.")]
 Sampling = Annotated[str, typer.Option(help="Which words to look at: random, popular, optimal, auto or all.")]
 QueryCount = Annotated[int, typer.Option(min=1, help="How many queries.")]
@@ -143,3 +171,11 @@ def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
         if word == value:
             return word
     raise WrongUsage(f"{option} {value}: it is {', '.join(choices[:-1])} or {choices[-1]}")
+
+
+def source_text(path: Path) -> str:
+    """The text of the source.json that --source names."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error

@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from upwell import api
-from upwell.errors import WrongUsage
+from upwell.errors import UpwellError, WrongUsage
+from upwell.harvest import loop
+from upwell.harvest.plan import Plan
 from upwell.queries import knowledge, logs
 from upwell.queries.logs import Affixes, Cleaning, LogRow, Names
 
@@ -110,6 +112,31 @@ def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
     )
     assert api.queries(log=tmp_path / "log.parquet", knowledge_base=base, site="s.example") == found
     assert api.queries(snapshot=tmp_path / "s.jsonl", knowledge_base=base) == []
+
+
+@pytest.mark.parametrize("has_log", [False, True])
+def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words, then queries, then the log's; the knowledge base with a log and without, one object for all sites."""
+    plans: list[Plan] = []
+
+    async def run(_: str, plan: Plan, *__: object, **___: object) -> None:
+        plans.append(plan)
+        raise UpwellError("this is as far as the test goes")
+
+    monkeypatch.setattr(loop, "run", run)
+    log, base = tmp_path / "log.tsv", tmp_path / "kb.tsv"
+    log.write_text("".join(f"buy wii\thttp://{site}.example/{i}\t4\n" for site in "ab" for i in range(2)))
+    base.write_text("shop\tthing\tipad\nshop\tthing\twii\nshop\tthing\t\n")
+    api.harvest_all(
+        ["http://a.example/", "http://b.example/"],
+        out=tmp_path,
+        plan=Plan(words=("lima",)),
+        queries=["new york", "san juan"],
+        query_log=log if has_log else None,
+        knowledge_base=base,
+    )
+    assert [plan.words for plan in plans] == 2 * [("lima", "new york", "san juan", *(["wii"] if has_log else []))]
+    assert plans[0].knowledge is plans[1].knowledge is not None
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """`upwell queries`: what to ask, from tables that the user has: texts of the source, a query log, a knowledge base."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from upwell.errors import WrongUsage
+from upwell.extract.values import column_type
 from upwell.queries import logs
 from upwell.queries.knowledge import Knowledge, mentions_in, rank_types
 from upwell.queries.select import Selection, select
@@ -13,7 +14,7 @@ from upwell.queries.snapshot import SAMPLINGS, of_texts, sample
 from upwell.results import SuggestedQuery
 from upwell.store import tables
 
-__all__ = ["queries"]
+__all__ = ["queries", "read_knowledge"]
 
 Warn = Callable[[str], None]
 
@@ -21,29 +22,34 @@ Warn = Callable[[str], None]
 def queries(
     *,
     snapshot: str | Path | None = None,
+    columns: Sequence[str] = (),
     method: str = "overflow",
     sampling: str = "all",
     words: int = 2000,
     selection: Selection | None = None,
     log: str | Path | None = None,
-    knowledge_base: str | Path | None = None,
+    knowledge_base: str | Path | Knowledge | None = None,
     site: str = "",
     seed: int = 0,
     warn: Warn = lambda _: None,
 ) -> list[SuggestedQuery]:
     """Offline: what to ask, from a snapshot of texts, from a query log, or from a knowledge base with either; best first.
 
-    `warn` hears of rows that cannot be used.
+    A snapshot is a table or the folder of a harvest; `columns` says which of its columns are the texts. Without it that is `text`,
+    or else all columns of text that are not Upwell's own. `warn` hears of rows that cannot be used.
     """
+    if isinstance(columns, str):
+        columns = (columns,)
     if snapshot is not None and knowledge_base is not None:
-        return _names_of_types(snapshot, knowledge_base, warn)
+        return _names_of_types(_texts(snapshot, columns, warn), read_knowledge(knowledge_base, warn))
     if snapshot is not None:
-        return _dictionary(snapshot, method, sampling, words, selection or Selection(), seed, warn)
+        texts = _texts(snapshot, columns, warn)
+        return _dictionary(texts, method, sampling, words, selection or Selection(), seed)
     if log is None and knowledge_base is None:
         raise WrongUsage(
-            "`upwell queries` wants --snapshot FILE.jsonl, or --log and --knowledge; see upwell queries --help"
+            "`upwell queries` wants --snapshot with a table or a harvest's folder, or --log and --knowledge; see upwell queries --help"
         )
-    base = _knowledge(knowledge_base, warn) if knowledge_base else Knowledge({})
+    base = read_knowledge(knowledge_base, warn) if knowledge_base else Knowledge({})
     if log is None:
         raise WrongUsage(
             "a knowledge base alone says nothing about the site; give --log too, or --snapshot with texts of its records"
@@ -54,14 +60,13 @@ def queries(
 
 
 def _dictionary(
-    snapshot: str | Path, method: str, sampling: str, words: int, selection: Selection, seed: int, warn: Warn
+    texts: list[str], method: str, sampling: str, words: int, selection: Selection, seed: int
 ) -> list[SuggestedQuery]:
     """A dictionary of queries chosen from texts of the source (Yuan ch. 4–5)."""
     if sampling not in SAMPLINGS:
         raise WrongUsage(f"sampling {sampling!r} is none of {', '.join(SAMPLINGS)}")
     rng = np.random.default_rng(seed)
-    texts = of_texts(text for (text,) in _rows(snapshot, ["text"], warn))
-    sampled = sample(texts, sampling, words, rng, limit=selection.limit)
+    sampled = sample(of_texts(texts), sampling, words, rng, limit=selection.limit)
     return [
         SuggestedQuery(query=choice.query, expected=choice.expected)
         for choice in select(sampled, method, selection, rng)
@@ -77,11 +82,9 @@ def _from_log(log: str | Path, base: Knowledge, site: str, warn: Warn) -> list[S
     return [SuggestedQuery(query=query, expected=clicks) for query, clicks in logs.generate(usable, base.names, site)]
 
 
-def _names_of_types(records: str | Path, knowledge_base: str | Path, warn: Warn) -> list[SuggestedQuery]:
+def _names_of_types(texts: list[str], base: Knowledge) -> list[SuggestedQuery]:
     """The entities of the types that a site's records are about (Entity §4.2, without a log)."""
-    texts = _rows(records, ["text"], warn)
-    base = _knowledge(knowledge_base, warn)
-    ranked = rank_types(base, mentions_in((text for (text,) in texts), base.names))
+    ranked = rank_types(base, mentions_in(texts, base.names))
     return [
         SuggestedQuery(query=name, expected=round(score, 4), type=f"{kind.domain}/{kind.name}")
         for kind, score in ranked
@@ -100,7 +103,43 @@ def _rows(path: str | Path, columns: list[str], warn: Warn) -> list[tuple[str, .
     return usable
 
 
-def _knowledge(path: str | Path, warn: Warn) -> Knowledge:
+def _texts(path: str | Path, columns: Sequence[str], warn: Warn) -> list[str]:
+    """The texts of a table: of each row the values of the columns, joined; rows without any are left out."""
+    names: dict[str, None] = {}
+    rows: list[dict[str, str]] = []
+    for row in tables.rows(Path(path)):
+        names.update(dict.fromkeys(row or ()))
+        kept = (row or {}).items()
+        rows.append({name: text for name, text in kept if text and (name in columns or not name.startswith("_"))})
+    if not any(rows):
+        raise WrongUsage(f"{path} has no row with a text in {len(rows)} lines")
+    missing = [name for name in columns if name not in names]
+    chosen = columns or (["text"] if "text" in names else _text_columns(rows))
+    if missing or not chosen:
+        what = f"no column {', '.join(missing)}" if missing else "no column of text"
+        raise WrongUsage(f"{path} has {what}; --column takes one of {', '.join(names)}")
+    texts = [" ".join(row[name] for name in chosen if name in row) for row in rows]
+    usable = [text for text in texts if text]
+    if not usable:
+        raise WrongUsage(f"{path} has no row with {', '.join(chosen)} in {len(rows)} lines")
+    if len(usable) < len(rows):
+        warn(f"{path}: {len(rows) - len(usable)} of {len(rows)} lines left out")
+    return usable
+
+
+def _text_columns(rows: list[dict[str, str]]) -> list[str]:
+    """The columns that hold neither numbers nor prices, dates or addresses."""
+    values: dict[str, set[str]] = {}
+    for row in rows:
+        for name, text in row.items():
+            values.setdefault(name, set()).add(text)
+    return [name for name, texts in values.items() if column_type(texts) == "text"]
+
+
+def read_knowledge(path: str | Path | Knowledge, warn: Warn = lambda _: None) -> Knowledge:
+    """A knowledge base from a table of domain, type, entity; one that was read before is given back."""
+    if isinstance(path, Knowledge):
+        return path
     base = Knowledge.of_rows(row or () for row in tables.read(Path(path), ["domain", "type", "entity"]))
     if not base.types:
         raise WrongUsage(f"{path} has no row with domain, type, entity")

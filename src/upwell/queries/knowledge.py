@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from upwell.page.terms import tokens
 from upwell.queries.logs import Names
@@ -48,9 +49,9 @@ class Knowledge:
             types[key].add(name)
         return cls({Type(*key): frozenset(types.pop(key)) for key in list(types)}, skipped)
 
-    @property
+    @cached_property
     def names(self) -> Names:
-        """All names, to find mentions with."""
+        """All names, to find mentions with; made once."""
         return Names((name for names in self.types.values() for name in names), clean=True)
 
 

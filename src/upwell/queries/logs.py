@@ -69,6 +69,18 @@ class Names:
                     break
         return best
 
+    def all_mentions(self, words: list[str]) -> Iterator[str]:
+        """The names in a longer text, from left to right, at each word the longest that begins there and does not overlap the one before."""
+        lengths, names = self._lengths, self._names
+        i = 0
+        while i < len(words):
+            end = i + min(lengths.get(words[i], 0), len(words) - i)
+            while end > i and (name := " ".join(words[i:end])) not in names:
+                end -= 1
+            if end > i:
+                yield name
+            i = max(end, i + 1)
+
 
 def read_rows(rows: Iterable[Mapping[str, object] | tuple[object, ...]]) -> Iterator[LogRow | None]:
     """Log rows from any table; None for a row that cannot be one (the caller counts them)."""

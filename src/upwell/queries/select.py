@@ -9,7 +9,7 @@ overflow                ours: the set of words with the greatest expected covera
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.queries.snapshot import Snapshot
 
-__all__ = ["METHODS", "Choice", "Distance", "Selection", "select", "shared_documents", "word_distances"]
+__all__ = ["METHODS", "Choice", "Distance", "Linkage", "Selection", "select", "shared_documents", "word_distances"]
 
 Distance = Literal["euclidean", "cosine", "intersection"]
+Linkage = Literal["complete", "single"]
 Floats = NDArray[np.float64]
 Words = NDArray[np.int64]  # numbers of words in a snapshot
 MAX_ROUNDS = 8  # of exchanging single words, each over the whole dictionary; not swept
@@ -32,8 +33,8 @@ class Selection:
     size: int = 150  # Yuan §6.3
     limit: int = 0  # the most results that the source gives for a query; 0: all
     distance: Distance = "intersection"  # Yuan §6.4.2: the best of his three
-    linkage: Literal["complete", "single"] = "complete"  # Yuan §6.4.3
-    tolerance: float = 0.6  # Yuan §6.4.3, Δ
+    linkage: Linkage = "complete"  # Yuan §6.4.3
+    tolerance: float = 0.6  # Yuan §6.4.3, Δ: the least distance of two words in a packing
     query_cost: float = 1.0  # of a query, where a returned document costs 1 (Ntoulas et al., as Yuan §5.3 uses them)
     max_clustered_words: int = 4000  # more would need more than a quarter of a gigabyte for their distances
     repeat_cost: float = 0.03  # of a returned document, where a new one is worth 1; swept 0 … 0.25: docs/decisions/0040
@@ -55,6 +56,12 @@ def select(snapshot: Snapshot, method: str, how: Selection, rng: np.random.Gener
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
     if how.size < 1:
         raise WrongUsage(f"a dictionary of {how.size} words is none; --size takes a number from 1")
+    if how.distance not in get_args(Distance):
+        raise WrongUsage(f"distance {how.distance!r} is none of {', '.join(get_args(Distance))}")
+    if how.linkage not in get_args(Linkage):
+        raise WrongUsage(f"linkage {how.linkage!r} is none of {', '.join(get_args(Linkage))}")
+    if not 0 <= how.tolerance <= 1:
+        raise WrongUsage(f"delta {how.tolerance} is no distance of words; it is from 0 to 1")
     limit = how.limit or snapshot.documents
     chosen = METHODS[method](snapshot, how, limit, rng)
     chance = np.minimum(1.0, limit / snapshot.frequency)

@@ -12,7 +12,7 @@ from upwell.errors import WrongUsage
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["column_type", "read", "write"]
+__all__ = ["column_type", "read", "read_texts", "write"]
 
 DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
 MAX_INTEGER = 2**63 - 1
@@ -86,6 +86,24 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
             raise WrongUsage(
                 f"{path} is no Parquet file with {', '.join(columns)}: {str(error).splitlines()[0]}"
             ) from error
+
+
+def read_texts(path: Path) -> Iterator[dict[str, str]]:
+    """Every row of a Parquet file as texts by column, as CSV would have it; a value that is not there is left out."""
+    import duckdb
+
+    with _connect() as database:
+        try:
+            where = {"path": glob.escape(str(path))}
+            shape = database.execute("SELECT * FROM read_parquet($path) LIMIT 0", where).description
+            names = [str(column[0]) for column in shape]
+            texts = ", ".join(f"CAST({_quoted(name)} AS VARCHAR)" for name in names)
+            answer = database.execute(f"SELECT {texts} FROM read_parquet($path)", where)  # noqa: S608 # names are quoted
+            while batch := answer.fetchmany(BATCH_ROWS):
+                for row in batch:
+                    yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
+        except duckdb.Error as error:
+            raise WrongUsage(f"{path} is no Parquet file: {str(error).splitlines()[0]}") from error
 
 
 def _connect() -> "DuckDBPyConnection":

@@ -1,16 +1,22 @@
-"""Reads the user's tables (texts, query logs, knowledge bases): JSON Lines, TSV, CSV or Parquet, plain or gzip."""
+"""Reads the user's tables: texts, query logs, knowledge bases, and the tables of other harvests.
+
+JSON Lines, TSV, CSV, Parquet, the text formats plain or gzip; `rows` also takes SQLite and the folder of a harvest.
+"""
 
 import csv
 import gzip
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TextIO
 
 from upwell.errors import WrongUsage
 from upwell.store import parquet
+from upwell.store.records import FORMATS
 
-__all__ = ["read"]
+__all__ = ["open_text", "read", "rows", "table_of"]
 
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]:
@@ -24,16 +30,11 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
     if name.endswith(".parquet"):
         yield from (tuple(map(_text, row)) for row in parquet.read(path, columns))
     elif name.endswith((".jsonl", ".json")):
-        with _open(path) as lines:
+        with open_text(path) as lines:
             yield from (_json_row(line, columns) for line in lines if line.strip())
     elif name.endswith((".tsv", ".csv", ".txt")):
-        with _open(path) as lines:
-            rows = csv.reader(
-                lines,
-                delimiter="," if name.endswith(".csv") else "\t",
-                quoting=csv.QUOTE_MINIMAL if name.endswith(".csv") else csv.QUOTE_NONE,
-            )
-            for number, row in enumerate(rows):
+        with open_text(path) as lines:
+            for number, row in enumerate(_cells(lines, name)):
                 if number == 0 and [cell.strip().lower() for cell in row] == list(columns):
                     continue
                 yield tuple(row[: len(columns)]) if len(row) >= len(columns) else None
@@ -41,10 +42,71 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
         raise WrongUsage(f"{path}: the name should end in .jsonl, .tsv, .csv or .parquet (.gz may follow)")
 
 
-def _open(path: Path) -> TextIO:
+def rows(path: Path) -> Iterator[dict[str, str] | None]:
+    """The rows of a table, or of the table in a harvest's folder, as texts by column; None for a line that cannot be read.
+
+    The first line of TSV and CSV names the columns; each line of a .txt file is a `text`.
+    """
+    path = table_of(path)
+    name = path.name.removesuffix(".gz")
+    try:
+        if name.endswith(".parquet"):
+            yield from parquet.read_texts(path)
+        elif name.endswith(".sqlite"):
+            yield from _sqlite_rows(path)
+        elif name.endswith((".jsonl", ".json")):
+            with open_text(path) as lines:
+                yield from (_json_object(line) for line in lines if line.strip())
+        elif name.endswith((".tsv", ".csv")):
+            with open_text(path) as lines:
+                cells = _cells(lines, name)
+                columns = next(cells, [])
+                yield from (dict(zip(columns, row, strict=False)) for row in cells if row)
+        elif name.endswith(".txt"):
+            with open_text(path) as lines:
+                yield from ({"text": line.strip()} for line in lines if line.strip())
+        else:
+            raise WrongUsage(f"{path}: the name should end in .parquet, .csv, .tsv, .jsonl, .sqlite or .txt")
+    except (OSError, EOFError, csv.Error, sqlite3.Error) as error:
+        raise WrongUsage(f"{path} cannot be read as a table: {error}") from error
+
+
+def table_of(path: Path) -> Path:
+    """The path itself, or the newest table in the folder of a harvest; the folder given with -o will do where it has one site."""
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise WrongUsage(f"{path} is no file and no folder")
+    tables = [table for format in FORMATS if (table := path / f"records.{format}").is_file()]
+    if tables:
+        return max(tables, key=lambda table: table.stat().st_mtime)
+    sites = sorted({table.parent for format in FORMATS for table in path.glob(f"*/records.{format}")})
+    if len(sites) == 1:
+        return table_of(sites[0])
+    if sites:
+        raise WrongUsage(f"{path} has the harvests of {len(sites)} sites; name one of {', '.join(map(str, sites))}")
+    raise WrongUsage(f"{path} has no records.{' or .'.join(FORMATS)}: it is not the folder of a finished harvest")
+
+
+def open_text(path: Path) -> TextIO:
+    """A text file, plain or gzip; a byte order mark, as spreadsheets write it, is left out."""
     if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
-    return path.open(encoding="utf-8", errors="replace", newline="")
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _cells(lines: TextIO, name: str) -> Iterator[list[str]]:
+    if name.endswith(".csv"):
+        return csv.reader(lines)
+    return csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def _sqlite_rows(path: Path) -> Iterator[dict[str, str]]:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+        found = db.execute("SELECT * FROM records")
+        names = [column[0] for column in found.description]
+        for row in found:
+            yield {name: str(value) for name, value in zip(names, row, strict=True) if value is not None}
 
 
 def _json_row(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
@@ -53,6 +115,14 @@ def _json_row(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         return tuple(_text(row[c]) for c in columns)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _json_object(line: str) -> dict[str, str] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return {name: str(value) for name, value in row.items() if value is not None} if isinstance(row, dict) else None
 
 
 def _text(value: object) -> str:
