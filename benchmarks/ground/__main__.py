@@ -22,7 +22,7 @@ from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, SimulatedSource
 from upwell.harvest.chooser import EVERYTHING
 
-SIZE = 3000  # records of a collection, drawn by the seed; a file is taken whole
+SIZE = 2000  # records of a collection, drawn by the seed; a file is taken whole
 Task = tuple[str, str, int, int, bool]
 
 

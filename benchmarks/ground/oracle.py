@@ -10,6 +10,7 @@ from upwell.page.terms import tokens
 
 __all__ = ["SHARES", "oracle"]
 
+MAX_WORDS = 20_000  # the most frequent words, as candidates
 SHARES = (0.5, 0.9, 0.95, 0.99)
 
 
@@ -24,7 +25,8 @@ def oracle(source: SimulatedSource, queries: Iterable[str]) -> dict[str, int | N
     requests, held = 0, 0
     reached: dict[str, int | None] = dict.fromkeys(map(str, SHARES))
     for question in (queries, _narrow(source, covered)):
-        candidates = dict.fromkeys((*question, *source.words)) if question is queries else dict.fromkeys(question)
+        words = heapq.nlargest(MAX_WORDS, source.words, key=lambda word: len(source.places(word)))
+        candidates = dict.fromkeys((*question, *words)) if question is queries else dict.fromkeys(question)
         heap = []
         for query in candidates:
             brought = source.reachable(query)

@@ -130,6 +130,7 @@ class _Index:
         start = bisect_left(self.words, prefix)
         return self.words[start : bisect_left(self.words, prefix + "\U0010ffff")]
 
+    @lru_cache(maxsize=20_000)  # noqa: B019 # an index lives as long as its collection
     def with_part(self, part: str) -> list[str]:
         found, at = [], self._joined.find(part)
         while at >= 0:
