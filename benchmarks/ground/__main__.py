@@ -1,8 +1,8 @@
 """`python -m benchmarks.ground`: the whole grid, or some of it, or a file of your own.
 
-    python -m benchmarks.ground                                          the grid: a table, and a plot in the folder --plot
-    python -m benchmarks.ground --records things.jsonl.gz --json         a line for each setting and seed
-    python -m benchmarks.ground --settings all cap200 --collections cities --seeds 1
+python -m benchmarks.ground                                          the grid: a table, and a plot in the folder --plot
+python -m benchmarks.ground --records things.jsonl.gz --json         a line for each setting and seed
+python -m benchmarks.ground --settings all cap200 --collections cities --seeds 1
 """
 
 import argparse
@@ -56,7 +56,9 @@ def measure(task: Task) -> dict[str, object]:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ground", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ground", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=Path, help="JSON Lines (gzip allowed): id, and texts")
     parser.add_argument("--collections", nargs="+", choices=list(COLLECTIONS), default=list(COLLECTIONS))
     parser.add_argument("--settings", nargs="+", choices=list(SETTINGS), default=list(SETTINGS), metavar="NAME")

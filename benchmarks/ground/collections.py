@@ -48,7 +48,9 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
 def _names(domain: str, kind: str) -> Callable[[], Iterator[Row]]:
     def rows() -> Iterator[Row]:
         with gzip.open(DATA / "knowledge" / "entities.tsv.gz", "rt", encoding="utf-8", newline="") as lines:
-            found = (row for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row[:2] == [domain, kind])
+            found = (
+                row for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row[:2] == [domain, kind]
+            )
             yield from ((str(number), [row[2]]) for number, row in enumerate(islice(found, 40_000)))
 
     return rows

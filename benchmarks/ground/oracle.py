@@ -34,7 +34,7 @@ def oracle(source: SimulatedSource, queries: Iterable[str]) -> dict[str, int | N
                 heap.append((-len(brought) / -(-len(brought) // page), query))
         heapq.heapify(heap)
         while heap:
-            expected, query = heapq.heappop(heap)
+            query = heapq.heappop(heap)[1]
             brought = source.reachable(query)
             pages = -(-len(brought) // page)
             new = int((~covered[brought]).sum())

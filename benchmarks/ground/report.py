@@ -29,14 +29,13 @@ def figures(rows: Sequence[Row], before: Sequence[Row] = ()) -> dict[str, float]
         old = earlier.get((row["collection"], row["setting"], row["seed"]))
         if old:
             ratios.append(requests_to(row, "0.95") / requests_to(old, "0.95"))
-        if row["oracle"].get("0.95"):
-            to_oracle.append(requests_to(row, "0.95") / row["oracle"]["0.95"])
+        best = (row["oracle"] or (old or row)["oracle"]).get("0.95")
+        if best:
+            to_oracle.append(requests_to(row, "0.95") / best)
     moments = [(row, moment) for row in rows for moment in row["moments"]]
     past_half = [(row, m) for row, m in moments if m["held"] >= 0.5 * row["records"]]
     at_three_quarters = [
-        (m["high"] - m["low"]) / row["records"]
-        for row, m in moments
-        if m["share"] == 0.75 and not m["lower_bound"]
+        (m["high"] - m["low"]) / row["records"] for row, m in moments if m["share"] == 0.75 and not m["lower_bound"]
     ]
     return {
         "runs": len(rows),
@@ -86,5 +85,7 @@ def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
         for row, m in moments:
             by[m["by"] + (" (at least)" if m["lower_bound"] else "")].append(_holds(row, m))
         said = ", ".join(f"{name} {sum(held)}/{len(held)}" for name, held in sorted(by.items()))
-        lines.append(f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {said}")
+        lines.append(
+            f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {said}"
+        )
     return "\n".join(lines)

@@ -6,19 +6,24 @@ import numpy as np
 
 from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.source import SimulatedSource
-from upwell.harvest.chooser import EVERYTHING, Chooser
+from upwell.harvest.chooser import EVERYTHING, Chooser, broad_questions
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.plan import Plan
-from upwell.harvest.reader import FREQUENT_LETTERS
 from upwell.model import FormInterface
 from upwell.page.terms import tokens
-from upwell.queries.frequent_words import most_frequent
 from upwell.source.model import SourceModel
 
 __all__ = ["MOMENTS", "Moment", "Result", "harvest"]
 
-MOMENTS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9)  # shares of the records held at which the statement is looked at, beside the end
+MOMENTS = (
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    0.75,
+    0.9,
+)  # shares of the records held at which the statement is looked at, beside the end
 NONSENSE = 3  # requests that learn what an answer without records looks like
 HOME_WORDS = 4  # of the home page, which shows some records
 PATIENCE = 6  # times the requests that would do at best, and START more, before a harvest is given up
@@ -59,9 +64,9 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
     chooser = Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
     rng = np.random.default_rng([seed, 2])
     home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
-    broad = (*EVERYTHING, *FREQUENT_LETTERS, *most_frequent("en", 4))
+    broad = broad_questions("en")
     probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
-    chooser.start(broad, probes, probes)
+    chooser.start(broad, probes)
     source.requests += NONSENSE
     result = Result(dict.fromkeys(map(str, SHARES)))
     waiting = list(MOMENTS)
@@ -70,7 +75,14 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
         size = ledger.size
         result.moments.append(
             Moment(
-                source.requests, len(ledger), size.estimate, size.low, size.high, ledger.lower_bound, ledger.size_by, share
+                source.requests,
+                len(ledger),
+                size.estimate,
+                size.low,
+                size.high,
+                ledger.lower_bound,
+                ledger.size_by,
+                share,
             )
         )
 
@@ -99,9 +111,9 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
         if waiting and share >= waiting[0]:
             look(waiting[0])
             waiting = [other for other in waiting if other > share]
-        if share >= SHARES[-1]:
-            if result.stopped is not None or source.requests > result.requests[str(SHARES[-1])] + START:
-                break
+        end = result.requests[str(SHARES[-1])]
+        if end is not None and (result.stopped is not None or source.requests > end + START):
+            break
     if result.stopped is None:
         look(None)
     return result

@@ -268,12 +268,16 @@ class SimulatedSource:
                 for value, count in zip(numbers, counts, strict=True):
                     url = f"{link}&{name}={value}".strip("&")
                     said = int(count) if setting.counts else None
-                    links.append(SecondLevelLink(url=url, key=f"{query} {url}", text=f"{name}{value}", count=said, sets=(name,)))
+                    links.append(
+                        SecondLevelLink(url=url, key=f"{query} {url}", text=f"{name}{value}", count=said, sets=(name,))
+                    )
         if setting.orders and "order=" not in link:
             for order in ORDERS:
                 if order != setting.order:
                     url = f"{link}&order={order}".strip("&")
-                    links.append(SecondLevelLink(url=url, key=f"{query} {url}", relation="other order", sets=("order",)))
+                    links.append(
+                        SecondLevelLink(url=url, key=f"{query} {url}", relation="other order", sets=("order",))
+                    )
         return links
 
 

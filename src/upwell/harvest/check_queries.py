@@ -22,9 +22,9 @@ class CheckQueries:
         self._drawn_at = 0  # records known when the words were drawn
         self._texts: dict[str, str] = {}  # of the records that other queries brought, by key
 
-    def next(self, ledger: SourceLedger, turn: int) -> str | None:
-        """The next check query, if it is the turn of one."""
-        if not self.every or turn % self.every or len(self._texts) < MIN_RECORDS:
+    def next(self, ledger: SourceLedger) -> str | None:
+        """The next check query; None before enough is held to draw words from."""
+        if len(self._texts) < MIN_RECORDS:
             return None
         if len(self._texts) >= 2 * self._drawn_at:
             # all matches of a word must come in few requests, unless the source cuts off and says how many there are

@@ -28,6 +28,7 @@ class FacetQuestion:
     words: tuple[str, ...]  # that its matches show, where that is known
     held_matches: float
     expected: float
+    pages: float = 1.0
 
     @property
     def kind(self) -> int:
@@ -109,4 +110,4 @@ class FacetQuestions:
             new *= (self.word_index.top if link.narrows else 1.0) * limit / matches
             matches = limit
         requests = max(1.0, -(-matches // page_size) if page_size else 1.0)
-        return FacetQuestion(candidate.query, link, shown, held, new / requests)
+        return FacetQuestion(candidate.query, link, shown, held, new / requests, requests)

@@ -109,6 +109,12 @@ class SourceLedger:
         return self._totals_are(("constant", "estimate"))
 
     @property
+    def totals_are_usable(self) -> bool:
+        """Whether the stated totals are good enough to choose by: not known to be wrong."""
+        wrong = self.totals_trust["growing"] + self.totals_trust["false"]
+        return 2 * wrong <= self._judged_totals
+
+    @property
     def totals_tested(self) -> bool:
         """Whether enough queries came to their end to judge the totals; a single false one is enough."""
         wrong = self.totals_trust["growing"] + self.totals_trust["false"]

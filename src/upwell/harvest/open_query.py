@@ -1,14 +1,33 @@
-"""A query whose result pages are fetched one at a time."""
+"""Questions that could be asked, and queries whose result pages are fetched one at a time."""
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Literal
 
 from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
 from upwell.model import Request
+from upwell.page.terms import tokens
 from upwell.queries.pairs import Pair
 
-__all__ = ["OpenQuery", "Question"]
+__all__ = ["Belief", "OpenQuery", "Proposer", "Question"]
+
+# given: by the user, a probe, or an earlier run; name: of a knowledge base
+Proposer = Literal["given", "word", "listed word", "name", "pair", "facet", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What a question should bring: new records on so many pages, if it matches at all."""
+
+    new: float
+    pages: float
+    chance: float = 1.0
+
+    def within(self, horizon: int) -> tuple[float, float]:
+        """The new records to expect of the next pages, and the requests that they cost: a question that fails costs one."""
+        pages = min(self.pages, horizon)
+        return self.chance * self.new * pages / self.pages, 1 + self.chance * (pages - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,41 +35,61 @@ class Question:
     """What could be asked next: a query as it is, one word narrower (`pair`), or through a facet or order of its answer (`facet`)."""
 
     query: str
-    is_check: bool = False
+    by: Proposer = "given"
+    belief: Belief = Belief(0.0, 1.0)
     pair: Pair | None = None
     facet: FacetQuestion | None = None
-    expected: float = 0.0  # new records a request, where the chooser predicted it
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it is asked for the size of the source."""
+        return self.by == "check"
 
 
 @dataclass
 class OpenQuery:
     """A query that was asked: the request for its next page (None: there is none), and what its pages showed so far."""
 
-    query: str
-    request: Request | None
-    is_check: bool = False
-    pair: Pair | None = None
-    facet: FacetQuestion | None = None
-    expected: float = 0.0  # new records a request, as predicted when it was opened
+    question: Question
+    request: Request | None = None
     held_before: int = 0  # records held when it was opened
+    is_check: bool = False
     pages: ResultPages = field(default_factory=ResultPages)
     check_texts: dict[str, str] = field(default_factory=dict)  # text by key, of the records that a check query brought
     stated_total: int | None = None  # matches, as the source counts them
     last_page_size: int = 0
-    last_page_new_share: float = 1.0
     last_url: str = ""
-    new_records: int = 0  # so far
-    matches_with_query_text: int = 0  # matches so far whose text shows the query, or all words of a narrowed one
-    held_matches: float | None = None  # matches of a narrowed query that are held; None: not known
-    missing_share: float = (
-        0.0  # share of the matches that is not held by the source's count, when its last page was chosen
-    )
+    showing: int = 0  # matches so far whose text shows the query, or all words of a narrowed one
+    held_showing: int = 0  # records held that show it, these included
+    predicted: float = 0.0  # new records of its pages so far; earlier pages count less
+    received: float = 0.0
+    next_page: float = 0.0  # new records that its next page should bring, before calibration
+    failures: int = 0  # of its next page, in a row
+
+    def __post_init__(self) -> None:
+        self.words = tuple(dict.fromkeys(self._words()))
+
+    def _words(self) -> tuple[str, ...]:
+        if self.pair:
+            return self.pair.words
+        if self.facet:
+            return self.facet.words
+        return tuple(tokens(self.query))
 
     @property
-    def words(self) -> frozenset[str]:
-        """The words that its matches should show."""
-        narrowed = self.pair or self.facet
-        return frozenset(narrowed.words if narrowed else (self.query,))
+    def query(self) -> str:
+        """What is asked."""
+        return self.question.query
+
+    @property
+    def pair(self) -> Pair | None:
+        """The pair that it asks for."""
+        return self.question.pair
+
+    @property
+    def facet(self) -> FacetQuestion | None:
+        """The facet or order that it asks for."""
+        return self.question.facet
 
     @property
     def is_plain(self) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
 from upwell.errors import Forbidden, NothingLearned, Unreachable
-from upwell.harvest.chooser import EVERYTHING
+from upwell.harvest.chooser import EVERYTHING, broad_questions
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
@@ -24,7 +24,6 @@ from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Resp
 from upwell.page.data import read_page
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
-from upwell.queries.frequent_words import most_frequent
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
@@ -38,9 +37,6 @@ from upwell.store.state import State
 
 __all__ = ["Setting", "SourceReader", "Spent"]
 
-# The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
-FREQUENT_LETTERS = ("e", "a", "er", "in", "ing", "ter")
-FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions
 MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same; not swept
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
@@ -95,7 +91,7 @@ class SourceReader:
 
     def broad_questions(self) -> tuple[str, ...]:
         """Queries that may match nearly everything, the likeliest first."""
-        return (*EVERYTHING, *FREQUENT_LETTERS, *most_frequent(self.language, FREQUENT_WORDS))
+        return broad_questions(self.language)
 
     def probe(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[str, ...]]:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""

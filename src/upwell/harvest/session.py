@@ -48,7 +48,7 @@ class SourceSession:
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         broad = () if values or self.reader.about else self.reader.broad_questions()
-        chooser.start(broad, values or self.earlier_questions or (*self.plan.words, *probes), probes)
+        chooser.start(broad, values or self.earlier_questions or (*self.plan.words, *probes))
         while True:
             reason = self._reason_to_stop()
             if reason is not None:
@@ -97,7 +97,7 @@ class SourceSession:
         if reading.kind != "multi" and reader.seems_changed:
             again, late = yield from reader.learn_again()
             for earlier, earlier_query, earlier_response in late:
-                late_query = OpenQuery(earlier_query, None)
+                late_query = OpenQuery(Question(query=earlier_query))
                 new = self.chooser.hold(late_query, earlier.records)
                 self._keep(earlier.records, new, late_query, earlier_response)
             reading = again or reading

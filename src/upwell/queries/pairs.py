@@ -36,6 +36,7 @@ class Pair:
     words: tuple[str, ...]  # that its matches show
     inside: float  # its matches that are held
     expected: float
+    pages: float
     kind: int  # the kind by which predictions are calibrated
     calibration: float  # the share by which `expected` was calibrated
 
@@ -146,7 +147,8 @@ class Pairs:
                 matches = np.minimum(matches, limit)
             kinds = self.word_index.classes.astype(np.int64) * SIZES + _sizes(both)
             calibration = self._calibration.shares(kinds)
-            worth = calibration * new / (np.maximum(1.0, np.ceil(matches / page)) if page else 1.0)
+            pages = np.maximum(1.0, np.ceil(matches / page)) if page else np.ones(len(matches))
+            worth = calibration * new / pages
             worth[(both > MAX_SHARE * held) | (inside < 1)] = 0.0
             if operator == "not" and limit:
                 worth[inside + new > limit] = 0.0  # what is left out is not what comes first
@@ -160,7 +162,7 @@ class Pairs:
                 shown = (*self._words[a], b) if operator == "and" else ()
                 best = Pair(
                     a, b, operator, write(form, a, b), shown, float(inside[at]), float(worth[at]),
-                    int(kinds[at]), float(calibration[at]),
+                    float(pages[at]), int(kinds[at]), float(calibration[at]),
                 )  # fmt: skip
         return best
 

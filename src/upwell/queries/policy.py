@@ -36,7 +36,9 @@ AROUND_DIGITS = str.maketrans("", "", " .,")
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
 SHRINK = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
 # The shapes of words. A source may search years and codes, but not amounts.
-SHAPES = ("letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more")
+SHAPES = (
+    "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
+)  # fmt: skip
 
 
 @dataclass
@@ -46,6 +48,7 @@ class WordIndex:
     limit: int = 0  # the result cap; 0: none is known
     page_size: int = 0  # records on a page; 0: a query is one request
     language: str = ""
+    keeps_stop_words: bool = False  # and single letters: a source may search them
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     expected: float = 0.0  # new records that a request for the word of `next` should bring
     top: float = (
@@ -74,6 +77,9 @@ class WordIndex:
     _matched: list[int] = field(default_factory=list)
     _calibration: Calibration = field(default_factory=lambda: Calibration(CLASSES))
 
+    def __post_init__(self) -> None:
+        self._stops = stop_words_of(self.language)
+
     def add_record(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
         """A record came; its words are counted the first time."""
         times = self._seen[key] = self._seen.get(key, 0) + 1
@@ -95,13 +101,18 @@ class WordIndex:
 
     def asked(self, query: str, matches: int) -> None:
         """A query was asked; `matches` is 0 where it brought nothing."""
-        if len(ids := self._ids(query, stops=False)) == 1:
+        if len(ids := self._ids(query)) == 1:
             self._done[ids[0]] = True
             if not matches:
                 self.barren.add(int(ids[0]))
         kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", query)
         self._tried[kind] += 1
         self._matched[kind] += matches > 0
+
+    def mark_asked(self, query: str) -> None:
+        """A query is on its way: it is not given again."""
+        if len(ids := self._ids(query)) == 1:
+            self._done[ids[0]] = True
 
     def observe_page(self, word: str, expected: float, new: int) -> None:
         """How many new records one page of a word brought: what to expect of others like it."""
@@ -181,7 +192,7 @@ class WordIndex:
         return self._class[: len(self._words)]
 
     def _class_of(self, column: str, word: str) -> int:
-        kind = self._classes.setdefault((column, shape_of(word)), len(self._classes))
+        kind = self._classes.setdefault((column, shape_of(word, self._stops)), len(self._classes))
         if kind == len(self._tried):
             self._tried.append(0)
             self._matched.append(0)
@@ -191,18 +202,18 @@ class WordIndex:
         """What a page of a query that the limit cuts off brought, beside what was expected of it (with `top`)."""
         self.top = min(1.0, max(0.02, self.top * (1 + LEARNING_RATE * (min(2.0, new / max(expected, 1e-9)) - 1))))
 
-    def _ids(self, text: str, stops: bool = True, fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
+    def _ids(self, text: str, fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
         ids = []
         columns: dict[str, str] | None = None
-        drop = stop_words_of(self.language) if stops else frozenset()
         for word in dict.fromkeys(tokens(text)):  # a set has another order in each process
-            if len(word) > 1 and word not in drop:
-                number = self._number.get(word)
-                if number is None:
-                    if columns is None:
-                        columns = {w: name for name, value in (fields or {}).items() for w in tokens(value)}
-                    number = self._add(word, columns.get(word, ""))
-                ids.append(number)
+            number = self._number.get(word)
+            if number is None and not self.keeps_stop_words and (len(word) == 1 or word in self._stops):
+                continue
+            if number is None:
+                if columns is None:
+                    columns = {w: name for name, value in (fields or {}).items() for w in tokens(value)}
+                number = self._add(word, columns.get(word, ""))
+            ids.append(number)
         return np.array(sorted(ids), dtype=np.int64)
 
     def frequent(self, count: int) -> list[str]:
@@ -286,19 +297,44 @@ class Promising(WordIndex):
     """
 
     shrink: float = SHRINK
+    size: float = 0.0  # of the source, where more is known than what Chao's bound says
 
     def worth(self) -> Floats:
+        new, pages = self.beliefs()
+        return np.asarray(self.chance * new / pages)
+
+    def beliefs(self) -> tuple[Floats, Floats]:
+        """For each candidate the new records that its pages should bring, and the number of these pages."""
         usual = max(self.seen_once, 1) / max(self.held, 1)
         once = (self.inside_once + self.shrink) / (self.inside + self.shrink / usual)
-        unseen = self.inside * (_unseen(self) / max(self.held, 1)) * (once / usual)
+        all_unseen = max(_unseen(self), self.size - self.held)
+        unseen = self.inside * (all_unseen / max(self.held, 1)) * (once / usual)
         matches = self.inside + unseen
         new = unseen
         if self.limit:
             new = np.where(matches > self.limit, new * self.top * self.limit / np.maximum(matches, 1e-9), new)
             matches = np.minimum(matches, self.limit)
         self._bulk = np.asarray(new)
-        pages = np.maximum(1.0, np.ceil(matches / self.page_size)) if self.page_size else 1.0
-        return np.asarray(self.chance * new / pages)
+        pages = np.maximum(1.0, np.ceil(matches / self.page_size)) if self.page_size else np.ones(len(matches))
+        return self._bulk, np.asarray(pages)
+
+    def propose(self, best_rate: float, horizon: int, good_share: float) -> "tuple[str, float, float, float] | None":
+        """The word with the greatest value: word, new records, pages, and how likely it is to match at all."""
+        size = len(self._words)
+        if not size:
+            return None
+        new, pages = self.beliefs()
+        share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])[self.classes]
+        new = new * self._calibration.shares(np.arange(len(self._tried)))[self.classes]
+        near = np.minimum(pages, horizon)
+        gain = share * new * near / pages
+        cost = 1 + share * (near - 1)
+        rates = np.where(self._done[:size] | (self._in[:size] == 0), -1.0, gain / cost)
+        best = max(best_rate, float(rates.max()))
+        at = int(np.argmax(np.where(rates < 0, -np.inf, gain - good_share * best * cost)))
+        if rates[at] < 0:
+            return None
+        return self._words[at], float(new[at]), float(pages[at]), float(share[at])
 
 
 def _unseen(words: WordIndex) -> float:
@@ -307,8 +343,12 @@ def _unseen(words: WordIndex) -> float:
     return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(words.held, 1))
 
 
-def shape_of(word: str) -> int:
+def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
     """The number of a word's shape in SHAPES."""
+    if len(word) == 1 and not word.isdigit():
+        return 8
+    if word in stops:
+        return 7
     if not any(c.isdigit() for c in word):
         return 0
     digits = word.translate(AROUND_DIGITS)
