@@ -16,6 +16,7 @@ from upwell.demo.cities import all_cities
 __all__ = ["COLLECTIONS", "collection", "from_file"]
 
 Row = tuple[str, list[str]]
+KEYS = ("id", "_key", "url")
 MIN_TEXTS = 1  # a record without a text cannot be found
 
 
@@ -41,7 +42,7 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:  # type: ignore[operator]
         for number, line in enumerate(lines):
             row = json.loads(line)
-            texts = [str(value) for name, value in row.items() if isinstance(value, str) and name not in ("id", "url")]
+            texts = [str(value) for name, value in row.items() if isinstance(value, str) and name not in KEYS]
             yield str(row.get("id", number)), texts
 
 
@@ -73,8 +74,8 @@ def _cities() -> Iterator[Row]:
 COLLECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "newsgroups": lambda: _rows_of_file(DATA / "texts" / "newsgroups20.jsonl.gz"),
     "abstracts": lambda: _rows_of_file(DATA / "texts" / "ohsumed.jsonl.gz"),
-    "bands": _names("music", "band"),
     "films": _names("movie", "title"),
     "things": _things,
+    "products": lambda: _rows_of_file(DATA / "matches" / "walmart-amazon" / "b.jsonl"),
     "cities": _cities,
 }

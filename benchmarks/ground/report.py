@@ -27,7 +27,7 @@ def figures(rows: Sequence[Row], before: Sequence[Row] = ()) -> dict[str, float]
     ratios, to_oracle = [], []
     for row in rows:
         old = earlier.get((row["collection"], row["setting"], row["seed"]))
-        if old:
+        if old and (row["requests"]["0.95"] or old["requests"]["0.95"]):  # one of them reached it
             ratios.append(requests_to(row, "0.95") / requests_to(old, "0.95"))
         best = (row["oracle"] or (old or row)["oracle"]).get("0.95")
         if best:

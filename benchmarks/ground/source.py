@@ -149,6 +149,7 @@ class SimulatedSource:
     seed: int = 0
     requests: int = 0
     _rng: np.random.Generator = field(init=False)
+    _answered: dict[tuple[str, str, int], AnswerPage] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 1])
@@ -161,13 +162,15 @@ class SimulatedSource:
 
     def ask(self, query: str, link: str, page: int) -> AnswerPage | None:
         """One page of the answer to a query, or to a facet or order of it (`link`); None where the request fails."""
-        self.requests += 1
         setting = self.setting
+        if (query, link, page) in self._answered:  # a harvest remembers what it was answered
+            return self._answered[query, link, page]
+        self.requests += 1
         if self._rng.random() < setting.failures:
             return None
         matches = self.matches(query, link)
         if matches is None:
-            return AnswerPage()
+            return self._answered.setdefault((query, link, page), AnswerPage())
         shown = matches[: setting.cap or None]
         at = self.page_size * (page - 1)
         some = shown[at : at + self.page_size]
@@ -178,7 +181,9 @@ class SimulatedSource:
         has_next = setting.pager and at + self.page_size < len(shown)
         links = self._links(query, link, matches) if page == 1 or not has_next else ()
         totals = self._totals(query, link, len(matches)) if records else StatedTotals()
-        return AnswerPage(records=records, wanted=records, totals=totals, has_next=has_next, links=links)
+        answer = AnswerPage(records=records, wanted=records, totals=totals, has_next=has_next, links=links)
+        self._answered[query, link, page] = answer
+        return answer
 
     @property
     def words(self) -> list[str]:

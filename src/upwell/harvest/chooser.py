@@ -30,8 +30,8 @@ from upwell.queries.policy import Promising
 
 __all__ = ["EVERYTHING", "Chooser", "broad_questions"]
 
-HORIZON = 30  # pages of a question that are looked at together
-GOOD_SHARE = 0.7  # of the best rate, above which a question counts: what its requests would bring elsewhere
+HORIZON = 100  # pages of a question that are looked at together
+GOOD_SHARE = 0.6  # of the best rate, above which a question counts: what its requests would bring elsewhere
 OWN_RECORDS = 20.0  # predicted records that the usual share weighs beside a query's own
 OWN_MEMORY = 0.7  # of a query's earlier pages that remains with each further page
 CUT_OFF_PATIENCE = 5  # times as patient where a source cuts off and is not held as far as wanted; not swept
@@ -67,8 +67,7 @@ class Chooser:
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         self.broad: frozenset[str] = frozenset()
         self.requests_without_new = 0
-        self._to_retry: list[Question] = []  # that brought no answer, to be asked once more
-        self._put_off: set[Question] = set()
+        self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
         self._listed = deque[str]()
         self._asked: set[str] = set()
         self._page_calibration = Calibration(2 * len(KINDS))  # of further pages: by proposer, whether cut off
@@ -115,8 +114,8 @@ class Chooser:
         """A question to ask, or an open query to fetch the next page of; None where nothing is left."""
         if self.waiting:
             return Question(query=self.waiting.popleft())
-        if len(self._to_retry) >= self.plan.failures:
-            return self._to_retry.pop(0)
+        if len(self._put_off) >= self.plan.failures:
+            self.retry()
         if (check := self._check()) is not None:
             return check
         for query in self.open_queries:
@@ -130,8 +129,6 @@ class Chooser:
             best = max(best, _rate(question.belief))
         if options:
             chosen = max(options, key=lambda option: _value(option[0], best))[1]
-        elif self._to_retry:
-            chosen = self._to_retry.pop(0)
         if isinstance(chosen, Question) and chosen.facet:
             self.facets.mark_asked()
         return chosen
@@ -163,7 +160,7 @@ class Chooser:
     def _check(self) -> Question | None:
         """A check query, if it is the turn of one."""
         ledger = self.ledger
-        size_is_stated = ledger.stated_size >= len(ledger) > 0 and ledger.totals_hold
+        size_is_stated = ledger.stated_size >= len(ledger) > 0 and ledger.totals_are_usable
         if not self.takes_text or self.is_about or size_is_stated or not self.plan.checks:
             return None
         if not self._needs_checks and self.plan.checks * self._check_pages >= self._pages:
@@ -172,8 +169,10 @@ class Chooser:
         return None if check is None else Question(query=check, by="check")
 
     def retry(self) -> bool:
-        """Whether there are questions that brought no answer and could be asked once more."""
-        return bool(self._to_retry)
+        """Opens the queries again whose next page could not be had (Entity §2); whether there were any."""
+        self.open_queries.extend(self._put_off)
+        had_some, self._put_off = bool(self._put_off), []
+        return had_some
 
     # -- beliefs ---------------------------------------------------------------------------------------------------------
 
@@ -241,8 +240,6 @@ class Chooser:
 
     def open(self, question: Question, request: Request | None = None) -> OpenQuery:
         """A question is asked: its pages can be fetched from now on."""
-        if question in self._to_retry:
-            self._to_retry.remove(question)
         query = OpenQuery(question, request, held_before=len(self.ledger), is_check=question.is_check)
         query.pages.cap = self.ledger.limit or None
         self.open_queries.append(query)
@@ -257,14 +254,13 @@ class Chooser:
         return query
 
     def fail(self, query: OpenQuery) -> None:
-        """A page of a query could not be had: it is asked for again, then the whole query later, once."""
+        """A page of a query could not be had: it is asked for again, then once more later."""
         query.failures += 1
         if query.failures < MAX_FAILURES:
             return
         self.open_queries.remove(query)
-        if query.question not in self._put_off:
-            self._put_off.add(query.question)
-            self._to_retry.append(query.question)
+        if query.failures == MAX_FAILURES:
+            self._put_off.append(query)
 
     def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
         """Takes in a page of an open query; gives the records that are new. A query without a further page is closed."""
@@ -374,6 +370,8 @@ class Chooser:
             total = query.stated_total if ledger.totals_hold and ledger.limit else None
             came_whole = is_whole and not is_cut_off
             self.checks.record(ledger, query.query, query.check_texts, is_whole=came_whole, stated_total=total)
+        if is_whole and not is_cut_off and self.plan.goal == "complete":
+            self.words.mark_exhausted(query.pages.keys)
         if ledger.limit and is_whole and not is_cut_off and query.is_plain:
             self.words.set_exhausted(query.query)
         if is_cut_off and not ledger.totals_are_usable and query.is_plain:

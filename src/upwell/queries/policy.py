@@ -7,7 +7,7 @@
 `WordIndex` counts words; a policy is a subclass with `worth`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +34,9 @@ LEARNING_RATE = 0.1  # of the share of new records above the result cap; not swe
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
 AROUND_DIGITS = str.maketrans("", "", " .,")
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
-SHRINK = 10.0  # swept 1 … 10 on real sources, 2 … 100 on made ones: docs/decisions/0040
+OWN = 0.1
+LIFT = 10.0
+SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 # The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = (
     "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
@@ -64,11 +66,14 @@ class WordIndex:
     _classes: dict[tuple[str, int], int] = field(default_factory=dict)  # column and shape
     _in: Floats = field(default_factory=lambda: np.zeros(1024))
     _once: Floats = field(default_factory=lambda: np.zeros(1024))
+    _twice: Floats = field(default_factory=lambda: np.zeros(1024))
+    _whole: Floats = field(default_factory=lambda: np.zeros(1024))  # records that came in a whole answer
     _done: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1024, bool))
     _told: Floats = field(default_factory=lambda: np.zeros(1024))  # matches in the source, where they are known; else 0
     _seen: dict[str, int] = field(default_factory=dict)
-    _kept: dict[str, tuple[int, int]] = field(default_factory=dict)  # where the cells of records seen once are
+    _kept: dict[str, tuple[int, int]] = field(default_factory=dict)  # where the cells of each record are
     _column: NDArray[np.int32] = field(default_factory=lambda: np.zeros((2, 4096), np.int32))  # record, word
+    _exhausted: set[str] = field(default_factory=set)  # keys of records that came in a whole answer
     _cells: int = 0
     _bulk: Floats = field(
         default_factory=lambda: np.zeros(0)
@@ -92,11 +97,14 @@ class WordIndex:
             self.held += 1
             self.seen_once += 1
         elif times == 2:
-            start, end = self._kept.pop(key)
+            start, end = self._kept[key]
             self._once[self._column[1, start:end]] -= 1
+            self._twice[self._column[1, start:end]] += 1
             self.seen_once -= 1
             self.seen_twice += 1
         elif times == 3:
+            start, end = self._kept[key]
+            self._twice[self._column[1, start:end]] -= 1
             self.seen_twice -= 1
 
     def asked(self, query: str, matches: int) -> None:
@@ -108,6 +116,16 @@ class WordIndex:
         kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", query)
         self._tried[kind] += 1
         self._matched[kind] += matches > 0
+
+    def mark_exhausted(self, keys: Iterable[str]) -> None:
+        """All matches of a query came, these: beside words that stand in them only, little is left to come."""
+        for key in sorted(keys):
+            if key in self._exhausted:
+                continue
+            self._exhausted.add(key)
+            if key in self._kept:
+                start, end = self._kept[key]
+                self._whole[self._column[1, start:end]] += 1
 
     def mark_asked(self, query: str) -> None:
         """A query is on its way: it is not given again."""
@@ -256,7 +274,7 @@ class WordIndex:
         number = self._number[word] = len(self._words)
         self._words.append(word)
         if number == len(self._in):
-            for name in ("_class", "_in", "_once", "_done", "_told"):
+            for name in ("_class", "_in", "_once", "_twice", "_whole", "_done", "_told"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros_like(old))))
         self._class[number] = self._class_of(column, word)
@@ -305,10 +323,15 @@ class Promising(WordIndex):
 
     def beliefs(self) -> tuple[Floats, Floats]:
         """For each candidate the new records that its pages should bring, and the number of these pages."""
-        usual = max(self.seen_once, 1) / max(self.held, 1)
-        once = (self.inside_once + self.shrink) / (self.inside + self.shrink / usual)
+        size, held = len(self._words), max(1, self.held)
+        once, twice = self._once[:size], self._twice[:size]
+        ratio = (once + self.shrink * self.seen_once / held) / (twice + self.shrink * (self.seen_twice + 1) / held)
+        usual = max(self.seen_once, 1) / (self.seen_twice + 1)
         all_unseen = max(_unseen(self), self.size - self.held)
-        unseen = self.inside * (all_unseen / max(self.held, 1)) * (once / usual)
+        share = (once + self.shrink * OWN * self.seen_once / held) / max(self.seen_once, 1)
+        outside = 1 - len(self._exhausted) / held
+        lift = (self.inside - self._whole[:size] + LIFT) / (self.inside * outside + LIFT)
+        unseen = np.minimum(50.0 * self.inside, lift * all_unseen * share * ratio / usual)
         matches = self.inside + unseen
         new = unseen
         if self.limit:

@@ -1,0 +1,45 @@
+"""The harvests of a grid, in several processes."""
+
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+
+from benchmarks.ground.collections import COLLECTIONS, collection, from_file
+from benchmarks.ground.oracle import oracle
+from benchmarks.ground.run import harvest
+from benchmarks.ground.settings import SETTINGS
+from benchmarks.ground.source import Collection, SimulatedSource
+from upwell.harvest.chooser import EVERYTHING
+
+__all__ = ["SIZE", "Task", "measure"]
+
+SIZE = 2000  # records of a collection, drawn by the seed; a file is taken whole
+Task = tuple[str, str, int, int, bool]
+
+
+@lru_cache(maxsize=2)
+def _records(name: str, size: int, seed: int) -> Collection:
+    if name in COLLECTIONS:
+        return collection(name, size=size, seed=seed)
+    return from_file(Path(name), size=size, seed=seed)
+
+
+def measure(task: Task) -> dict[str, object]:
+    """One setting, collection and seed."""
+    name, setting_name, seed, size, with_oracle = task
+    records, setting = _records(name, size, seed), SETTINGS[setting_name]
+    result = harvest(SimulatedSource(records, setting, seed), seed=seed)
+    best = oracle(SimulatedSource(records, setting, seed), EVERYTHING) if with_oracle else {}
+    return {
+        "collection": records.name,
+        "records": len(records),
+        "setting": setting.name,
+        "class": setting.group,
+        "settings": asdict(setting),
+        "seed": seed,
+        "requests": result.requests,
+        "oracle": best,
+        "stopped": result.stopped,
+        "reason": result.reason,
+        "moments": [asdict(moment) for moment in result.moments],
+    }
