@@ -47,12 +47,13 @@ def main() -> None:
     with multiprocessing.get_context("spawn").Pool(min(arguments.workers, len(tasks))) as pool:
         for number, row in enumerate(pool.imap(measure, tasks, chunksize=4)):
             rows.append(row)
+            if arguments.out:
+                with arguments.out.open("a" if number else "w") as kept:
+                    kept.write(json.dumps(row) + "\n")
             if arguments.json:
                 print(json.dumps(row), flush=True)
             if sys.stderr.isatty():
                 print(f"\r{number + 1} of {len(tasks)} harvests", end="", file=sys.stderr)
-    if arguments.out:
-        arguments.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
     if not arguments.json:
         before = [json.loads(line) for line in arguments.beside.open()] if arguments.beside else []
         print(table(rows, before))

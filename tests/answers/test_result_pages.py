@@ -49,6 +49,8 @@ def test_the_cap_is_learned() -> None:
     assert learn_cap([finished(200, 900), finished(200, 4000), finished(30, 30)]) == 200
     assert learn_cap([finished(200, 900), finished(30, 30)]) is None
     assert learn_cap([finished(50, None)] * 3) == 50
-    assert learn_cap([finished(50, None, pages=1)] * 3) is None
+    assert learn_cap([finished(50, None, pages=1)] * 3) == 50, "no answer of the source has a second page"
+    assert learn_cap([*[finished(50, None, pages=1)] * 3, finished(40, None, pages=2)]) is None, "full by chance"
+    assert learn_cap([finished(3, None, pages=1)] * 3) is None
     assert learn_cap([finished(60, 60)] * 3) is None
     assert learn_cap([FinishedQuery(matches=500, pages=50, end="cap", total=6318, trust="constant", cap=500)]) == 500

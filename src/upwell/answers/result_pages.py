@@ -18,6 +18,7 @@ __all__ = ["End", "FinishedQuery", "ResultPages", "learn_cap"]
 End = Literal["", "last page", "same page", "nothing new", "past the end", "cap", "too many"]
 MAX_PAGES = 10_000  # of one query: a calendar or a counter never ends
 MIN_PROMISED_QUERIES = 2  # queries that stop at one number though their totals promise more
+MIN_FULL_PAGE = 10  # matches of the largest answers of a source without a pager
 MIN_SILENT_QUERIES = 3  # queries without a total that stop at one number
 NAMED_CAP_SLACK = 1.1  # a cap that a page names is wrong if a query gave more than this many times as many matches
 
@@ -107,7 +108,7 @@ def learn_cap(queries: Sequence[FinishedQuery]) -> int | None:
     """How many matches the source gives for a query at most: the cap that pages name, else the number at which large queries stop.
 
     Two queries are enough where their totals promise more than came. Without totals it takes three of more than one page each: a
-    single page may be full by chance.
+    single page may be full by chance, unless the source shows no pager at all.
     """
     ended = [query for query in queries if query.end]
     most_matches = max((query.matches for query in ended), default=0)
@@ -121,5 +122,8 @@ def learn_cap(queries: Sequence[FinishedQuery]) -> int | None:
     is_whole_total = any(query.total is not None and query.total == most_matches for query in largest)
     if len(promised) >= MIN_PROMISED_QUERIES and not is_whole_total:
         return most_matches
-    silent = [query for query in largest if query.total is None and query.pages > 1]
+    has_pager = any(query.pages > 1 for query in ended)
+    silent = [query for query in largest if query.total is None and (query.pages > 1 or not has_pager)]
+    if not has_pager and most_matches < MIN_FULL_PAGE:
+        return None
     return most_matches if len(silent) >= MIN_SILENT_QUERIES else None

@@ -39,6 +39,10 @@ class CheckQueries:
         """Whether a check query is waiting, or will be drawn."""
         return bool(self.every) and (bool(self._waiting) or not self._drawn_at)
 
+    def fair(self, keys: set[str]) -> set[str]:
+        """Those of some records that had no part in drawing the words."""
+        return keys - self._checks.pool_records if self._checks is not None else keys
+
     def hold(self, texts: dict[str, str]) -> None:
         """Takes in the records (text by key) that another query brought."""
         for key, text in texts.items():
@@ -53,4 +57,4 @@ class CheckQueries:
         """Takes in the answer to a check query: all of its matches (`is_whole`), or some of those that the source counts."""
         if self._checks is not None:
             self._checks.add(query, texts, not is_whole, stated_total)
-            ledger.size_by_checks = self._checks.size(self._texts) or ledger.size_by_checks
+            ledger.coverage.by_checks = self._checks.size(self._texts) or ledger.coverage.by_checks

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
-from upwell.harvest.ledger import NEARLY_ALL_SHARE, SourceLedger
+from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, OpenQuery, Proposer, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.model import Record, Request
@@ -27,6 +27,7 @@ from upwell.queries.frequent_words import most_frequent
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
+from upwell.queries.size import chao
 
 __all__ = ["EVERYTHING", "Chooser", "broad_questions"]
 
@@ -60,6 +61,7 @@ class Chooser:
         self.takes_text = takes_text  # else the form can be asked for its values only
         self.is_about = is_about  # only records about something are wanted
         self.words = Promising(language=language, keeps_stop_words=True)
+        ledger.coverage.words = self.words
         self.pairs = Pairs(self.words)
         self.facets = FacetQuestions(self.words)
         self.checks = CheckQueries(plan.checks, language)
@@ -75,7 +77,6 @@ class Chooser:
         self._tried = dict.fromkeys(KINDS, 0)
         self._matched = dict.fromkeys(KINDS, 0)
         self._largest_total = 0
-        self._needs_checks = False  # only check queries are missing to say that enough is held
         self._pages = 0
         self._check_pages = 0
 
@@ -91,22 +92,15 @@ class Chooser:
     def reason_to_stop(self) -> Reason | None:
         """Why nothing more should be asked; None while something should."""
         ledger, held = self.ledger, len(self.ledger)
-        self._needs_checks = False
         largest = max((query.stated_total or 0 for query in self.open_queries), default=0)
         stated = largest if ledger.totals_tell and not ledger.limit else 0
         is_cut_short = ledger.limit and held < self.plan.coverage * ledger.size.estimate
         patience = self.plan.patience * (CUT_OFF_PATIENCE if is_cut_short else 1)
         if self.requests_without_new >= patience and stated <= held:
             return "saturated"  # unless the source says that it has more
-        size = ledger.size.high
-        if ledger.has_nearly_complete_list and ledger.size_by_recapture is not None:
-            size = min(size, ledger.size_by_recapture.high)
-        if not held or ledger.lower_bound or ledger.size_by == "chao" or held < self.plan.coverage * size:
+        if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:
             return None
-        # Lists and other queries both go by words, so that they have more in common than chance: check queries have the last word.
-        by_recapture = ledger.size_by == "recaptured" and not ledger.has_nearly_complete_list
-        self._needs_checks = by_recapture and self.checks.can_ask
-        return None if self._needs_checks else "coverage"
+        return "coverage"
 
     # -- choosing --------------------------------------------------------------------------------------------------------
 
@@ -137,7 +131,7 @@ class Chooser:
         """The best question of each kind."""
         size = self._size()
         page = float(self.ledger.page_size or 10)
-        self.words.size = self.ledger.size.estimate
+        self.words.size = size
         if (word := self.words.propose(best, HORIZON, GOOD_SHARE)) is not None:
             query = write(FORMS["and"][0], self.plan.about, word[0]) if self.is_about else word[0]
             yield Question(query=query, by="word", belief=Belief(*word[1:]))
@@ -160,10 +154,9 @@ class Chooser:
     def _check(self) -> Question | None:
         """A check query, if it is the turn of one."""
         ledger = self.ledger
-        size_is_stated = ledger.stated_size >= len(ledger) > 0 and ledger.totals_are_usable
-        if not self.takes_text or self.is_about or size_is_stated or not self.plan.checks:
+        if not self.takes_text or self.is_about or ledger.size_by == "total" or not self.plan.checks:
             return None
-        if not self._needs_checks and self.plan.checks * self._check_pages >= self._pages:
+        if self.plan.checks * self._check_pages >= self._pages:
             return None
         check = self.checks.next(ledger)
         return None if check is None else Question(query=check, by="check")
@@ -180,9 +173,12 @@ class Chooser:
         """How large the source may be, taken optimistically: as long as nobody knows, as large again as what is held."""
         ledger, held = self.ledger, len(self.ledger)
         page = ledger.page_size or 10
-        if ledger.stated_size >= held > 0 and ledger.totals_are_usable:
-            return float(ledger.stated_size)
-        return max(ledger.size.estimate, 1.1 * held, held + 2.0 * page)
+        if ledger.size_by == "total":
+            return ledger.size.estimate
+        return max(ledger.size.estimate, self._chao(), 1.1 * held, held + 2.0 * page)
+
+    def _chao(self) -> float:
+        return chao(self.words.held, self.words.seen_once, self.words.seen_twice).estimate
 
     def _chance(self, by: Proposer) -> float:
         """How likely a question of a kind is to match at all."""
@@ -204,8 +200,7 @@ class Chooser:
         if is_everything and is_counted:
             total = float(max(query.stated_total or 0, self._largest_total, held))
         elif is_everything:  # as long as nobody counts, taken optimistically: what is held may come first
-            is_bounded = ledger.size_by != "chao" and not ledger.lower_bound
-            total = max(seen + page, ledger.size.high if is_bounded else 3.0 * held + HORIZON * page)
+            total = max(seen + page, 3.0 * held + HORIZON * page if ledger.lower_bound else ledger.size.high)
         elif is_counted:
             total = float(query.stated_total or 0)
         else:
@@ -231,10 +226,6 @@ class Chooser:
     def _kind(self, query: OpenQuery) -> int:
         is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
         return KINDS.index(query.question.by) + is_cut_off * len(KINDS)
-
-    def is_broad(self, query: OpenQuery) -> bool:
-        """Whether it is one of the broad questions."""
-        return query.is_plain and query.query in self.broad
 
     # -- what came -------------------------------------------------------------------------------------------------------
 
@@ -270,8 +261,7 @@ class Chooser:
         new = [] if is_repeated else self.hold(query, page.wanted)
         query.stated_total, query.last_page_size = query.usual_total(), len(page.records)
         self._largest_total = max(self._largest_total, query.stated_total or 0)
-        if query.is_plain and query.query in EVERYTHING and page.totals.total:
-            self.ledger.stated_size = max(self.ledger.stated_size, page.totals.total)
+        self._add_evidence(query, page, len(new))
         self._observe(query, len(new))
         has_more = page.has_next and not end
         is_over = not has_more or (query.is_check and self._check_is_done(query))
@@ -327,6 +317,24 @@ class Chooser:
         if query.is_plain and not self.is_about:
             self.words.asked(query.query, query.last_page_size)
 
+    def _add_evidence(self, query: OpenQuery, page: AnswerPage, new: int) -> None:
+        """What a page says about the size of the source."""
+        coverage, is_first = self.ledger.coverage, query.pages.pages == 1
+        total = page.totals.total
+        if query.is_plain and query.query in EVERYTHING:
+            if total:
+                coverage.stated, coverage.is_hedged = max(coverage.stated, total), bool(page.totals.hedge)
+            if query.pages.matches > len(coverage.listed):
+                coverage.listed, coverage.is_whole_list = query.pages.keys, False
+        elif total and is_first and query.is_plain:
+            coverage.is_hedged |= bool(page.totals.hedge)
+            coverage.largest_totals = sorted((*coverage.largest_totals, total))[-10:]
+            showing = query.showing / max(1, query.pages.matches)
+            if len(query.words) == 1 and showing >= 0.5:
+                coverage.totals.append((query.words[0], total, showing))
+        if not query.question.is_check:
+            coverage.pages.append((len(page.wanted), len(page.wanted) - new))
+
     def _check_is_done(self, query: OpenQuery) -> bool:
         """Whether a check query told what it can: the source counts what it cuts off, or the matches are too many to fetch."""
         if self.ledger.limit and self.ledger.totals_hold and query.stated_total:
@@ -359,13 +367,11 @@ class Chooser:
             ledger.finish(finished)
         self.words.limit, self.words.page_size = ledger.limit, ledger.page_size
         is_cut_off = bool(ledger.limit) and finished.matches >= ledger.limit
-        lists_most = finished.matches >= NEARLY_ALL_SHARE * len(ledger)
-        is_broad = self.is_broad(query) or (query.is_plain and lists_most and finished.pages > UNKNOWN_PAGES)
-        if is_broad and is_whole and not is_cut_off and (finished.pages > 1 or lists_most):
-            ledger.longest_list = max(ledger.longest_list, finished.matches)
-            ledger.mark(query.pages.keys, is_list=True)
-        elif not is_broad:
-            ledger.mark(query.pages.keys, is_list=False)
+        if query.is_plain and query.query in EVERYTHING:
+            if ledger.coverage.listed is query.pages.keys:
+                ledger.coverage.is_whole_list = is_whole and not is_cut_off
+        elif is_whole and not is_cut_off and self.plan.goal == "complete":
+            ledger.coverage.drawn |= self.checks.fair(query.pages.keys) if query.question.is_check else query.pages.keys
         if query.is_check:
             total = query.stated_total if ledger.totals_hold and ledger.limit else None
             came_whole = is_whole and not is_cut_off

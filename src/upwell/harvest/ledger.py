@@ -1,30 +1,22 @@
 """The ledger of one source: which records are held, what it took, what the source said of itself, and how large it is."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from upwell.answers.result_pages import FinishedQuery, learn_cap
 from upwell.answers.totals import TotalsTrust
+from upwell.harvest.coverage import Coverage, Statement
 from upwell.harvest.plan import Reason
 from upwell.model import Estimate, Record, SearchInterface, Skipped
-from upwell.queries.size import chao, next_new, recaptured
+from upwell.queries.policy import WordIndex
+from upwell.queries.size import next_new
 from upwell.source.model import SourceModel
 
-__all__ = ["NEARLY_ALL_SHARE", "HeldRecord", "SourceLedger"]
+__all__ = ["SourceLedger"]
 
-NEARLY_ALL_SHARE = 0.9  # of the records held that one query must list to count as listing nearly everything; not swept
 MIN_TESTED_TOTALS = 3  # queries whose stated totals were right before the totals of others are believed
 MIN_RIGHT_SHARE = 0.9  # of the tested totals that must be right
-
-
-@dataclass(slots=True)
-class HeldRecord:
-    """How a record came: how often, through a broad question that was walked to its end, through other questions."""
-
-    times: int = 0
-    is_listed: bool = False
-    is_drawn: bool = False
 
 
 @dataclass
@@ -34,8 +26,7 @@ class SourceLedger:
     interface: SearchInterface
     model: SourceModel
     siblings: "list[SourceLedger]" = field(default_factory=list)  # the other sources of the site
-    held: dict[str, HeldRecord] = field(default_factory=dict)  # by key
-    records_by_times: Counter[int] = field(default_factory=Counter)  # how many records came once, twice, …
+    held: dict[str, int] = field(default_factory=dict)  # how often each record came, by key
     matches: int = 0  # that came; a record counts as often as it came
     answers: Counter[str] = field(default_factory=Counter)  # by kind
     skipped: list[Skipped] = field(default_factory=list)
@@ -48,15 +39,11 @@ class SourceLedger:
     limit: int = 0  # the result cap; 0: none is known
     finished: list[FinishedQuery] = field(default_factory=list)
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
-    stated_size: int = 0  # what the source says it holds, in answer to a question for everything
-    size_by_checks: Estimate | None = None
-    size_by_recapture: Estimate | None = None
-    longest_list: int = 0  # matches of the longest broad question that came to its end
+    coverage: Coverage = field(default_factory=lambda: Coverage(WordIndex()))  # the evidence of the size
     relearned: int = 0
     stopped: Reason = "exhausted"
-    _listed: int = 0
-    _drawn: int = 0
-    _listed_and_drawn: int = 0
+    _statement: Statement | None = None
+    _stated_at: int = -1  # matches that had come
 
     def __len__(self) -> int:
         """The number of records held."""
@@ -70,10 +57,7 @@ class SourceLedger:
         # not by the state on disk: where a harvest goes on, it holds them already
         new = {record.key: record for record in records if not any(record.key in source.held for source in sources)}
         for record in records:
-            held = self.held.setdefault(record.key, HeldRecord())
-            held.times += 1
-            self.records_by_times[held.times] += 1
-            self.records_by_times[held.times - 1] -= 1
+            self.held[record.key] = self.held.get(record.key, 0) + 1
         self.matches += len(records)
         return list(new.values())
 
@@ -82,19 +66,9 @@ class SourceLedger:
         self.finished.append(query)
         self.totals_trust[query.trust] += 1
         self.limit = learn_cap(self.finished) or 0
-
-    def mark(self, keys: Iterable[str], *, is_list: bool) -> None:
-        """Notes how records came, for the size by recapture: in a list of (nearly) everything, or drawn by another query."""
-        for key in keys:
-            if (held := self.held.get(key)) is None:
-                continue
-            before = held.is_listed, held.is_drawn
-            held.is_listed |= is_list
-            held.is_drawn |= not is_list
-            self._listed += held.is_listed - before[0]
-            self._drawn += held.is_drawn - before[1]
-            self._listed_and_drawn += (held.is_listed and held.is_drawn) - all(before)
-        self.size_by_recapture = recaptured(self._listed, self._drawn, self._listed_and_drawn) if self._listed else None
+        is_whole = query.end == "last page" and not (self.limit and query.matches >= self.limit)
+        if query.total is not None and query.matches and is_whole:
+            self.coverage.errors.append(abs(query.total - query.matches) / query.matches)
 
     # -- what the source says of itself ----------------------------------------------------------------------------------
 
@@ -136,41 +110,29 @@ class SourceLedger:
         return self.matches / len(self) if self.held else 0.0
 
     @property
-    def has_nearly_complete_list(self) -> bool:
-        """Whether one query alone lists nearly everything that is held."""
-        return self.longest_list >= NEARLY_ALL_SHARE * len(self) > 0
+    def statement(self) -> Statement:
+        """How many records the source has, and how sure that is."""
+        if self._statement is None or self._stated_at != self.matches:
+            self.coverage.held, self.coverage.cuts_off = len(self), bool(self.limit)
+            self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
+            self.coverage.totals_lie = not self.totals_are_usable
+            self._statement, self._stated_at = self.coverage.statement(), self.matches
+        return self._statement
+
+    @property
+    def size(self) -> Estimate:
+        """How many records the source has."""
+        return self.statement.size
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the size may be much larger: answers are cut off, and no total counts what is held back."""
-        return bool(self.limit) and not self.totals_hold
+        """Whether the size has no upper end."""
+        return self.statement.is_lower_bound
 
     @property
     def size_by(self) -> str:
         """The evidence that the size follows from."""
-        if self.stated_size >= len(self) > 0 and self.totals_hold:
-            return "total"
-        if self.size_by_checks and not (self.has_nearly_complete_list and self.size_by_recapture):
-            return "checks"
-        return "recaptured" if self.size_by_recapture else "chao"
-
-    @property
-    def size(self) -> Estimate:
-        """How many records the source has: what it states if its totals hold, else by check queries, recapture, or Chao's bound.
-
-        Where one query lists nearly everything: by recapture, with an interval wide enough for both estimates.
-        """
-        held = len(self)
-        if self.stated_size >= held and self.totals_hold:
-            stated = float(self.stated_size)
-            return Estimate(estimate=stated, low=held or stated, high=stated)
-        size = self.size_by_checks or self.size_by_recapture
-        size = size or chao(held, self.records_by_times[1], self.records_by_times[2])
-        if self.has_nearly_complete_list and (recapture := self.size_by_recapture) is not None:
-            size = Estimate(
-                estimate=recapture.estimate, low=min(recapture.low, size.low), high=max(recapture.high, size.high)
-            )
-        return Estimate(estimate=max(held, size.estimate), low=max(held, size.low), high=max(held, size.high))
+        return self.statement.by
 
     # -- what the summary says -------------------------------------------------------------------------------------------
 

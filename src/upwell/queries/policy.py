@@ -163,6 +163,12 @@ class WordIndex:
         counts[[number for number in numbers if number >= 0]] = 0
         return int(inside.sum()), counts
 
+    def connections(self) -> tuple[int, int]:
+        """How many records held share just one word with others, and how many two."""
+        record, cells = self._column[:, : self._cells]
+        shared = np.bincount(record[self._in[cells] > 1], minlength=self.held)
+        return int((shared == 1).sum()), int((shared == 2).sum())
+
     def set_total(self, word: str, matches: float) -> None:
         """How many matches the source says that a word has."""
         if (number := self.number(word)) >= 0:

@@ -128,6 +128,11 @@ class Checks:
             self.hold(key, records[key])
         return [words[i] for i in rng.permutation(len(words))[:count]]
 
+    @property
+    def pool_records(self) -> frozenset[str]:
+        """The records that the words were drawn from."""
+        return self._source
+
     def hold(self, key: str, text: str) -> None:
         """Takes in a record that the harvest holds."""
         if key not in self._source:

@@ -1,0 +1,142 @@
+"""How large a source is, and how sure that is: all evidence that a harvest brings by the way, each with what is known to bias it.
+
+    total        what the source states for a question that asks for everything, as exact as its totals were where they were tested
+    list         a question that asks for everything was walked to its end: what others drew beside it shows what it leaves out
+    recaptured   such a question is being walked: the share of what others drew that it has listed is the share of all that it has
+    bracket      between two shares that are biased to opposite sides. What the harvest brings last is new more often than the rest of
+                 the source would be, because it asks for what is new: so the share of it that was held is at most the coverage.
+                 What check queries find is held more often, because they are made of words of records held: at least the coverage
+
+No evidence of words tells of records that share no word with others. Their number is guessed from how many share just one or two
+(`unconnected`). Where the upper end is too far away to be useful, there is none: the source has at least so many.
+"""
+
+import math
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from upwell.model import Estimate
+from upwell.queries.policy import WordIndex
+
+__all__ = ["Coverage", "SizeBy", "Statement"]
+
+SizeBy = Literal["total", "list", "recaptured", "bracket"]
+RECENT_PAGES = 40  # of the harvest, whose records say how much is held
+MIN_PAGES = 10  # before they say anything
+RECENT_TOTALS = 30  # words with a stated total that say the same
+MAX_RATIO = 3.0  # of the upper end to the lower one: beyond it there is no upper end
+MIN_DRAWN = 20  # records that other questions must have drawn
+MIN_LISTED_SHARE = 0.9  # of them that a list of everything must have
+HEDGED_ERROR = 0.2  # of a total that the source itself calls approximate, before it is tested
+MIN_TESTS = 5
+MARGIN = 0.5  # of the records that may be missing, added to the upper end
+HIDDEN = 0.01  # of the records held, that nothing may have shown
+NORMAL = 1.96
+CLUSTERED = 1.5  # records of one answer are alike: intervals of draws are so many times wider
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The size with its interval, what it follows from, and whether it has no upper end."""
+
+    size: Estimate
+    by: SizeBy
+    is_lower_bound: bool = False
+
+
+@dataclass
+class Coverage:
+    """The evidence so far."""
+
+    words: WordIndex
+    held: int = 0
+    stated: int = 0  # what the source says it holds, in answer to a question for everything
+    is_hedged: bool = False
+    totals_lie: bool = False
+    cuts_off: bool = False
+    is_counted: bool = False  # totals are stated and not wrong
+    errors: list[float] = field(default_factory=list)  # relative, of totals whose matches all came
+    largest_totals: list[int] = field(default_factory=list)  # of different queries
+    totals: deque[tuple[str, int, float]] = field(
+        default_factory=lambda: deque(maxlen=RECENT_TOTALS)
+    )  # word, total, showing
+    pages: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=RECENT_PAGES))  # records, of these held
+    listed: Collection[str] = ()  # keys that a question for everything brought
+    is_whole_list: bool = False
+    drawn: set[str] = field(default_factory=set)  # keys of other answers that came whole
+    by_checks: Estimate | None = None
+
+    def statement(self) -> Statement:
+        """What all of it says."""
+        return self._by_total() or self._by_list() or self._bracket()
+
+    def _by_total(self) -> Statement | None:
+        if not self.stated or self.stated < self.held or self.totals_lie:
+            return None
+        if sum(total == self.stated for total in self.largest_totals) > 2:
+            return None  # the source counts no further
+        error = 1.2 * max(self.errors, default=0.0)
+        if self.is_hedged and len(self.errors) < MIN_TESTS:
+            error = max(error, HEDGED_ERROR)
+        elif self.is_hedged:
+            error = max(error, 0.05)
+        stated = float(self.stated)
+        low, high = max(self.held, stated * (1 - error)), stated * (1 + error)
+        return Statement(Estimate(estimate=max(stated, low), low=low, high=max(low, high)), "total")
+
+    def _by_list(self) -> Statement | None:
+        number, drawn = len(self.listed), len(self.drawn)
+        if not number:
+            return None
+        both = sum(key in self.listed for key in self.drawn) if drawn else 0
+        share = both / drawn if drawn >= MIN_DRAWN else 1.0
+        if self.is_whole_list:
+            if drawn < MIN_DRAWN or share < MIN_LISTED_SHARE:
+                return None
+            error = CLUSTERED * NORMAL * math.sqrt(share * (1 - share) / max(1, drawn)) + 1 / (drawn + MIN_DRAWN)
+            return self._of_share(number, share, error, "list")
+        if drawn < MIN_DRAWN or both < MIN_DRAWN / 4:  # what such a list shows next does not depend on what is held
+            low = float(max(self.held, number))
+            return Statement(Estimate(estimate=low, low=low, high=low), "recaptured", is_lower_bound=True)
+        error = CLUSTERED * NORMAL * math.sqrt(max(share * (1 - share), 1 / drawn) / drawn)
+        return self._of_share(number, share, error, "recaptured")
+
+    def _of_share(self, number: int, share: float, error: float, by: SizeBy) -> Statement:
+        low, high = max(self.held, number / min(1.0, share + error)), number / max(0.01, share - error)
+        size = Estimate(estimate=max(low, number / max(0.01, share)), low=low, high=max(low, high))
+        return Statement(size, by, is_lower_bound=high > MAX_RATIO * low)
+
+    def _bracket(self) -> Statement:
+        held = float(self.held)
+        low = max(held, float(max(self.largest_totals, default=0)) if self.is_counted and not self.is_hedged else 0.0)
+        counts = [
+            (total, min(float(total), self.words.records_with(word) / showing)) for word, total, showing in self.totals
+        ]
+        pages = [(records, before) for records, before in self.pages if records]
+        if len(pages) < MIN_PAGES or not held:
+            return Statement(Estimate(estimate=low, low=low, high=low), "bracket", is_lower_bound=True)
+        shares = [_share_below(pages)]
+        if self.is_counted and len(counts) >= MIN_PAGES:
+            shares.append(_share_below(counts))
+        missing = held / max(0.01, min(shares)) - held
+        high = held + (1 + MARGIN) * missing + HIDDEN * held + self.unconnected()
+        middle = math.sqrt(low * max(low, high))
+        if self.by_checks is not None:
+            middle = min(max(low, high), max(low, self.by_checks.estimate))
+        is_open = not low <= high <= MAX_RATIO * low or (self.cuts_off and not self.is_counted)
+        return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
+
+    def unconnected(self) -> float:
+        """How many records may share no word with others: Chao's bound from those that share one and two."""
+        one, two = self.words.connections()
+        return one * one / (2.0 * (two + 1))
+
+
+def _share_below(parts: Sequence[tuple[float, float]]) -> float:
+    """The share of the parts taken together, at the lower end of its interval."""
+    whole, have = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    share, number = have / whole, len(parts)
+    spread = math.sqrt(sum((part[1] - share * part[0]) ** 2 for part in parts) * number / (number - 1)) / whole
+    return max(0.0, share - NORMAL * spread)
