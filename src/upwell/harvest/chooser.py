@@ -281,12 +281,13 @@ class Chooser:
         narrow = [other for other in self.open_queries if len(other.words) > 1]
         wanted = set(query.words)
         for record in _distinct(records):
-            words = set(tokens(record.text))
-            query.showing += bool(wanted) and wanted <= words
-            if record.key in new_keys:
+            words = tokens(record.text)
+            query.showing += bool(wanted) and wanted.issubset(words)
+            if record.key in new_keys and narrow:
+                shown = set(words)
                 for other in narrow:
-                    other.held_showing += words.issuperset(other.words)
-            self.words.add_record(record.key, record.text, record.fields)
+                    other.held_showing += shown.issuperset(other.words)
+            self.words.add_record(record.key, record.text, record.fields, words)
         texts = {record.key: record.text for record in records}
         if query.is_check:
             query.check_texts |= texts

@@ -7,7 +7,7 @@
 `WordIndex` counts words; a policy is a subclass with `worth`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +34,6 @@ LEARNING_RATE = 0.1  # of the share of new records above the result cap; not swe
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
 AROUND_DIGITS = str.maketrans("", "", " .,")
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
-OWN = 0.1
 LIFT = 10.0
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 # The shapes of words. A source may search years and codes, but not amounts.
@@ -85,11 +84,13 @@ class WordIndex:
     def __post_init__(self) -> None:
         self._stops = stop_words_of(self.language)
 
-    def add_record(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
-        """A record came; its words are counted the first time."""
+    def add_record(
+        self, key: str, text: str, fields: Mapping[str, str] | None = None, words: Sequence[str] = ()
+    ) -> None:
+        """A record came; its words (`tokens` of the text, where they are at hand) are counted the first time."""
         times = self._seen[key] = self._seen.get(key, 0) + 1
         if times == 1:
-            ids = self._ids(text, fields=fields or {})
+            ids = self._ids(words or tokens(text), fields=fields or {})
             self._kept[key] = self._cells, self._cells + len(ids)
             self._put(ids)
             self._in[ids] += 1
@@ -109,7 +110,7 @@ class WordIndex:
 
     def asked(self, query: str, matches: int) -> None:
         """A query was asked; `matches` is 0 where it brought nothing."""
-        if len(ids := self._ids(query)) == 1:
+        if len(ids := self._ids(tokens(query))) == 1:
             self._done[ids[0]] = True
             if not matches:
                 self.barren.add(int(ids[0]))
@@ -129,7 +130,7 @@ class WordIndex:
 
     def mark_asked(self, query: str) -> None:
         """A query is on its way: it is not given again."""
-        if len(ids := self._ids(query)) == 1:
+        if len(ids := self._ids(tokens(query))) == 1:
             self._done[ids[0]] = True
 
     def observe_page(self, word: str, expected: float, new: int) -> None:
@@ -226,10 +227,10 @@ class WordIndex:
         """What a page of a query that the limit cuts off brought, beside what was expected of it (with `top`)."""
         self.top = min(1.0, max(0.02, self.top * (1 + LEARNING_RATE * (min(2.0, new / max(expected, 1e-9)) - 1))))
 
-    def _ids(self, text: str, fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
+    def _ids(self, words: Sequence[str], fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
         ids = []
         columns: dict[str, str] | None = None
-        for word in dict.fromkeys(tokens(text)):  # a set has another order in each process
+        for word in dict.fromkeys(words):  # a set has another order in each process
             number = self._number.get(word)
             if number is None and not self.keeps_stop_words and (len(word) == 1 or word in self._stops):
                 continue
@@ -330,14 +331,14 @@ class Promising(WordIndex):
     def beliefs(self) -> tuple[Floats, Floats]:
         """For each candidate the new records that its pages should bring, and the number of these pages."""
         size, held = len(self._words), max(1, self.held)
-        once, twice = self._once[:size], self._twice[:size]
-        ratio = (once + self.shrink * self.seen_once / held) / (twice + self.shrink * (self.seen_twice + 1) / held)
-        usual = max(self.seen_once, 1) / (self.seen_twice + 1)
-        all_unseen = max(_unseen(self), self.size - self.held)
-        share = (once + self.shrink * OWN * self.seen_once / held) / max(self.seen_once, 1)
+        once, twice, usual = self._once[:size], self._twice[:size], max(self.seen_once, 1) / held
+        usual_twice = (self.seen_twice + 1) / held
+        once_share = (once + self.shrink * usual) / (self.inside + self.shrink) / usual
+        once_per_twice = (once + self.shrink * usual) / (twice + self.shrink * usual_twice) * usual_twice / usual
         outside = 1 - len(self._exhausted) / held
         lift = (self.inside - self._whole[:size] + LIFT) / (self.inside * outside + LIFT)
-        unseen = np.minimum(50.0 * self.inside, lift * all_unseen * share * ratio / usual)
+        all_unseen = max(_unseen(self), self.size - self.held)
+        unseen = self.inside * np.minimum(50.0, all_unseen / held * once_share * once_per_twice * lift)
         matches = self.inside + unseen
         new = unseen
         if self.limit:
