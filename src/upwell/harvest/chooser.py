@@ -64,7 +64,8 @@ class Chooser:
         ledger.coverage.words = self.words
         self.pairs = Pairs(self.words)
         self.facets = FacetQuestions(self.words)
-        self.checks = CheckQueries(plan.checks, language)
+        self.checks = CheckQueries(language)
+        self._texts: dict[str, str] = {}  # of the records held, as long as check queries may be drawn from them
         self.open_queries: list[OpenQuery] = []
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         self.broad: frozenset[str] = frozenset()
@@ -153,13 +154,12 @@ class Chooser:
 
     def _check(self) -> Question | None:
         """A check query, if it is the turn of one."""
-        ledger = self.ledger
-        if not self.takes_text or self.is_about or ledger.size_by == "total" or not self.plan.checks:
+        if not self.takes_text or self.is_about or not self.ledger.coverage.needs_draws:
             return None
-        if self.plan.checks * self._check_pages >= self._pages:
+        if self.plan.checks * self._check_pages >= self._pages or not self.plan.checks:
             return None
-        check = self.checks.next(ledger)
-        return None if check is None else Question(query=check, by="check")
+        check = self.checks.next(self._texts, self.ledger.page_size)
+        return None if check is None or check in self._asked else Question(query=check, by="check")
 
     def retry(self) -> bool:
         """Opens the queries again whose next page could not be had (Entity §2); whether there were any."""
@@ -288,11 +288,8 @@ class Chooser:
                 for other in narrow:
                     other.held_showing += shown.issuperset(other.words)
             self.words.add_record(record.key, record.text, record.fields, words)
-        texts = {record.key: record.text for record in records}
-        if query.is_check:
-            query.check_texts |= texts
-        else:
-            self.checks.hold(texts)
+            if self.ledger.coverage.listed:
+                self._texts[record.key] = record.text
         return new
 
     def _observe(self, query: OpenQuery, new: int) -> None:
@@ -337,9 +334,7 @@ class Chooser:
             coverage.pages.append((len(page.wanted), len(page.wanted) - new))
 
     def _check_is_done(self, query: OpenQuery) -> bool:
-        """Whether a check query told what it can: the source counts what it cuts off, or the matches are too many to fetch."""
-        if self.ledger.limit and self.ledger.totals_hold and query.stated_total:
-            return True
+        """Whether the matches of a check query are too many to fetch."""
         too_many = (query.stated_total or 0) > MAX_CHECK_PAGES * query.last_page_size
         return query.pages.pages >= MAX_CHECK_PAGES or too_many
 
@@ -373,10 +368,6 @@ class Chooser:
                 ledger.coverage.is_whole_list = is_whole and not is_cut_off
         elif is_whole and not is_cut_off and self.plan.goal == "complete":
             ledger.coverage.drawn |= self.checks.fair(query.pages.keys) if query.question.is_check else query.pages.keys
-        if query.is_check:
-            total = query.stated_total if ledger.totals_hold and ledger.limit else None
-            came_whole = is_whole and not is_cut_off
-            self.checks.record(ledger, query.query, query.check_texts, is_whole=came_whole, stated_total=total)
         if is_whole and not is_cut_off and self.plan.goal == "complete":
             self.words.mark_exhausted(query.pages.keys)
         if ledger.limit and is_whole and not is_cut_off and query.is_plain:

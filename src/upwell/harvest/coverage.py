@@ -3,9 +3,8 @@
     total        what the source states for a question that asks for everything, as exact as its totals were where they were tested
     list         a question that asks for everything was walked to its end: what others drew beside it shows what it leaves out
     recaptured   such a question is being walked: the share of what others drew that it has listed is the share of all that it has
-    bracket      between two shares that are biased to opposite sides. What the harvest brings last is new more often than the rest of
-                 the source would be, because it asks for what is new: so the share of it that was held is at most the coverage.
-                 What check queries find is held more often, because they are made of words of records held: at least the coverage
+    bracket      between what is held or counted, and what follows from the last pages: they are new more often than the rest of the
+                 source would be, because the harvest asks for what is new, so the share of them that was held is at most the coverage
 
 No evidence of words tells of records that share no word with others. Their number is guessed from how many share just one or two
 (`unconnected`). Where the upper end is too far away to be useful, there is none: the source has at least so many.
@@ -26,8 +25,9 @@ SizeBy = Literal["total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # of the harvest, whose records say how much is held
 MIN_PAGES = 10  # before they say anything
 RECENT_TOTALS = 30  # words with a stated total that say the same
-MAX_RATIO = 3.0  # of the upper end to the lower one: beyond it there is no upper end
+MAX_RATIO = 6.0  # of the upper end to the lower one: beyond it there is no upper end
 MIN_DRAWN = 20  # records that other questions must have drawn
+ENOUGH_DRAWN = 150
 MIN_LISTED_SHARE = 0.9  # of them that a list of everything must have
 HEDGED_ERROR = 0.2  # of a total that the source itself calls approximate, before it is tested
 MIN_TESTS = 5
@@ -66,11 +66,15 @@ class Coverage:
     listed: Collection[str] = ()  # keys that a question for everything brought
     is_whole_list: bool = False
     drawn: set[str] = field(default_factory=set)  # keys of other answers that came whole
-    by_checks: Estimate | None = None
 
     def statement(self) -> Statement:
         """What all of it says."""
         return self._by_total() or self._by_list() or self._bracket()
+
+    @property
+    def needs_draws(self) -> bool:
+        """Whether a list of everything is all that is known, and too little was drawn beside it to say how much of it has come."""
+        return bool(self.listed) and len(self.drawn) < ENOUGH_DRAWN and self._by_total() is None
 
     def _by_total(self) -> Statement | None:
         if not self.stated or self.stated < self.held or self.totals_lie:
@@ -123,8 +127,6 @@ class Coverage:
         missing = held / max(0.01, min(shares)) - held
         high = held + (1 + MARGIN) * missing + HIDDEN * held + self.unconnected()
         middle = math.sqrt(low * max(low, high))
-        if self.by_checks is not None:
-            middle = min(max(low, high), max(low, self.by_checks.estimate))
         is_open = not low <= high <= MAX_RATIO * low or (self.cuts_off and not self.is_counted)
         return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
 

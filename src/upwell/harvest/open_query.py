@@ -55,7 +55,6 @@ class OpenQuery:
     held_before: int = 0  # records held when it was opened
     is_check: bool = False
     pages: ResultPages = field(default_factory=ResultPages)
-    check_texts: dict[str, str] = field(default_factory=dict)  # text by key, of the records that a check query brought
     stated_total: int | None = None  # matches, as the source counts them
     last_page_size: int = 0
     last_url: str = ""
