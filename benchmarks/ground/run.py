@@ -66,7 +66,7 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
     home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
     broad = broad_questions("en")
     probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
-    chooser.start(broad, probes)
+    chooser.start(probes)
     source.requests += NONSENSE
     result = Result(dict.fromkeys(map(str, SHARES)))
     waiting = list(MOMENTS)

@@ -77,17 +77,14 @@ def _(result: SuggestedQuery) -> Iterator[str]:
 
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:
     """What a harvest brought, in a few lines; beside the truth, where that is known."""
-    from upwell.harvest.report import coverage_statement
-    from upwell.model import Estimate
-
     summary = result.summary
-    yield coverage_statement(
-        summary["records"], Estimate(**summary["size"]), lower_bound=summary["checks"]["lower_bound"]
-    )
+    yield summary["statement"]
     if truth:
         yield f"in truth: {truth.held:,} of {truth.cities:,} cities held, {truth.coverage:.1%}"
     if refreshed := summary.get("refreshed"):
         yield "since the last time: " + ", ".join(f"{number:,} {kind}" for kind, number in refreshed.items())
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
+    if more := summary["checks"].get("next_hour"):
+        yield f"another hour at this pace should bring about {more:,} more"
     yield f"records: {result.records}"
     yield f"report:  {result.report}"

@@ -277,6 +277,7 @@ class SummaryChecks(TypedDict):
     understands: NotRequired[dict[str, str]]
     relearned: NotRequired[int]
     next_100: NotRequired[int]
+    next_hour: NotRequired[int]
     filtered: NotRequired[dict[str, int]]
     robots: NotRequired[str]
     fill: dict[str, float]
@@ -292,7 +293,9 @@ class Summary(TypedDict):
     records: int
     overlap_rate: float
     size: Size
-    coverage: float
+    coverage: float | None  # None: nothing bounds the size from above
+    statement: str
+    out_of_reach: list[str]
     checks: SummaryChecks
     stopped: str
     seconds: float

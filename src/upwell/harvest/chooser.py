@@ -68,7 +68,8 @@ class Chooser:
         self._texts: dict[str, str] = {}  # of the records held, as long as check queries may be drawn from them
         self.open_queries: list[OpenQuery] = []
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
-        self.broad: frozenset[str] = frozenset()
+        # the queries that ask for all that is wanted
+        self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
         self.requests_without_new = 0
         self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
         self._listed = deque[str]()
@@ -81,10 +82,9 @@ class Chooser:
         self._pages = 0
         self._check_pages = 0
 
-    def start(self, broad_questions: tuple[str, ...], first: Sequence[str]) -> None:
-        """Sets what is asked first, in order; then those of the broad questions that ask for everything."""
-        self.broad = frozenset(broad_questions)
-        self.waiting.extend(dict.fromkeys((*first, *(query for query in EVERYTHING if query in self.broad))))
+    def start(self, first: Sequence[str]) -> None:
+        """Sets what is asked first, in order; then what asks for everything."""
+        self.waiting.extend(dict.fromkeys((*first, *self.everything)))
         if self.takes_text and not self.is_about:
             self._listed.extend(most_frequent(self.language or "en", LISTED_WORDS))
 
@@ -195,7 +195,7 @@ class Chooser:
         size = max(self._size(), seen + page)
         showing = query.showing / max(1, seen)
         by_words = (len(query.words) == 1 and self.words.records_with(query.words[0])) or query.held_showing
-        is_everything = query.is_plain and query.query in EVERYTHING
+        is_everything = query.is_plain and query.query in self.everything
         is_counted = ledger.totals_are_usable and (query.stated_total or 0) >= seen
         if is_everything and is_counted:
             total = float(max(query.stated_total or 0, self._largest_total, held))
@@ -319,7 +319,7 @@ class Chooser:
         """What a page says about the size of the source."""
         coverage, is_first = self.ledger.coverage, query.pages.pages == 1
         total = page.totals.total
-        if query.is_plain and query.query in EVERYTHING:
+        if query.is_plain and query.query in self.everything:
             if total:
                 coverage.stated, coverage.is_hedged = max(coverage.stated, total), bool(page.totals.hedge)
             if query.pages.matches > len(coverage.listed):
@@ -362,8 +362,10 @@ class Chooser:
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)
         self.words.limit, self.words.page_size = ledger.limit, ledger.page_size
+        if self.plan.goal == "representative":  # the first page of an answer is all that is taken
+            self.words.limit = ledger.page_size
         is_cut_off = bool(ledger.limit) and finished.matches >= ledger.limit
-        if query.is_plain and query.query in EVERYTHING:
+        if query.is_plain and query.query in self.everything:
             if ledger.coverage.listed is query.pages.keys:
                 ledger.coverage.is_whole_list = is_whole and not is_cut_off
         elif is_whole and not is_cut_off and self.plan.goal == "complete":

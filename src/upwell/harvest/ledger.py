@@ -145,7 +145,11 @@ class SourceLedger:
             "records": held,
             "overlap_rate": round(self.overlap_rate, 3),
             "size": {name: round(value) for name, value in asdict(size).items()},
-            "coverage": round(min(1.0, held / size.estimate), 4) if size.estimate else 0.0,
+            "coverage": None
+            if self.lower_bound
+            else round(min(1.0, held / size.estimate), 4)
+            if size.estimate
+            else 0.0,
             "checks": self.checks(),
             "stopped": self.stopped,
         }

@@ -128,6 +128,7 @@ async def run(
             spent=spent,
             earlier_questions=tuple(_covering(before)),
         )
+        site.out_of_reach, site.about = discovery.out_of_reach, plan.about
         sessions = [SourceSession(interface, setting) for interface in discovery.interfaces]
         for interface in discovery.interfaces:
             observe(Found(template=interface))

@@ -5,9 +5,8 @@ from typing import Any
 
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import Estimate
 
-__all__ = ["coverage_statement", "html"]
+__all__ = ["html"]
 
 MAX_EXAMPLES = 4  # values of a field that are shown
 EXAMPLE_CHARS = 60
@@ -15,24 +14,9 @@ EXAMPLE_ROWS = 2000  # records in which examples are looked for
 MAX_POINTS = 500  # of a curve that are drawn
 
 
-def coverage_statement(records: int, size: Estimate, *, lower_bound: bool = False) -> str:
-    """How much is held, in one sentence; where answers are cut off and no total counts the rest, the size is a lower bound.
-
-    >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110))
-    '90 records held, 90% of about 100 (95 %: 95–110)'
-    """
-    if not records:
-        return "no records held"
-    low, high = round(size.low), round(size.high)
-    if lower_bound:
-        return f"{records:,} records held of at least {low:,} (answers were cut off: there may be many more)"
-    share = min(1.0, records / size.estimate)
-    return f"{records:,} records held, {share:.0%} of about {round(size.estimate):,} (95 %: {low:,}–{high:,})"
-
-
 def html(site: SiteHarvest) -> str:
     """The report as HTML."""
-    import jinja2  # only here: the coverage statement alone does without it
+    import jinja2  # only here: harvests without a report do without it
 
     templates = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
     templates.filters["groupby_run"] = _runs
@@ -41,7 +25,7 @@ def html(site: SiteHarvest) -> str:
     examples = _examples(site, filled)
     return templates.get_template("report.html.j2").render(
         summary=summary,
-        coverage_statement=coverage_statement(len(site.state), site.size, lower_bound=site.lower_bound),
+        coverage_statement=site.statement(),
         sources=[
             (source, figures, _curves(source)) for source, figures in zip(site.sources, summary["sources"], strict=True)
         ],

@@ -47,8 +47,7 @@ class SourceSession:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
-        broad = () if values or self.reader.about else self.reader.broad_questions()
-        chooser.start(broad, values or self.earlier_questions or (*self.plan.words, *probes))
+        chooser.start(values or self.earlier_questions or (*self.plan.words, *probes))
         while True:
             reason = self._reason_to_stop()
             if reason is not None:

@@ -11,7 +11,7 @@ from upwell.harvest.plan import Reason
 from upwell.model import Estimate
 from upwell.store.state import State
 
-__all__ = ["SiteHarvest"]
+__all__ = ["SiteHarvest", "coverage_statement"]
 
 # Why a site's harvest ended is why any of its sources ended, the most telling reason first.
 REASONS: tuple[Reason, ...] = (
@@ -31,6 +31,8 @@ class SiteHarvest:
     seconds: float = 0.0
     ignored_robots: bool = False
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
+    out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
+    about: str = ""  # what the records are about, where not all were wanted
 
     @property
     def stopped(self) -> Reason:
@@ -41,7 +43,9 @@ class SiteHarvest:
     def size(self) -> Estimate:
         """The sizes of all sources together, never less than what is held.
 
-        A source adds the share of its size that is new in what it brought, beside the sources before it.
+        A source adds the share of its size that is new in what it brought, beside the sources before it. Records in the table
+        that no source of this run has brought came from another harvest into the same folder; after a refresh they are among
+        those that the sources should have.
         """
         known: set[str] = set()
         ends = {"estimate": 0.0, "low": 0.0, "high": 0.0}
@@ -50,12 +54,24 @@ class SiteHarvest:
             known.update(source.held)
             for end in ends:
                 ends[end] += new_share * getattr(source.size, end)
-        return Estimate(**{end: max(float(len(self.state)), value) for end, value in ends.items()})
+        held = len(self.state)
+        others = 0 if self.refreshed else max(0, held - len(known))
+        return Estimate(**{end: max(float(held), value + others) for end, value in ends.items()})
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the size is a lower bound: some source cuts off and does not say what it holds back."""
-        return any(source.lower_bound for source in self.sources)
+        """Whether the size has no upper end, because that of some source has none."""
+        return not self.sources or any(source.lower_bound for source in self.sources)
+
+    def statement(self) -> str:
+        """How much is held, in one sentence."""
+        return coverage_statement(
+            len(self.state),
+            self.size,
+            lower_bound=self.lower_bound,
+            out_of_reach=len(self.out_of_reach),
+            about=self.about,
+        )
 
     def summary(self, types: Mapping[str, str] | None = None) -> dict[str, object]:
         """As `summary.json` has it, with the types of the columns."""
@@ -73,7 +89,9 @@ class SiteHarvest:
             "records": held,
             "overlap_rate": round(matches / held, 3) if held else 0.0,
             "size": {name: round(value) for name, value in asdict(size).items()},
-            "coverage": round(held / size.estimate, 4) if size.estimate else 0.0,
+            "coverage": None if self.lower_bound else round(held / size.estimate, 4) if size.estimate else 0.0,
+            "statement": self.statement(),
+            "out_of_reach": self.out_of_reach,
             "checks": {
                 **first,
                 "skipped": sum(len(source.skipped) for source in self.sources),
@@ -88,3 +106,28 @@ class SiteHarvest:
             **({"refreshed": self.refreshed} if self.refreshed else {}),
             "sources": [source.figures() for source in self.sources],
         }
+
+
+def coverage_statement(
+    records: int, size: Estimate, *, lower_bound: bool = False, out_of_reach: int = 0, about: str = ""
+) -> str:
+    """How much is held, in one sentence; without a percentage where nothing bounds the size from above.
+
+    >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110))
+    '90 records held, 90% of about 100 (95 %: 95–110)'
+    >>> coverage_statement(90, Estimate(estimate=100, low=95, high=110), lower_bound=True, out_of_reach=1)
+    '90 records held of at least 95; there may be many more. 1 search of the site is out of reach and not counted'
+    """
+    if not records:
+        return "no records held"
+    low, high = round(size.low), round(size.high)
+    what = f" about {about}" if about else ""
+    if lower_bound:
+        said = f"{records:,} records{what} held of at least {low:,}; there may be many more"
+    else:
+        share = min(1.0, records / size.estimate)
+        said = f"{records:,} records{what} held, {share:.0%} of about {round(size.estimate):,} (95 %: {low:,}–{high:,})"
+    if out_of_reach:
+        are = "search of the site is" if out_of_reach == 1 else "searches of the site are"
+        said += f". {out_of_reach} {are} out of reach and not counted"
+    return said

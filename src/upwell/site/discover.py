@@ -33,6 +33,7 @@ class Discovery:
     opened_pages: list[str] = field(default_factory=list)  # besides the home page
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
+    out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
 
 
 def discover(
@@ -68,6 +69,7 @@ def discover(
         opened_pages=opened,
         working_words=trials.working_words,
         nonsense=trials.nonsense,
+        out_of_reach=list(dict.fromkeys(trials.forbidden)),
     )
 
 
