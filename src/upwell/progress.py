@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
 
@@ -14,22 +14,23 @@ __all__ = ["ProgressLine"]
 
 
 class ProgressLine:
-    """A bar of requests with what is held so far; without a terminal only the messages above it, as plain lines."""
+    """A bar of the share that is held, with what it follows from; without a terminal only the messages above it, as plain lines."""
 
     def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
         self.log = log.open("a", encoding="utf-8") if log else None
+        self.budget = budget
         self.requests: dict[str, int] = {}  # by site
-        self.coverage = ""
+        self.coverage: dict[
+            str, tuple[float, str]
+        ] = {}  # by site, the share held (0: not known) and what is said of it
         columns = (
             BarColumn(bar_width=20),
-            MofNCompleteColumn(),
             TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
         )
         self.bar = Progress(*columns, console=self.console, disable=not (visible and self.console.is_terminal))
-        self.task = self.bar.add_task("looking for the search form", total=budget)
+        self.task = self.bar.add_task("looking for the search form", total=None)
 
     def __enter__(self) -> Observer:
         self.bar.start()
@@ -65,14 +66,21 @@ class ProgressLine:
         self.console.print(message, markup=False, highlight=False)
 
     def _count(self, event: Asked) -> None:
-        kinds = " ".join(f"{number} {kind}" for kind, number in sorted(event.answers.items()))
-        if event.size is not None:
+        self.requests[event.site] = event.requests
+        if event.size is not None and event.lower_bound:
+            self.coverage[event.site] = 0.0, f"of at least {round(event.size.low):,}"
+        elif event.size is not None:
             sizes = (event.size.high, event.size.estimate, event.size.low)
             low, middle, high = (min(1.0, event.records / max(size, 1.0)) for size in sizes)
-            self.coverage = f", {middle:.0%} held ({low:.0%}–{high:.0%})"
-        self.requests[event.site] = event.requests
+            ahead = f", about {event.requests_to_goal:,} more requests to 90 %" if event.requests_to_goal else ""
+            self.coverage[event.site] = middle, f"{middle:.0%} held ({low:.0%}–{high:.0%}){ahead}"
+        shares = [share for share, _ in self.coverage.values() if share]
+        said = self.coverage.get(event.site, (0.0, "size not known yet"))[1]
+        where = f"{event.site}: " if len(self.requests) > 1 else ""
+        sent = sum(self.requests.values())
         self.bar.update(
             self.task,
-            completed=sum(self.requests.values()),
-            description=f"{event.records:,} records, overlap {event.overlap_rate:.2f}, {kinds}{self.coverage}",
+            total=1.0 if shares else None,
+            completed=sum(shares) / len(shares) if shares else 0.0,
+            description=f"{where}{event.records:,} records, {said}; {sent:,} of at most {self.budget:,} requests",
         )

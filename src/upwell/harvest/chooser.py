@@ -3,6 +3,7 @@
     broad question    matches nearly everything: nothing, a star, frequent letters and words
     word              of the records held (`queries.policy`); a listed word: a frequent one of the language that none of them shows
     pair              two words, where one has more matches than the source gives (`queries.pairs`)
+    proposed          by a knowledge base, or by what a person adds (`proposers`)
     facet             a facet or another order that a cut-off answer links to (`facet_questions`)
     check             a word drawn apart from the harvest, for the size of the source (`check_queries`)
 
@@ -15,28 +16,23 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from upwell.harvest.answer_page import AnswerPage
+from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import Belief, OpenQuery, Proposer, Question
+from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
+from upwell.harvest.proposers import Names, Proposer
 from upwell.model import Record, Request
 from upwell.page.terms import tokens
-from upwell.queries.calibration import Calibration
 from upwell.queries.frequent_words import most_frequent
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
-from upwell.queries.size import chao
 
 __all__ = ["EVERYTHING", "Chooser", "broad_questions"]
 
-HORIZON = 100  # pages of a question that are looked at together
-GOOD_SHARE = 0.6  # of the best rate, above which a question counts: what its requests would bring elsewhere
-OWN_RECORDS = 20.0  # predicted records that the usual share weighs beside a query's own
-OWN_MEMORY = 0.7  # of a query's earlier pages that remains with each further page
 CUT_OFF_PATIENCE = 5  # times as patient where a source cuts off and is not held as far as wanted; not swept
-UNKNOWN_PAGES = 5  # pages that a query of unknown length is taken to have left at least
 MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
 MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
@@ -45,7 +41,6 @@ EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
 FREQUENT_LETTERS = ("e", "a", "er", "in", "ing", "ter")
 FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions
-KINDS: tuple[Proposer, ...] = ("given", "word", "listed word", "name", "pair", "facet", "check")
 
 
 def broad_questions(language: str) -> tuple[str, ...]:
@@ -66,6 +61,9 @@ class Chooser:
         self.facets = FacetQuestions(self.words)
         self.checks = CheckQueries(language)
         self._texts: dict[str, str] = {}  # of the records held, as long as check queries may be drawn from them
+        self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
+        if plan.knowledge is not None:
+            self.proposers.append(Names(plan.knowledge, self.words))
         self.open_queries: list[OpenQuery] = []
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # the queries that ask for all that is wanted
@@ -74,11 +72,7 @@ class Chooser:
         self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
         self._listed = deque[str]()
         self._asked: set[str] = set()
-        self._page_calibration = Calibration(2 * len(KINDS))  # of further pages: by proposer, whether cut off
-        self._first_calibration = Calibration(len(KINDS))  # of questions, by proposer
-        self._tried = dict.fromkeys(KINDS, 0)
-        self._matched = dict.fromkeys(KINDS, 0)
-        self._largest_total = 0
+        self.beliefs = Beliefs(ledger, self.words, self.everything)
         self._pages = 0
         self._check_pages = 0
 
@@ -117,20 +111,20 @@ class Chooser:
             if query.is_check:
                 return query
         chosen: Question | OpenQuery | None = None
-        options: list[tuple[Belief, Question | OpenQuery]] = [(self._belief(q), q) for q in self.open_queries]
-        best = max((_rate(belief) for belief, _ in options), default=0.0)
+        options: list[tuple[Belief, Question | OpenQuery]] = [(self.beliefs.of(q), q) for q in self.open_queries]
+        best = max((rate(belief) for belief, _ in options), default=0.0)
         for question in self._proposals(best) if self.takes_text else ():
             options.append((question.belief, question))
-            best = max(best, _rate(question.belief))
+            best = max(best, rate(question.belief))
         if options:
-            chosen = max(options, key=lambda option: _value(option[0], best))[1]
+            chosen = max(options, key=lambda option: value(option[0], best))[1]
         if isinstance(chosen, Question) and chosen.facet:
             self.facets.mark_asked()
         return chosen
 
     def _proposals(self, best: float) -> Iterable[Question]:
         """The best question of each kind."""
-        size = self._size()
+        size = self.beliefs.size()
         page = float(self.ledger.page_size or 10)
         self.words.size = size
         if (word := self.words.propose(best, HORIZON, GOOD_SHARE)) is not None:
@@ -139,16 +133,21 @@ class Chooser:
         while self._listed and (self._listed[0] in self._asked or self.words.records_with(self._listed[0])):
             self._listed.popleft()
         if self._listed:
-            new = self._share("listed word") * page * max(0.0, 1 - len(self.ledger) / size)
+            new = self.beliefs.share("listed word") * page * max(0.0, 1 - len(self.ledger) / size)
             yield Question(
-                query=self._listed[0], by="listed word", belief=Belief(new, 1.0, self._chance("listed word"))
+                query=self._listed[0], by="listed word", belief=Belief(new, 1.0, self.beliefs.chance("listed word"))
             )
+        for proposer in self.proposers:
+            if (proposal := proposer.propose()) is not None and proposal[0] not in self._asked:
+                query, belief = proposal
+                belief = Belief(self.beliefs.share("proposed") * belief.new, belief.pages, belief.chance)
+                yield Question(query=query, by="proposed", belief=belief)
         if (pair := self.pairs.next()) is not None:
             yield Question(
                 query=pair.query, by="pair", pair=pair, belief=Belief(pair.expected * pair.pages, pair.pages)
             )
         if (facet := self.facets.next()) is not None:
-            share = self._share("facet")
+            share = self.beliefs.share("facet")
             belief = Belief(share * facet.expected * facet.pages, facet.pages)
             yield Question(query=facet.query, by="facet", facet=facet, belief=belief)
 
@@ -166,66 +165,6 @@ class Chooser:
         self.open_queries.extend(self._put_off)
         had_some, self._put_off = bool(self._put_off), []
         return had_some
-
-    # -- beliefs ---------------------------------------------------------------------------------------------------------
-
-    def _size(self) -> float:
-        """How large the source may be, taken optimistically: as long as nobody knows, as large again as what is held."""
-        ledger, held = self.ledger, len(self.ledger)
-        page = ledger.page_size or 10
-        if ledger.size_by == "total":
-            return ledger.size.estimate
-        return max(ledger.size.estimate, self._chao(), 1.1 * held, held + 2.0 * page)
-
-    def _chao(self) -> float:
-        return chao(self.words.held, self.words.seen_once, self.words.seen_twice).estimate
-
-    def _chance(self, by: Proposer) -> float:
-        """How likely a question of a kind is to match at all."""
-        return (self._matched[by] + 1) / (self._tried[by] + 2)
-
-    def _share(self, by: Proposer) -> float:
-        return self._first_calibration.share(KINDS.index(by))
-
-    def _belief(self, query: OpenQuery) -> Belief:
-        """What the rest of an open query should bring."""
-        ledger, seen = self.ledger, query.pages.matches
-        held = len(ledger)
-        page = float(max(1, query.last_page_size, ledger.page_size if query.pages.pages == 0 else 1))
-        size = max(self._size(), seen + page)
-        showing = query.showing / max(1, seen)
-        by_words = (len(query.words) == 1 and self.words.records_with(query.words[0])) or query.held_showing
-        is_everything = query.is_plain and query.query in self.everything
-        is_counted = ledger.totals_are_usable and (query.stated_total or 0) >= seen
-        if is_everything and is_counted:
-            total = float(max(query.stated_total or 0, self._largest_total, held))
-        elif is_everything:  # as long as nobody counts, taken optimistically: what is held may come first
-            total = max(seen + page, 3.0 * held + HORIZON * page if ledger.lower_bound else ledger.size.high)
-        elif is_counted:
-            total = float(query.stated_total or 0)
-        else:
-            predicted = size * by_words / max(1, held)
-            total = max(predicted, 2.0 * seen, seen + UNKNOWN_PAGES * page)
-        left = max(1.0, total - seen)
-        others = max(0.0, (held - seen) / max(1.0, size - seen))  # the share of all other records that is held
-        if is_everything:
-            held_left = max(0.0, held - seen)
-        else:
-            shown = max(0.0, by_words - query.showing) / max(showing, 0.05)
-            held_left = showing * shown + (1 - showing) * others * left
-        new_share = max(0.02, 1 - min(1.0, held_left / left))
-        reach = min(total, ledger.limit or total)
-        rest = max(1.0, reach - seen)
-        query.next_page = new_share * min(page, rest)
-        share = 1.0  # where the rest is counted, it does not matter what came first
-        if reach < total or not (is_everything or is_counted):
-            share = self._page_calibration.share(self._kind(query))
-            share = (query.received + OWN_RECORDS * share) / (query.predicted + OWN_RECORDS)
-        return Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
-
-    def _kind(self, query: OpenQuery) -> int:
-        is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
-        return KINDS.index(query.question.by) + is_cut_off * len(KINDS)
 
     # -- what came -------------------------------------------------------------------------------------------------------
 
@@ -260,9 +199,14 @@ class Chooser:
         is_repeated = query.pages.ends_with_false_page and bool(page.records)
         new = [] if is_repeated else self.hold(query, page.wanted)
         query.stated_total, query.last_page_size = query.usual_total(), len(page.records)
-        self._largest_total = max(self._largest_total, query.stated_total or 0)
+        if query.pages.pages == 1 and page.has_next and query.stated_total:
+            self.ledger.totals_with_next[query.stated_total] += 1
+        if query.pages.pages == 2 and page.has_next and query.totals_grow():
+            self.ledger.growing_totals += 1
+        if self.ledger.tells_by_total(query.stated_total):
+            self.beliefs.largest_total = max(self.beliefs.largest_total, query.stated_total or 0)
         self._add_evidence(query, page, len(new))
-        self._observe(query, len(new))
+        self._observe(query, len(new), has_next=page.has_next)
         has_more = page.has_next and not end
         is_over = not has_more or (query.is_check and self._check_is_done(query))
         if query.pages.pages == 1:
@@ -283,6 +227,9 @@ class Chooser:
         for record in _distinct(records):
             words = tokens(record.text)
             query.showing += bool(wanted) and wanted.issubset(words)
+            if record.key in new_keys:
+                for proposer in self.proposers:
+                    proposer.hold(record.text)
             if record.key in new_keys and narrow:
                 shown = set(words)
                 for other in narrow:
@@ -292,33 +239,34 @@ class Chooser:
                 self._texts[record.key] = record.text
         return new
 
-    def _observe(self, query: OpenQuery, new: int) -> None:
+    def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:
         """Compares what a page brought with what was expected of it, for the questions to come."""
         self._pages += 1
         self._check_pages += query.is_check
         self.requests_without_new = 0 if new else self.requests_without_new + (not query.is_check)
-        query.predicted = OWN_MEMORY * query.predicted + query.next_page
-        query.received = OWN_MEMORY * query.received + new
-        question = query.question
+        question, expected = query.question, query.next_page
+        self.beliefs.observe(query, new)
         if query.pages.pages > 1:
-            self._page_calibration.add_page(self._kind(query), query.next_page, new)
             return
-        self._tried[question.by] += 1
-        self._matched[question.by] += bool(query.last_page_size)
+        for proposer in self.proposers:
+            proposer.observe(question.query, query.last_page_size, new)
         if question.pair:
             self.pairs.observe_page(question.pair, new)
-        elif question.by == "word":
-            self.words.observe_page(query.words[-1] if query.words else "", query.next_page, new)
-        elif query.next_page and query.last_page_size:
-            by = KINDS.index(question.by)
-            self._first_calibration.add_page(by, query.next_page / self._first_calibration.share(by), new)
+        elif question.by == "word" and query.last_page_size:
+            brought = float(new)
+            if has_next and self.ledger.tells_by_total(
+                query.stated_total
+            ):  # what comes first may be held, and the rest not
+                rest = self.beliefs.of(query)
+                brought = (new + rest.new) / (1 + rest.pages)
+            self.words.observe_page(query.words[-1] if query.words else "", expected, brought)
         if query.is_plain and not self.is_about:
             self.words.asked(query.query, query.last_page_size)
 
     def _add_evidence(self, query: OpenQuery, page: AnswerPage, new: int) -> None:
         """What a page says about the size of the source."""
         coverage, is_first = self.ledger.coverage, query.pages.pages == 1
-        total = page.totals.total
+        total = page.totals.total if self.ledger.tells_by_total(page.totals.total) else None
         if query.is_plain and query.query in self.everything:
             if total:
                 coverage.stated, coverage.is_hedged = max(coverage.stated, total), bool(page.totals.hedge)
@@ -347,9 +295,9 @@ class Chooser:
             texts = [record.text for record in _distinct(page.wanted)]
             self.pairs.add_first_page(query.pair, texts, query.stated_total or query.last_page_size)
             ledger.operators = self.pairs.understood
-        if total and ledger.totals_are_usable and query.is_plain:
+        if ledger.tells_by_total(query.stated_total) and query.is_plain:
             self.words.set_total(query.query, total)
-        if not (is_cut_off and ledger.totals_are_usable) or self.is_about:
+        if not (is_cut_off and ledger.tells_by_total(query.stated_total)) or self.is_about:
             return
         self.facets.add_links(page.links, query.query, total)
         if not query.facet and not (query.pair and "and" not in self.pairs.understood):
@@ -379,17 +327,6 @@ class Chooser:
             self.pairs.add_cut_off(query.query, matches)
             if not self.is_about:
                 self.facets.add_links(page.links, query.query, matches)
-
-
-def _rate(belief: Belief) -> float:
-    new, requests = belief.within(HORIZON)
-    return new / requests
-
-
-def _value(belief: Belief, best: float) -> float:
-    """The new records of the next pages, less what their requests would bring elsewhere."""
-    new, requests = belief.within(HORIZON)
-    return new - GOOD_SHARE * best * requests
 
 
 def _distinct(records: Sequence[Record]) -> list[Record]:

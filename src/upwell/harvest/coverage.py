@@ -23,8 +23,10 @@ __all__ = ["Coverage", "SizeBy", "Statement"]
 
 SizeBy = Literal["total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # of the harvest, whose records say how much is held
-MIN_PAGES = 10  # before they say anything
+MIN_PAGES = 25  # before they say anything
 RECENT_TOTALS = 30  # words with a stated total that say the same
+MIN_TOTALS = 10
+MIN_HAVE = 3  # records held that must have a word before its total says something
 MAX_RATIO = 6.0  # of the upper end to the lower one: beyond it there is no upper end
 MIN_DRAWN = 20  # records that other questions must have drawn
 ENOUGH_DRAWN = 150
@@ -32,9 +34,11 @@ MIN_LISTED_SHARE = 0.9  # of them that a list of everything must have
 HEDGED_ERROR = 0.2  # of a total that the source itself calls approximate, before it is tested
 MIN_TESTS = 5
 MARGIN = 0.5  # of the records that may be missing, added to the upper end
+UNCOUNTED_MARGIN = 1.5  # the same, where answers are cut off and nobody counts what is left out
+UNCONNECTED = 4.0  # times Chao's bound, which is a lower one
 HIDDEN = 0.01  # of the records held, that nothing may have shown
 NORMAL = 1.96
-CLUSTERED = 1.5  # records of one answer are alike: intervals of draws are so many times wider
+CLUSTERED = 3.0  # records of one answer are alike: intervals of draws are so many times wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,13 @@ class Coverage:
     def needs_draws(self) -> bool:
         """Whether a list of everything is all that is known, and too little was drawn beside it to say how much of it has come."""
         return bool(self.listed) and len(self.drawn) < ENOUGH_DRAWN and self._by_total() is None
+
+    def guess(self) -> float:
+        """The size to choose by, however unsure: where words are counted, as many times what is held as their totals are."""
+        held = self.words.held
+        counts = [(total, self.words.records_with(word) / showing) for word, total, showing in self.totals]
+        guesses = sorted(total * held / have for total, have in counts if have >= MIN_HAVE)
+        return guesses[len(guesses) // 2] if guesses and self.is_counted else 0.0
 
     def _by_total(self) -> Statement | None:
         if not self.stated or self.stated < self.held or self.totals_lie:
@@ -122,12 +133,13 @@ class Coverage:
         if len(pages) < MIN_PAGES or not held:
             return Statement(Estimate(estimate=low, low=low, high=low), "bracket", is_lower_bound=True)
         shares = [_share_below(pages)]
-        if self.is_counted and len(counts) >= MIN_PAGES:
+        if self.is_counted and len(counts) >= MIN_TOTALS:
             shares.append(_share_below(counts))
         missing = held / max(0.01, min(shares)) - held
-        high = held + (1 + MARGIN) * missing + HIDDEN * held + self.unconnected()
+        margin = UNCOUNTED_MARGIN if self.cuts_off and not self.is_counted else MARGIN
+        high = held + (1 + margin) * missing + HIDDEN * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
-        is_open = not low <= high <= MAX_RATIO * low or (self.cuts_off and not self.is_counted)
+        is_open = not low <= high <= MAX_RATIO * low
         return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
 
     def unconnected(self) -> float:

@@ -39,6 +39,8 @@ class Asked:
     records: int
     overlap_rate: float
     size: Estimate | None  # None: not estimated after this answer
+    lower_bound: bool = False  # the size has no upper end
+    requests_to_goal: int | None = None  # to 90 % of the estimated size; None: not known
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from upwell.source.model import SourceModel
 __all__ = ["SourceLedger"]
 
 MIN_TESTED_TOTALS = 3  # queries whose stated totals were right before the totals of others are believed
+MIN_GROWING = 2  # queries whose totals grow from page to page, before no total is used
 MIN_RIGHT_SHARE = 0.9  # of the tested totals that must be right
 
 
@@ -38,6 +39,8 @@ class SourceLedger:
     page_size: int = 0  # the most records that an answer held
     limit: int = 0  # the result cap; 0: none is known
     finished: list[FinishedQuery] = field(default_factory=list)
+    growing_totals: int = 0  # queries whose second page stated a total that is larger by about a page
+    totals_with_next: Counter[int] = field(default_factory=Counter)  # of answers of more than one page
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
     coverage: Coverage = field(default_factory=lambda: Coverage(WordIndex()))  # the evidence of the size
     relearned: int = 0
@@ -84,9 +87,13 @@ class SourceLedger:
 
     @property
     def totals_are_usable(self) -> bool:
-        """Whether the stated totals are good enough to choose by: not known to be wrong."""
+        """Whether the stated totals are good enough to choose by: not known to be wrong, nor to count what was shown so far."""
         wrong = self.totals_trust["growing"] + self.totals_trust["false"]
-        return 2 * wrong <= self._judged_totals
+        return 2 * wrong <= self._judged_totals and self.growing_totals < MIN_GROWING
+
+    def tells_by_total(self, total: int | None) -> bool:
+        """Whether a stated total tells the number of matches: totals are usable, and it is none that all long answers state."""
+        return bool(total) and self.totals_are_usable and self.totals_with_next[total or 0] < MIN_TESTED_TOTALS
 
     @property
     def totals_tested(self) -> bool:

@@ -10,10 +10,10 @@ from upwell.model import Request
 from upwell.page.terms import tokens
 from upwell.queries.pairs import Pair
 
-__all__ = ["Belief", "OpenQuery", "Proposer", "Question"]
+__all__ = ["Belief", "By", "OpenQuery", "Question"]
 
-# given: by the user, a probe, or an earlier run; name: of a knowledge base
-Proposer = Literal["given", "word", "listed word", "name", "pair", "facet", "check"]
+# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds
+By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Question:
     """What could be asked next: a query as it is, one word narrower (`pair`), or through a facet or order of its answer (`facet`)."""
 
     query: str
-    by: Proposer = "given"
+    by: By = "given"
     belief: Belief = Belief(0.0, 1.0)
     pair: Pair | None = None
     facet: FacetQuestion | None = None
@@ -99,3 +99,12 @@ class OpenQuery:
         """The total that most pages state; of equally frequent ones the largest. One page may have been misread."""
         totals = Counter(stated.total for stated in self.pages.stated_totals if stated.total is not None)
         return max(totals, key=lambda total: (totals[total], total), default=None)
+
+    def totals_grow(self) -> bool:
+        """Whether the last page stated a total that is larger than before by about what it shows: a count of what was shown so far."""
+        totals = [stated.total for stated in self.pages.stated_totals if stated.total is not None]
+        return (
+            len(totals) > 1
+            and 0 < totals[-1] - totals[-2] <= 2 * self.last_page_size
+            and totals[-1] < 2 * self.pages.matches
+        )

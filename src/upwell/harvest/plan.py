@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # the command line makes a plan; it should not load numpy for that
+    from upwell.harvest.proposers import ProposerFactory
     from upwell.queries.knowledge import Knowledge
     from upwell.site.discover import Browser
     from upwell.source.model import SourceModel
@@ -32,6 +33,7 @@ class Plan:
     models: tuple[SourceModel, ...] = ()  # source models learned before, one for each source
     browser: Browser = "auto"  # whether to use the browser; auto: only where the plain page has no search interface
     words: tuple[str, ...] = ()  # queries of the user, asked first
+    proposers: tuple[ProposerFactory, ...] = ()  # of questions, beside those of the chooser (`harvest.proposers`)
     knowledge: Knowledge | None = None  # names to ask for, of the types that the records mention
     seed: int = 0
     background: int = (

@@ -20,11 +20,13 @@ from upwell.harvest.paging import count_on, next_page_of
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
+from upwell.queries.size import requests_to
 
 __all__ = ["SourceSession", "Steps"]
 
 Steps = Generator[Request | BrowserVisit, Response | RenderedPage, Reason]
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
+GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 
 
 class SourceSession:
@@ -133,6 +135,10 @@ class SourceSession:
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests
         ledger.curve.append((requests, len(ledger), ledger.matches))
+        size = ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None
+        to_goal = None
+        if size is not None and not ledger.lower_bound:
+            to_goal = requests_to([(sent, held) for sent, held, _ in ledger.curve], GOAL_SHARE * size.estimate)
         self.observe(
             Asked(
                 site=urlsplit(self.reader.interface.url).netloc,
@@ -141,6 +147,8 @@ class SourceSession:
                 answers=dict(ledger.answers),
                 records=len(ledger),
                 overlap_rate=ledger.overlap_rate,
-                size=ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None,
+                size=size,
+                lower_bound=size is not None and ledger.lower_bound,
+                requests_to_goal=to_goal,
             )
         )

@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Reason
 from upwell.model import Estimate
+from upwell.queries.size import next_new
 from upwell.store.state import State
 
 __all__ = ["SiteHarvest", "coverage_statement"]
 
+SECONDS_OF_HOUR = 3600
 # Why a site's harvest ended is why any of its sources ended, the most telling reason first.
 REASONS: tuple[Reason, ...] = (
     "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
@@ -63,6 +65,13 @@ class SiteHarvest:
         """Whether the size has no upper end, because that of some source has none."""
         return not self.sources or any(source.lower_bound for source in self.sources)
 
+    def _next_hour(self) -> int:
+        """New records that another hour should bring at the pace of this run."""
+        requests = round(self.requests / self.seconds * SECONDS_OF_HOUR) if self.seconds else 0
+        curves = [[(sent, held) for sent, held, _ in source.curve] for source in self.sources]
+        more = round(sum(next_new(curve, requests) for curve in curves))
+        return more if self.lower_bound else min(more, round(self.size.high) - len(self.state))
+
     def statement(self) -> str:
         """How much is held, in one sentence."""
         return coverage_statement(
@@ -96,6 +105,7 @@ class SiteHarvest:
                 **first,
                 "skipped": sum(len(source.skipped) for source in self.sources),
                 "lower_bound": self.lower_bound,
+                "next_hour": self._next_hour(),
                 **({"robots": "ignored"} if self.ignored_robots else {}),
                 "fill": {name: round(n / held, 3) for name, n in filled.most_common()},
                 "types": dict(types or {}),

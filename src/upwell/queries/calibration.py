@@ -18,7 +18,8 @@ class Calibration:
     def shares(self, kinds: NDArray[np.integer]) -> NDArray[np.float64]:
         """The share that comes, for each of some kinds. In the mean each kind counts once, however often it was asked."""
         tried = self._predicted > 0
-        mean = (1.0 + (self._received[tried] / self._predicted[tried]).sum()) / (1.0 + tried.sum())
+        own = (self._received[tried] + PRIOR_RECORDS) / (self._predicted[tried] + PRIOR_RECORDS)
+        mean = (1.0 + own.sum()) / (1.0 + tried.sum())
         pooled = (self._received + PRIOR_RECORDS * mean) / (self._predicted + PRIOR_RECORDS)
         return np.asarray(pooled[kinds % len(self._received)])
 

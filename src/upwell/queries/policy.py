@@ -133,7 +133,7 @@ class WordIndex:
         if len(ids := self._ids(tokens(query))) == 1:
             self._done[ids[0]] = True
 
-    def observe_page(self, word: str, expected: float, new: int) -> None:
+    def observe_page(self, word: str, expected: float, new: float) -> None:
         """How many new records one page of a word brought: what to expect of others like it."""
         if (number := self.number(word)) >= 0:
             kind = int(self._class[number])

@@ -5,6 +5,7 @@ lu_li       from the overlap rate of random queries
 Checks      ours: from check queries that are drawn apart from the harvest, fair to records that are hard to hit
 recaptured  from the records that two ways of asking have in common
 next_new    how many new records further requests would bring
+requests_to how many more requests a number of records would take
 """
 
 import math
@@ -16,7 +17,7 @@ import numpy as np
 from upwell.model import Estimate
 from upwell.page.terms import stop_words_of, tokens
 
-__all__ = ["Checks", "chao", "lu_li", "next_new", "recaptured"]
+__all__ = ["Checks", "chao", "lu_li", "next_new", "recaptured", "requests_to"]
 
 COMMON = 30  # records that both ways must have; usual for a normal approximation
 NORMAL = 1.96  # two-sided 95 %
@@ -176,15 +177,35 @@ class Checks:
 
 def next_new(curve: Sequence[tuple[int, int]], requests: int = 100) -> float:
     """How many new records the next requests would bring: the last yield, falling as it fell (curve: requests, records)."""
+    now, decay = _yield_and_decay(curve)
+    return float(now * (requests if decay >= 1 else (1 - decay**requests) / (1 - decay)))
+
+
+def requests_to(curve: Sequence[tuple[int, int]], records: float) -> int | None:
+    """How many more requests should bring the records held to a number; None where the yield falls too fast for that.
+
+    >>> requests_to([(0, 0), (50, 500), (100, 1000)], 2000)
+    100
+    """
+    now, decay = _yield_and_decay(curve)
+    missing = records - curve[-1][1] if curve else 0.0
+    if missing <= 0:
+        return 0
+    if not now or (decay < 1 and missing * (1 - decay) >= now):
+        return None
+    return math.ceil(missing / now if decay >= 1 else math.log(1 - missing * (1 - decay) / now) / math.log(decay))
+
+
+def _yield_and_decay(curve: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """New records a request now, and the share of it that remains with each further request."""
     if len(curve) < 3:
-        return 0.0
+        return 0.0, 1.0
     sent, held = np.array(curve, dtype=float).T
     third = [np.interp(sent[-1] - sent[-1] * share / 4, sent, held) for share in (2, 1, 0)]
     span = sent[-1] / 4
     before, after = (third[1] - third[0]) / span, (third[2] - third[1]) / span
     if after <= 0:
-        return 0.0
+        return 0.0, 1.0
     fall = min(1.0, after / before) if before > 0 else 1.0
     decay = fall ** (1 / span)
-    now = after * decay ** (span / 2)
-    return float(now * (requests if decay >= 1 else (1 - decay**requests) / (1 - decay)))
+    return after * decay ** (span / 2), decay

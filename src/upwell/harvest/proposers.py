@@ -1,0 +1,59 @@
+"""Questions from elsewhere: what a person adds to the chooser, and the names of a knowledge base as the first example.
+
+A proposer is asked for its best question whenever the chooser decides, and hears what came. It says what its question should bring
+(`Belief`); what comes of that is learned, so that a proposer that promises too much is asked less.
+
+    class Zips:
+        def __init__(self, words: WordIndex) -> None: ...              # the words of the records held
+        def propose(self) -> tuple[str, Belief] | None: ...            # the query, and what it should bring
+        def observe(self, query: str, matches: int, new: int) -> None: ...  # the first page of any query came
+        def hold(self, text: str) -> None: ...                         # a new record
+
+    upwell.harvest(url, plan=Plan(proposers=(Zips,)))
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from upwell.harvest.open_query import Belief
+from upwell.queries.entity_questions import EntityQuestions
+from upwell.queries.knowledge import Knowledge
+from upwell.queries.policy import WordIndex
+
+__all__ = ["Names", "Proposer", "ProposerFactory"]
+
+
+class Proposer(Protocol):
+    """Something that knows what could be asked."""
+
+    def propose(self) -> tuple[str, Belief] | None:
+        """The best query that was not asked, and what it should bring; None where there is none."""
+
+    def observe(self, query: str, matches: int, new: int) -> None:
+        """The first page of a query came, whoever proposed it: records on it, and of these new."""
+
+    def hold(self, text: str) -> None:
+        """A record is held that was not held before."""
+
+
+ProposerFactory = Callable[[WordIndex], Proposer]
+
+
+class Names:
+    """The names of a knowledge base, of the types that the records mention (Entity §4.2)."""
+
+    def __init__(self, knowledge: Knowledge, words: WordIndex) -> None:
+        self.names, self.words = EntityQuestions(knowledge), words
+
+    def propose(self) -> tuple[str, Belief] | None:
+        """A name that no record held shows, if there is one; it should bring what half a page of others brings."""
+        name = self.names.next()
+        return None if name is None else (name, Belief(max(1.0, self.words.page_size / 2), 1.0, self.names.success))
+
+    def observe(self, query: str, matches: int, new: int) -> None:
+        """Counts for or against the types of the name."""
+        self.names.observe(query, matches)
+
+    def hold(self, text: str) -> None:
+        """Counts the names that the record mentions."""
+        self.names.hold(text)
