@@ -1,16 +1,17 @@
 """What one could do who knew everything: the questions that cover the records with the fewest requests, greedily, each walked whole."""
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from benchmarks.ground.source import SimulatedSource
-from upwell.page.terms import tokens
 
 __all__ = ["SHARES", "oracle"]
 
 MAX_WORDS = 20_000  # the most frequent words, as candidates
+MAX_CUT_OFF, PAIRS_OF_WORD = 40, 60  # words that are cut off, and words beside each, as candidates
 SHARES = (0.5, 0.9, 0.95, 0.99)
 
 
@@ -26,7 +27,8 @@ def oracle(source: SimulatedSource, queries: Iterable[str]) -> dict[str, int | N
     reached: dict[str, int | None] = dict.fromkeys(map(str, SHARES))
     for question in (queries, _narrow(source, covered)):
         words = heapq.nlargest(MAX_WORDS, source.words, key=lambda word: len(source.places(word)))
-        candidates = dict.fromkeys((*question, *words)) if question is queries else dict.fromkeys(question)
+        known = (*queries, *words, *_pairs(source, words)) if question is queries else question
+        candidates = dict.fromkeys(known)
         heap = []
         for query in candidates:
             brought = source.reachable(query)
@@ -57,11 +59,24 @@ def oracle(source: SimulatedSource, queries: Iterable[str]) -> dict[str, int | N
     return reached
 
 
+def _pairs(source: SimulatedSource, words: Sequence[str]) -> Iterator[str]:
+    """Words that are cut off, each with the words beside it that narrow it to what can come."""
+    cap = source.setting.cap
+    if not cap or source.setting.match == "any":
+        return
+    for word in words[:MAX_CUT_OFF]:
+        places = source.places(word)
+        if len(places) <= cap:
+            break
+        beside = Counter(other for number in places for other in source.collection.words_of(number))
+        fitting = [other for other, number in beside.most_common() if number <= cap and other != word]
+        yield from (f"{word} {other}" for other in fitting[:PAIRS_OF_WORD])
+
+
 def _narrow(source: SimulatedSource, covered: np.ndarray) -> Iterator[str]:
     """For each record that no single word brings, its two rarest words."""
-    texts = source.collection.whole
     for number in np.flatnonzero(~covered):
-        words = sorted({*tokens(texts[number])}, key=lambda word: (len(source.places(word)), word))
+        words = sorted(source.collection.words_of(number), key=lambda word: (len(source.places(word)), word))
         known = [word for word in words if len(source.places(word))]
         if len(known) > 1:
             yield f"{known[0]} {known[1]}"

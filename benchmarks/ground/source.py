@@ -88,9 +88,16 @@ class Collection:
         }
         self._indexes: dict[tuple[str, bool], _Index] = {}
         self._records: dict[str, list[Record]] = {}
+        self._words: dict[int, frozenset[str]] = {}
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def words_of(self, number: int) -> frozenset[str]:
+        """The words of a record."""
+        if number not in self._words:
+            self._words[number] = frozenset(tokens(self.whole[number]))
+        return self._words[number]
 
     def texts(self, shows: str) -> list[str]:
         """What is shown of each record."""

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from benchmarks.ground.measure import measure
+from benchmarks.ground.report import figures
+from benchmarks.ground.settings import GATE
 from benchmarks.papers import queries as bench
 from benchmarks.quality import blocks, links
 from benchmarks.quality.naive_tree import differences
@@ -135,10 +138,26 @@ def queries() -> dict[str, float]:
     }
 
 
+def ground() -> dict[str, float]:
+    """A part of the proving ground: requests of the oracle ÷ ours to 95 %, and how often statements hold."""
+    tasks = [(name, setting, 0, 1000, True) for name in ("things", "cities", "products") for setting in GATE]
+    with ProcessPoolExecutor(2) as pool:
+        rows = list(pool.map(measure, tasks))
+    found = figures(rows)
+    return {
+        "to_oracle": 1 / found["÷ oracle"],
+        "reached": found["reached 95 %"],
+        "holds": found["holds"],
+        "low_holds": found["low holds"],
+        "bounded": 1 - found["at least"],
+    }
+
+
 MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "columns": columns,
     "forms": forms,
     "queries": queries,
+    "ground": ground,
     **{
         f"records/{corpus.rsplit('/', 1)[-1]}": partial(records, corpus)
         for corpus in ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")

@@ -33,6 +33,7 @@ from upwell.queries.policy import Promising
 __all__ = ["EVERYTHING", "Chooser", "broad_questions"]
 
 CUT_OFF_PATIENCE = 5  # times as patient where a source cuts off and is not held as far as wanted; not swept
+SATURATED_SHARE = 3e-5  # of the records held, that a request brings at most when a source counts as saturated
 MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
 MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
@@ -68,7 +69,7 @@ class Chooser:
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # the queries that ask for all that is wanted
         self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
-        self.requests_without_new = 0
+        self._new_by_page: deque[int] = deque(maxlen=plan.patience * CUT_OFF_PATIENCE)  # check queries left out
         self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
         self._listed = deque[str]()
         self._asked: set[str] = set()
@@ -91,7 +92,8 @@ class Chooser:
         stated = largest if ledger.totals_tell and not ledger.limit else 0
         is_cut_short = ledger.limit and held < self.plan.coverage * ledger.size.estimate
         patience = self.plan.patience * (CUT_OFF_PATIENCE if is_cut_short else 1)
-        if self.requests_without_new >= patience and stated <= held:
+        last = list(self._new_by_page)[-patience:]
+        if len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience and stated <= held:
             return "saturated"  # unless the source says that it has more
         if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:
             return None
@@ -243,7 +245,8 @@ class Chooser:
         """Compares what a page brought with what was expected of it, for the questions to come."""
         self._pages += 1
         self._check_pages += query.is_check
-        self.requests_without_new = 0 if new else self.requests_without_new + (not query.is_check)
+        if not query.is_check:
+            self._new_by_page.append(new)
         question, expected = query.question, query.next_page
         self.beliefs.observe(query, new)
         if query.pages.pages > 1:

@@ -30,6 +30,7 @@ MIN_HAVE = 3  # records held that must have a word before its total says somethi
 MAX_RATIO = 6.0  # of the upper end to the lower one: beyond it there is no upper end
 MIN_DRAWN = 20  # records that other questions must have drawn
 ENOUGH_DRAWN = 150
+MIN_LIST_SHARE = 0.3  # of the records held, that a list of everything must have brought
 MIN_LISTED_SHARE = 0.9  # of them that a list of everything must have
 HEDGED_ERROR = 0.2  # of a total that the source itself calls approximate, before it is tested
 MIN_TESTS = 5
@@ -78,7 +79,8 @@ class Coverage:
     @property
     def needs_draws(self) -> bool:
         """Whether a list of everything is all that is known, and too little was drawn beside it to say how much of it has come."""
-        return bool(self.listed) and len(self.drawn) < ENOUGH_DRAWN and self._by_total() is None
+        is_list = len(self.listed) >= MIN_LIST_SHARE * self.held > 0
+        return is_list and len(self.drawn) < ENOUGH_DRAWN and self._by_total() is None
 
     def guess(self) -> float:
         """The size to choose by, however unsure: where words are counted, as many times what is held as their totals are."""
@@ -103,8 +105,8 @@ class Coverage:
 
     def _by_list(self) -> Statement | None:
         number, drawn = len(self.listed), len(self.drawn)
-        if not number:
-            return None
+        if number < MIN_LIST_SHARE * self.held or not number:
+            return None  # it does not ask for everything here, or is not walked
         both = sum(key in self.listed for key in self.drawn) if drawn else 0
         share = both / drawn if drawn >= MIN_DRAWN else 1.0
         if self.is_whole_list:
