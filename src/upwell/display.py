@@ -85,6 +85,6 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
         yield "since the last time: " + ", ".join(f"{number:,} {kind}" for kind, number in refreshed.items())
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
     if more := summary["checks"].get("next_hour"):
-        yield f"another hour at this pace should bring about {more:,} more"
+        yield f"another hour should bring about {more:,} more"
     yield f"records: {result.records}"
     yield f"report:  {result.report}"

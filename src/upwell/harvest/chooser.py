@@ -131,7 +131,7 @@ class Chooser:
         self.words.size = size
         if (word := self.words.propose(best, HORIZON, GOOD_SHARE)) is not None:
             query = write(FORMS["and"][0], self.plan.about, word[0]) if self.is_about else word[0]
-            yield Question(query=query, by="word", belief=Belief(*word[1:]))
+            yield Question(query=query, by="word", word=word[0], belief=Belief(*word[1:]))
         while self._listed and (self._listed[0] in self._asked or self.words.records_with(self._listed[0])):
             self._listed.popleft()
         if self._listed:
@@ -179,7 +179,7 @@ class Chooser:
         if question.pair:
             self.pairs.asked(question.pair)
         elif not question.facet:
-            self.words.mark_asked(question.query)
+            self.words.mark_asked(question.word or question.query)
         if len(query.words) > 1:
             query.held_showing = self.words.count_beside(*query.words)[0]
         query.next_page = question.belief.new / question.belief.pages
@@ -262,9 +262,9 @@ class Chooser:
             ):  # what comes first may be held, and the rest not
                 rest = self.beliefs.of(query)
                 brought = (new + rest.new) / (1 + rest.pages)
-            self.words.observe_page(query.words[-1] if query.words else "", expected, brought)
-        if query.is_plain and not self.is_about:
-            self.words.asked(query.query, query.last_page_size)
+            self.words.observe_page(question.word, expected, brought)
+        if query.is_plain:
+            self.words.asked(question.word or question.query, query.last_page_size)
 
     def _add_evidence(self, query: OpenQuery, page: AnswerPage, new: int) -> None:
         """What a page says about the size of the source."""

@@ -104,7 +104,9 @@ async def run(
 ) -> SiteHarvest:
     """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
-    site = SiteHarvest(url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots)
+    site = SiteHarvest(
+        url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots, rate=manners.rate
+    )
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
         Chromium(net) as chromium,

@@ -36,6 +36,7 @@ class Question:
 
     query: str
     by: By = "given"
+    word: str = ""  # of the records held, that it asks for beside what is wanted
     belief: Belief = Belief(0.0, 1.0)
     pair: Pair | None = None
     facet: FacetQuestion | None = None

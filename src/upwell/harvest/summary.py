@@ -32,6 +32,7 @@ class SiteHarvest:
     bytes: int = 0
     seconds: float = 0.0
     ignored_robots: bool = False
+    rate: float = 1.0  # requests a second that are allowed; 0: as many as come
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
     about: str = ""  # what the records are about, where not all were wanted
@@ -66,8 +67,10 @@ class SiteHarvest:
         return not self.sources or any(source.lower_bound for source in self.sources)
 
     def _next_hour(self) -> int:
-        """New records that another hour should bring at the pace of this run."""
-        requests = round(self.requests / self.seconds * SECONDS_OF_HOUR) if self.seconds else 0
+        """New records that another hour should bring at the rate that is allowed; 0 where it is too early to say."""
+        requests = round(SECONDS_OF_HOUR * (self.rate or 1.0))
+        if self.lower_bound and self.requests < requests / 4:
+            return 0
         curves = [[(sent, held) for sent, held, _ in source.curve] for source in self.sources]
         more = round(sum(next_new(curve, requests) for curve in curves))
         return more if self.lower_bound else min(more, round(self.size.high) - len(self.state))
