@@ -96,6 +96,10 @@ class Beliefs:
             share = (query.received + OWN_RECORDS * usual) / (query.predicted + OWN_RECORDS)
         return Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
 
+    def lists_everything(self, query: OpenQuery) -> bool:
+        """Whether the pages of a query should lead through all that the source has."""
+        return query.is_plain and query.query in self.everything and not self.ledger.limit
+
     def observe(self, query: OpenQuery, new: int) -> None:
         """Compares what a page brought with what was expected of it."""
         expected, by = query.next_page, query.question.by

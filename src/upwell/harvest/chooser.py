@@ -118,6 +118,13 @@ class Chooser:
         for question in self._proposals(best) if self.takes_text else ():
             options.append((question.belief, question))
             best = max(best, rate(question.belief))
+        for belief, option in options:  # what others would bring, a list of everything brings as well
+            if (
+                isinstance(option, OpenQuery)
+                and self.beliefs.lists_everything(option)
+                and rate(belief) >= GOOD_SHARE * best
+            ):
+                return option
         if options:
             chosen = max(options, key=lambda option: value(option[0], best))[1]
         if isinstance(chosen, Question) and chosen.facet:
@@ -257,9 +264,8 @@ class Chooser:
             self.pairs.observe_page(question.pair, new)
         elif question.by == "word" and query.last_page_size:
             brought = float(new)
-            if has_next and self.ledger.tells_by_total(
-                query.stated_total
-            ):  # what comes first may be held, and the rest not
+            is_counted = has_next and self.ledger.tells_by_total(query.stated_total)
+            if is_counted and not self.ledger.limit:  # what comes first may be held, and the rest not
                 rest = self.beliefs.of(query)
                 brought = (new + rest.new) / (1 + rest.pages)
             self.words.observe_page(question.word, expected, brought)
