@@ -84,7 +84,7 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
     if refreshed := summary.get("refreshed"):
         yield "since the last time: " + ", ".join(f"{number:,} {kind}" for kind, number in refreshed.items())
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
-    if more := summary["checks"].get("next_hour"):
-        yield f"another hour should bring about {more:,} more"
+    if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
+        yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
     yield f"records: {result.records}"
     yield f"report:  {result.report}"

@@ -277,7 +277,7 @@ class SummaryChecks(TypedDict):
     understands: NotRequired[dict[str, str]]
     relearned: NotRequired[int]
     next_100: NotRequired[int]
-    next_hour: NotRequired[int]
+    next_hour: NotRequired[dict[str, int]]  # requests, and the records that they should bring
     filtered: NotRequired[dict[str, int]]
     robots: NotRequired[str]
     fill: dict[str, float]

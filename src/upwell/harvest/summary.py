@@ -66,14 +66,14 @@ class SiteHarvest:
         """Whether the size has no upper end, because that of some source has none."""
         return not self.sources or any(source.lower_bound for source in self.sources)
 
-    def _next_hour(self) -> int:
-        """New records that another hour should bring at the rate that is allowed; 0 where it is too early to say."""
-        requests = round(SECONDS_OF_HOUR * (self.rate or 1.0))
-        if self.lower_bound and self.requests < requests / 4:
-            return 0
+    def _next_hour(self) -> dict[str, int]:
+        """New records that another hour should bring at the rate that is allowed; no more requests than twice those sent, by which it is judged."""
+        requests = round(min(SECONDS_OF_HOUR * (self.rate or 1.0), 2 * self.requests))
         curves = [[(sent, held) for sent, held, _ in source.curve] for source in self.sources]
-        more = round(sum(next_new(curve, requests) for curve in curves))
-        return more if self.lower_bound else min(more, round(self.size.high) - len(self.state))
+        more = sum(next_new(curve, requests) for curve in curves)
+        if not self.lower_bound:
+            more = min(more, self.size.estimate - len(self.state))
+        return {"requests": requests, "records": round(more)}
 
     def statement(self) -> str:
         """How much is held, in one sentence."""
