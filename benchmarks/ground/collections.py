@@ -39,7 +39,7 @@ def _sampled(name: str, rows: list[Row], size: int, seed: int) -> Collection:
 
 
 def _rows_of_file(path: Path) -> Iterator[Row]:
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:  # type: ignore[operator]
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
             row = json.loads(line)
             texts = [str(value) for name, value in row.items() if isinstance(value, str) and name not in KEYS]

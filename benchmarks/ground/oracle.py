@@ -76,7 +76,7 @@ def _pairs(source: SimulatedSource, words: Sequence[str]) -> Iterator[str]:
 def _narrow(source: SimulatedSource, covered: np.ndarray) -> Iterator[str]:
     """For each record that no single word brings, its two rarest words."""
     for number in np.flatnonzero(~covered):
-        words = sorted(source.collection.words_of(number), key=lambda word: (len(source.places(word)), word))
+        words = sorted(source.collection.words_of(int(number)), key=lambda word: (len(source.places(word)), word))
         known = [word for word in words if len(source.places(word))]
         if len(known) > 1:
             yield f"{known[0]} {known[1]}"

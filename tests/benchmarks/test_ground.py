@@ -11,6 +11,7 @@ from benchmarks.ground.report import table
 from benchmarks.ground.run import harvest
 from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, Setting, SimulatedSource
+from upwell.harvest.answer_page import AnswerPage
 
 COLOURS, ANIMALS = ("red", "green", "blue", "white", "black"), ("cat", "dog", "bird", "horse", "fish", "ant")
 ROWS = [
@@ -36,26 +37,39 @@ def test_the_grid_is_large_enough_and_every_setting_answers() -> None:
         assert one.ask("cat", "", 1) is not None or setting.failures
 
 
+def number(query: str, **how: object) -> int:
+    found = source(**how).matches(query, "")
+    return len(found) if found is not None else -1
+
+
+def page(of: SimulatedSource, query: str, number: int = 1) -> AnswerPage:
+    answer = of.ask(query, "", number)
+    assert answer is not None
+    return answer
+
+
 def test_what_a_source_answers() -> None:
     """All words, any word, parts, prefixes, stems; caps, totals, pages, facets."""
-    red = len(source().matches("red", ""))
-    assert 0 < red < 600
-    assert len(source().matches("red cat", "")) < red < len(source(match="any").matches("red cat", ""))
-    assert len(source(match="part").matches("re", "")) >= len(source(match="prefix").matches("re", "")) >= red
-    assert len(source(match="stem").matches("cats", "")) > 0
-    assert source(min_letters=4).matches("red", "").size == 0
-    assert source(stops=True).matches("the", "").size == 0
-    assert len(source(nothing="all").matches("", "")) == 600
+    red = number("red")
+    assert 0 < number("red cat") < red < number("red cat", match="any") < 600
+    assert number("re", match="part") >= number("re", match="prefix") >= red
+    assert number("cats", match="stem") > 0
+    assert number("red", min_letters=4) == 0
+    assert number("the", stops=True) == 0
+    assert number("", nothing="all") == 600
+    assert number("", nothing="error") == -1
     capped = source(cap=50, page=20)
-    assert [len(capped.ask("the", "", page).records) for page in (1, 2, 3)] == [20, 20, 10]
-    assert capped.ask("the", "", 1).totals.total == 600
-    assert not capped.ask("the", "", 3).has_next
-    assert source(totals="none").ask("the", "", 1).totals.total is None
-    facets = source(facets=True, cap=50).ask("the", "", 1).links
-    narrower = source(facets=True, cap=50).matches("the", facets[0].url)
-    assert len(narrower) == facets[0].count
+    assert [len(page(capped, "the", at).records) for at in (1, 2, 3)] == [20, 20, 10]
+    assert page(capped, "the").totals.total == 600
+    assert not page(capped, "the", 3).has_next
+    assert page(source(totals="none"), "the").totals.total is None
+    with_facets = source(facets=True, cap=50)
+    facet = page(with_facets, "the").links[0]
+    narrower = with_facets.matches("the", facet.url)
+    assert narrower is not None
+    assert len(narrower) == facet.count
     before = capped.requests
-    capped.ask("the", "", 1)
+    page(capped, "the")
     assert capped.requests == before, "what was answered before is remembered"
 
 
