@@ -11,6 +11,7 @@ from benchmarks.ground.report import table
 from benchmarks.ground.run import harvest
 from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, Setting, SimulatedSource
+
 from upwell.harvest.answer_page import AnswerPage
 
 COLOURS, ANIMALS = ("red", "green", "blue", "white", "black"), ("cat", "dog", "bird", "horse", "fish", "ant")
