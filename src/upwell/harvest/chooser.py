@@ -299,7 +299,8 @@ class Chooser:
         """What the first page tells: whether a pair was understood, and whether there are more matches than can come."""
         ledger = self.ledger
         total = float(query.stated_total or 0)
-        is_cut_off = bool(ledger.limit) and total > ledger.limit
+        limit = ledger.page_size if self.plan.goal == "representative" else ledger.limit
+        is_cut_off = bool(limit) and total > limit
         if query.pair:
             texts = [record.text for record in _distinct(page.wanted)]
             self.pairs.add_first_page(query.pair, texts, query.stated_total or query.last_page_size)
