@@ -58,6 +58,7 @@ class Chooser:
         self.is_about = is_about  # only records about something are wanted
         self.words = Promising(language=language, keeps_stop_words=True)
         ledger.coverage.words = self.words
+        ledger.coverage.takes_first_pages = plan.goal == "representative"
         self.pairs = Pairs(self.words)
         self.facets = FacetQuestions(self.words)
         self.checks = CheckQueries(language)

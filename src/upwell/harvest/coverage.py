@@ -62,6 +62,7 @@ class Coverage:
     totals_lie: bool = False
     cuts_off: bool = False
     is_counted: bool = False  # totals are stated and not wrong
+    takes_first_pages: bool = False  # and no others: what is behind them is not looked for
     errors: list[float] = field(default_factory=list)  # relative, of totals whose matches all came
     largest_totals: list[int] = field(default_factory=list)  # of different queries
     totals: deque[tuple[str, int, float]] = field(
@@ -141,7 +142,10 @@ class Coverage:
         margin = UNCOUNTED_MARGIN if self.cuts_off and not self.is_counted else MARGIN
         high = held + (1 + margin) * missing + HIDDEN * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
-        is_open = not low <= high <= MAX_RATIO * low
+        is_early = (
+            low > 2 * held or self.takes_first_pages
+        )  # less than half is held: what comes is no measure of what there is
+        is_open = is_early or not low <= high <= MAX_RATIO * low
         return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
 
     def unconnected(self) -> float:
