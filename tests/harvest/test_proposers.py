@@ -1,0 +1,66 @@
+"""Questions of one's own, and of a knowledge base, are compared with all others."""
+
+from upwell.harvest.answer_page import AnswerPage
+from upwell.harvest.chooser import Chooser
+from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.open_query import Belief, OpenQuery, Question
+from upwell.harvest.plan import Plan
+from upwell.model import FormInterface, Record
+from upwell.queries.knowledge import Knowledge
+from upwell.queries.policy import WordIndex
+from upwell.source.model import SourceModel
+
+
+class Zips:
+    """A proposer as a person would write it."""
+
+    def __init__(self, words: WordIndex) -> None:
+        self.left, self.heard, self.held = ["10115", "80331"], list[tuple[str, int, int]](), 0
+
+    def propose(self) -> tuple[str, Belief] | None:
+        return (self.left[0], Belief(10_000, 10)) if self.left else None
+
+    def observe(self, query: str, matches: int, new: int) -> None:
+        self.heard.append((query, matches, new))
+        self.left = [zip_code for zip_code in self.left if zip_code != query]
+
+    def hold(self, text: str) -> None:
+        self.held += 1
+
+
+def chooser(plan: Plan) -> Chooser:
+    interface = FormInterface(method="GET", url="http://h/", query_field="q")
+    ledger = SourceLedger(interface=interface, model=SourceModel(), page_size=20)
+    return Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
+
+
+def ask(one: Chooser, texts: list[str]) -> str:
+    chosen = one.next()
+    assert chosen is not None
+    query = chosen if isinstance(chosen, OpenQuery) else one.open(chosen)
+    records = [Record(key=text, url=None, path="", text=text) for text in texts]
+    one.take(query, AnswerPage(records=records, wanted=records))
+    return query.query
+
+
+def test_a_proposer_of_ones_own() -> None:
+    """It is asked when it promises most, and hears what came."""
+    one = chooser(Plan(proposers=(Zips,)))
+    zips = one.proposers[0]
+    assert isinstance(zips, Zips)
+    assert ask(one, ["berlin mitte"]) == "10115"
+    assert ask(one, []) == "80331"
+    assert zips.heard == [("10115", 1, 1), ("80331", 0, 0)]
+    assert zips.held == 1
+
+
+def test_names_of_a_knowledge_base_are_asked() -> None:
+    """Without a log: the names of the types that the records mention, and that none of them shows."""
+    names = [f"given{i} family{i}" for i in range(200)]
+    base = Knowledge.of_rows([("book", "author", name) for name in names] + [("film", "title", "other thing")] * 3)
+    one = chooser(Plan(knowledge=base))
+    first = one.open(Question(query="x"))
+    records = [Record(key=str(i), url=None, path="", text=f"unique{i} by {names[i]}") for i in range(60)]
+    one.take(first, AnswerPage(records=records, wanted=records))
+    asked = [ask(one, []) for _ in range(60)]
+    assert set(asked) & set(names[60:])
