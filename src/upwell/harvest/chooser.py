@@ -1,11 +1,11 @@
-"""What to ask one source next: the page or the question that should bring the most new records for a request, over a short horizon.
+"""What to ask one source next: the page or the question that should bring the most new records for a request, over all its pages.
 
-    broad question    matches nearly everything: nothing, a star, frequent letters and words
+    given             what the user names, the probes, and what may ask for everything (nothing, a star): asked first
     word              of the records held (`queries.policy`); a listed word: a frequent one of the language that none of them shows
     pair              two words, where one has more matches than the source gives (`queries.pairs`)
     proposed          by a knowledge base, or by what a person adds (`proposers`)
     facet             a facet or another order that a cut-off answer links to (`facet_questions`)
-    check             a word drawn apart from the harvest, for the size of the source (`check_queries`)
+    check             a word drawn apart, to see how much of a list of everything has come (`check_queries`)
 
 All are compared by one value: the new records that the next pages of a question should bring, less what these requests would bring
 elsewhere. So of two questions that bring as much for a request, the one that goes on longer is asked: it leaves least to overlap.
@@ -180,7 +180,7 @@ class Chooser:
 
     def open(self, question: Question, request: Request | None = None) -> OpenQuery:
         """A question is asked: its pages can be fetched from now on."""
-        query = OpenQuery(question, request, held_before=len(self.ledger), is_check=question.is_check)
+        query = OpenQuery(question, request, is_check=question.is_check)
         query.pages.cap = self.ledger.limit or None
         self.open_queries.append(query)
         self._asked.add(question.query)

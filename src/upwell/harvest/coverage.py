@@ -25,15 +25,15 @@ SizeBy = Literal["total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # of the harvest, whose records say how much is held
 MIN_PAGES = 25  # before they say anything
 RECENT_TOTALS = 30  # words with a stated total that say the same
-MIN_TOTALS = 10
+MIN_TOTALS = 10  # such words, before they say anything
 MIN_HAVE = 3  # records held that must have a word before its total says something
 MAX_RATIO = 6.0  # of the upper end to the lower one: beyond it there is no upper end
 MIN_DRAWN = 20  # records that other questions must have drawn
-ENOUGH_DRAWN = 150
+ENOUGH_DRAWN = 150  # no check queries are asked beyond
 MIN_LIST_SHARE = 0.3  # of the records held, that a list of everything must have brought
 MIN_LISTED_SHARE = 0.9  # of them that a list of everything must have
 HEDGED_ERROR = 0.2  # of a total that the source itself calls approximate, before it is tested
-MIN_TESTS = 5
+MIN_TESTS = 5  # of totals, before such a total is taken for better than that
 MARGIN = 0.5  # of the records that may be missing, added to the upper end
 UNCOUNTED_MARGIN = 1.5  # the same, where answers are cut off and nobody counts what is left out
 UNCONNECTED = 4.0  # times Chao's bound, which is a lower one
@@ -86,9 +86,12 @@ class Coverage:
     def guess(self) -> float:
         """The size to choose by, however unsure: where words are counted, as many times what is held as their totals are."""
         held = self.words.held
-        counts = [(total, self.words.records_with(word) / showing) for word, total, showing in self.totals]
-        guesses = sorted(total * held / have for total, have in counts if have >= MIN_HAVE)
+        guesses = sorted(total * held / have for total, have in self._counts() if have >= MIN_HAVE)
         return guesses[len(guesses) // 2] if guesses and self.is_counted else 0.0
+
+    def _counts(self) -> list[tuple[float, float]]:
+        """For the words counted last, the matches that the source states, and how many of them should be held."""
+        return [(float(total), self.words.records_with(word) / showing) for word, total, showing in self.totals]
 
     def _by_total(self) -> Statement | None:
         if not self.stated or self.stated < self.held or self.totals_lie:
@@ -129,9 +132,7 @@ class Coverage:
     def _bracket(self) -> Statement:
         held = float(self.held)
         low = max(held, float(max(self.largest_totals, default=0)) if self.is_counted and not self.is_hedged else 0.0)
-        counts = [
-            (total, min(float(total), self.words.records_with(word) / showing)) for word, total, showing in self.totals
-        ]
+        counts = [(total, min(total, have)) for total, have in self._counts()]
         pages = [(records, before) for records, before in self.pages if records]
         if len(pages) < MIN_PAGES or not held:
             return Statement(Estimate(estimate=low, low=low, high=low), "bracket", is_lower_bound=True)
@@ -142,9 +143,8 @@ class Coverage:
         margin = UNCOUNTED_MARGIN if self.cuts_off and not self.is_counted else MARGIN
         high = held + (1 + margin) * missing + HIDDEN * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
-        is_early = (
-            low > 2 * held or self.takes_first_pages
-        )  # less than half is held: what comes is no measure of what there is
+        # where less than half is held, what comes is no measure of what there is
+        is_early = low > 2 * held or self.takes_first_pages
         is_open = is_early or not low <= high <= MAX_RATIO * low
         return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
 

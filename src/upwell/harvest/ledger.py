@@ -96,12 +96,6 @@ class SourceLedger:
         return bool(total) and self.totals_are_usable and self.totals_with_next[total or 0] < MIN_TESTED_TOTALS
 
     @property
-    def totals_tested(self) -> bool:
-        """Whether enough queries came to their end to judge the totals; a single false one is enough."""
-        wrong = self.totals_trust["growing"] + self.totals_trust["false"]
-        return bool(wrong) or self._judged_totals >= MIN_TESTED_TOTALS
-
-    @property
     def _judged_totals(self) -> int:
         return self.totals_trust.total() - self.totals_trust["unknown"]
 
@@ -152,11 +146,7 @@ class SourceLedger:
             "records": held,
             "overlap_rate": round(self.overlap_rate, 3),
             "size": {name: round(value) for name, value in asdict(size).items()},
-            "coverage": None
-            if self.lower_bound
-            else round(min(1.0, held / size.estimate), 4)
-            if size.estimate
-            else 0.0,
+            "coverage": None if self.lower_bound else round(held / max(size.estimate, held, 1), 4),
             "checks": self.checks(),
             "stopped": self.stopped,
         }

@@ -53,7 +53,6 @@ class OpenQuery:
 
     question: Question
     request: Request | None = None
-    held_before: int = 0  # records held when it was opened
     is_check: bool = False
     pages: ResultPages = field(default_factory=ResultPages)
     stated_total: int | None = None  # matches, as the source counts them

@@ -41,5 +41,7 @@ class Plan:
     )
     probes: int = 10  # queries to learn from at a time; Thor §IV uses 100, but a harvest goes on learning as it asks
     patience: int = 30  # requests in a row without a new record before the source counts as saturated
-    checks: int = 8  # every so many questions one is a check query, for the size; not swept yet
+    checks: int = (
+        8  # beside a list of everything that nobody counts, one of so many pages is of a check query; not swept
+    )
     failures: int = 10  # error answers in a row before the source counts as blocked

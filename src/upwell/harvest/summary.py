@@ -101,7 +101,7 @@ class SiteHarvest:
             "records": held,
             "overlap_rate": round(matches / held, 3) if held else 0.0,
             "size": {name: round(value) for name, value in asdict(size).items()},
-            "coverage": None if self.lower_bound else round(held / size.estimate, 4) if size.estimate else 0.0,
+            "coverage": None if self.lower_bound else round(held / max(size.estimate, 1), 4),
             "statement": self.statement(),
             "out_of_reach": self.out_of_reach,
             "checks": {

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Calibration"]
 
-PRIOR_RECORDS = 20.0  # predicted records that the mean of all kinds weighs beside a kind's own; not swept
+PRIOR_RECORDS = 20.0  # predicted records that the mean of all kinds weighs beside a kind's own; swept 20, 60, 200: docs/decisions/0080
 MEMORY = 0.97  # of earlier pages that remains with each further page, because sources run dry; not swept
 
 

@@ -30,7 +30,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
-LEARNING_RATE = 0.1  # of the share of new records above the result cap; not swept
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
 AROUND_DIGITS = str.maketrans("", "", " .,")
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
@@ -52,9 +51,8 @@ class WordIndex:
     keeps_stop_words: bool = False  # and single letters: a source may search them
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     expected: float = 0.0  # new records that a request for the word of `next` should bring
-    top: float = (
-        1.0  # of the records that should be new where the limit cuts off, how many are: an order shows the same first
-    )
+    # of the records that should be new where the limit cuts off, how many are: an order shows the same first. Given, not learned
+    top: float = 1.0
     barren: set[int] = field(default_factory=set)  # numbers of the words that were asked for and matched nothing
     held: int = 0
     seen_once: int = 0
@@ -223,10 +221,6 @@ class WordIndex:
             self._matched.append(0)
         return kind
 
-    def observe_cut_off(self, expected: float, new: float) -> None:
-        """What a page of a query that the limit cuts off brought, beside what was expected of it (with `top`)."""
-        self.top = min(1.0, max(0.02, self.top * (1 + LEARNING_RATE * (min(2.0, new / max(expected, 1e-9)) - 1))))
-
     def _ids(self, words: Sequence[str], fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
         ids = []
         columns: dict[str, str] | None = None
@@ -240,21 +234,6 @@ class WordIndex:
                 number = self._add(word, columns.get(word, ""))
             ids.append(number)
         return np.array(sorted(ids), dtype=np.int64)
-
-    def frequent(self, count: int) -> list[str]:
-        """The words, numbers left out, that most records held have, of those that were not asked."""
-        size = len(self._words)
-        known = [i for i in np.argsort(-self._in[:size], kind="stable") if not self._done[i] and self._in[i] > 0]
-        return [self._words[i] for i in known if shape_of(self._words[i]) == 0][:count]
-
-    def rare(self) -> str | None:
-        """A long word of few records held, of those that were not asked."""
-        words = [
-            (self._in[i], -len(word), word)
-            for i, word in enumerate(self._words)
-            if not self._done[i] and self._in[i] > 0 and word.isalpha()
-        ]
-        return min(words)[2] if words else None
 
     def records_with(self, word: str) -> int:
         """How many records held have a word."""
