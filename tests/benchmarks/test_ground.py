@@ -28,7 +28,7 @@ ROWS = [
 
 
 def source(**how: object) -> SimulatedSource:
-    return SimulatedSource(Collection("made", ROWS), Setting(name="made", **how))  # type: ignore[arg-type]
+    return SimulatedSource(Collection("made", ROWS), Setting(name="made", **how))  # type: ignore[arg-type] # settings by name
 
 
 def test_the_grid_is_large_enough_and_every_setting_answers() -> None:

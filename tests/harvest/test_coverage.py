@@ -13,7 +13,7 @@ from upwell.source.model import SourceModel
 
 
 def coverage(held: int = 100, **evidence: object) -> Coverage:
-    return Coverage(WordIndex(), held=held, **evidence)  # type: ignore[arg-type]
+    return Coverage(WordIndex(), held=held, **evidence)  # type: ignore[arg-type] # fields by name
 
 
 def test_a_stated_total_is_as_exact_as_totals_were() -> None:
