@@ -4,6 +4,7 @@
     ├── WrongUsage          an argument that makes no sense (exit code 2)
     ├── NoSearchForm        the site has no way in that was found
     ├── Forbidden           robots.txt forbids the page that is needed
+    │   └── WouldAct        a request that may change something at the site
     ├── Unreachable         the site did not answer
     │   └── Refused         an address in a private network that the user did not name
     ├── NothingLearned      the answers could not be told apart or cut into records
@@ -22,6 +23,7 @@ __all__ = [
     "Refused",
     "Unreachable",
     "UpwellError",
+    "WouldAct",
     "WrongUsage",
 ]
 
@@ -44,6 +46,10 @@ class NoSearchForm(UpwellError):
 
 class Forbidden(UpwellError):
     """The site's robots.txt forbids a page without which nothing can be done."""
+
+
+class WouldAct(Forbidden):
+    """A request that may change something at the site is not sent."""
 
 
 class Unreachable(UpwellError):

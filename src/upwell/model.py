@@ -126,6 +126,7 @@ class Form:
     fields: tuple[Field, ...]
     charset: str = "utf-8"
     enctype: str = ""  # of a POST, where it is not application/x-www-form-urlencoded
+    acts: tuple[str, ...] = ()  # words that say that sending it changes something: then it is no search form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

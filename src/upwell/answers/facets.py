@@ -73,7 +73,7 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
     asked = [value for name, value in here.arguments if name == roles.query] or [query]
     for row, url in links_with_query(tree, roles.query, query):
         text = " ".join(tree.text(row).split())
-        if acts(url, text):
+        if acts(url, text, query):
             continue
         address = split(url, query)
         filters = frozenset(roles.filters(address))

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from upwell.extract.column_names import column_name, name_from_tags, name_on_page, table_headings
 from upwell.extract.fields import Piece, Places, RecordRange, RecordReader
 from upwell.extract.values import Type, column_type
+from upwell.page.links import acts
 from upwell.page.tree import TagTree
 
 __all__ = ["OTHER", "Column", "Columns", "learn_columns"]
@@ -275,6 +276,7 @@ def _own_link(read: Read) -> str:
     most = max(map(len, targets.values()), default=0)
     distinct = [at for at, found in targets.items() if len(found) >= OWN_LINK_SHARE * most]
     hosts = {urlsplit(page.tree.url).netloc for page, _, _ in read}
+    distinct = [at for at in distinct if sum(map(acts, targets[at])) <= len(targets[at]) / 2]
     on_site = [at for at in distinct if sum(_host(t) in ("", *hosts) for t in targets[at]) > len(targets[at]) / 2]
     return next((f"{place:x}:{nth}" for place, nth in (*on_site, *distinct)), "")
 

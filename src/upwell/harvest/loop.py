@@ -24,6 +24,7 @@ from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchIn
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.data import read_page
+from upwell.page.hosts import has_same_origin
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, interfaces
@@ -187,11 +188,13 @@ async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher)
     found = site.state.keys_by_change()
     asked = site.state.keys_by_query(site.state.run_number)
     missing = {key for query in asked for key in before.get(query, set()) - asked[query]} & set(found["unseen"])
-    pages = {row["_key"]: row["_url"] for row in site.state.rows() if row["_key"] in missing}
+    pages = {row["_key"]: str(row["_url"]) for row in site.state.rows() if row["_key"] in missing and row["_url"]}
     gone = []
     for key in sorted(missing):
+        if key in pages and not has_same_origin(pages[key], site.url):
+            continue  # another host's page says nothing about this source, and is none of its own
         try:
-            status = (await net.fetch(Request(url=str(pages[key])))).status if pages.get(key) else 410
+            status = (await net.fetch(Request(url=pages[key]))).status if key in pages else 410
         except (Unreachable, Forbidden):
             continue
         if status in (404, 410):
@@ -278,6 +281,8 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             kinds = [form.kind for form in forms.find(discovery.home)]
             there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"
             around = f"and {len(discovery.opened_pages)} pages around it have no search either"
+            if discovery.out_of_reach:
+                around += f" ({discovery.out_of_reach[0]})"
             raise NoSearchForm(
                 f"{url} has {there}, none that searches, {around}; name the search page itself, or a form with --form"
             )
@@ -293,11 +298,13 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
         interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
         if interface is None:
             raise WrongUsage(f"--template {plan.template}: it should be an address with {{query}} where the query goes")
+        net.allow(interfaces.fill(interface, ""))
         return Discovery(tree, [interface])
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
-    if not 0 <= index < len(known) or (interface := interfaces.from_form(known[index], tree)) is None:
+    if not 0 <= index < len(known) or (interface := interfaces.of_chosen_form(known[index], tree)) is None:
         raise NoSearchForm(
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
+    net.allow(interfaces.fill(interface, ""))
     return Discovery(tree, [interface])

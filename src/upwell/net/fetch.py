@@ -16,7 +16,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import aiohttp
 import yarl
 
-from upwell.errors import Refused, Unreachable, WrongUsage
+from upwell.errors import Refused, Unreachable, WouldAct, WrongUsage
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.addresses import GuardedResolver, is_loopback
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
@@ -24,6 +24,7 @@ from upwell.net.manners import Manners
 from upwell.net.pace import Pace
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import Robots
+from upwell.page.acting import acting_words
 from upwell.page.hosts import site_host
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
@@ -78,7 +79,11 @@ class Fetcher:
         self.memory = memory
         self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
+        user_urls = tuple(user_urls)
         self._user_hosts = {urlsplit(url).hostname or "" for url in user_urls}
+        self._allowed_words: set[str] = set()  # that act, but stand in what the user named
+        for url in user_urls:
+            self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
         self._paces: dict[str, Pace] = {}  # by host and port
 
@@ -125,7 +130,21 @@ class Fetcher:
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
         if not self._user_hosts:
             self._user_hosts.add(host)
+            self.allow(request)
+        self._refuse_acting(request)
         return await self.replay_or_send(request, lambda: self._send_with_retries(request), reuse=reuse)
+
+    def allow(self, request: Request) -> None:
+        """Lets requests with the acting words of this one through: the user named it."""
+        self._allowed_words.update(acting_words(request))
+
+    def _refuse_acting(self, request: Request) -> None:
+        words = [word for word in acting_words(request) if word not in self._allowed_words]
+        if words:
+            raise WouldAct(
+                f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to ask it, "
+                "name the form with --form, or the address with --template"
+            )
 
     async def replay_or_send(
         self, request: Request, send: Callable[[], Awaitable[Response]], *, reuse: bool = False, max_age: float = 0.0
@@ -198,7 +217,12 @@ class Fetcher:
             targets.add(target)
             targets_by_path[path] += 1
             keeps_method = response.status in (307, 308)
+            if keeps_method and request.method == "POST" and path != urlsplit(request.url).path:
+                raise WouldAct(
+                    f"POST {request.url} is not sent on to {target}: a search is posted to its own address only"
+                )
             current = replace(current, url=target) if keeps_method else Request(url=target, query=request.query)
+            self._refuse_acting(current)
         raise ValueError(f"more than {MAX_REDIRECTS} redirects")
 
     async def _fetch_robots(self, url: str) -> Response:

@@ -11,10 +11,12 @@ from typing import Literal
 from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
 
 from upwell.model import Field, Request
+from upwell.page.acting import words_of_text
 from upwell.page.tree import TagTree
 
 __all__ = [
     "BUTTON_TYPES",
+    "button_label",
     "control_type",
     "controls",
     "default_button",
@@ -24,6 +26,7 @@ __all__ = [
     "form_target",
     "is_disabled",
     "read_fields",
+    "text_around_controls",
 ]
 
 Pair = tuple[str, str]
@@ -53,6 +56,25 @@ def controls(tree: TagTree, form: int) -> Iterator[int]:
         owner = tree.attr(row, "form")
         if (owner == identity and identity) if owner is not None else form < row < last:
             yield row
+
+
+def text_around_controls(tree: TagTree, form: int) -> str:
+    """What a person reads in a form, without the options of its selects."""
+    skipped = [
+        (int(row), int(tree.end[row]))
+        for row in tree.rows("select", "textarea", "datalist")
+        if form < row < tree.end[form]
+    ]
+    chunks = range(int(tree.text_at[form]), int(tree.text_end[form]))
+    return " ".join(
+        tree.chunks[i] for i in chunks if not any(start <= int(tree.chunk_row[i]) < end for start, end in skipped)
+    )
+
+
+def button_label(tree: TagTree, row: int) -> str:
+    """What a person reads on a button."""
+    said = [tree.attr(row, name) or "" for name in ("value", "alt", "title", "aria-label")]
+    return " ".join(filter(None, [*said, " ".join(tree.text(row).split())]))
 
 
 def control_type(tree: TagTree, row: int) -> str:
@@ -122,20 +144,27 @@ def _values(tree: TagTree, row: int, kind: str) -> tuple[tuple[str, ...], tuple[
 
 
 def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a select sends when nobody touches it (what is selected, else the first that can be), and all that it could send."""
+    """What a select sends when nobody touches it (what is selected, else the first that can be), and all that it may be set to.
+
+    An option that acts ("Delete all") is never chosen.
+    """
     values: list[str] = []
+    acting: list[str] = []
     selected: list[str] = []
     for row in tree.rows("option"):
         if select < row < tree.end[select] and tree.attr(row, "disabled") is None:
             value = tree.attr(row, "value")
-            values.append(value if value is not None else " ".join(tree.text(int(row)).split()))
+            label = " ".join(tree.text(int(row)).split())
+            values.append(value if value is not None else label)
+            if words_of_text(label):
+                acting.append(values[-1])
             if tree.attr(row, "selected") is not None:
                 selected.append(values[-1])
     if tree.attr(select, "multiple") is None:
         if not selected and (tree.attr(select, "size") or "1") in ("", "0", "1"):
             selected = values[:1]
         selected = selected[-1:]
-    return tuple(selected), tuple(values)
+    return tuple(selected), tuple(value for value in values if value not in acting)
 
 
 def default_button(fields: Iterable[Field]) -> Field | None:

@@ -3,17 +3,10 @@
 import re
 from urllib.parse import urlsplit
 
+from upwell.page.acting import words_of_address, words_of_label
+
 __all__ = ["acts", "is_page"]
 
-# Words of links that change something, as they stand in paths, arguments and texts.
-ACTION_WORDS = re.compile(
-    r"log.?(?:in|out|off)\b|sign.?(?:in|out|off|up)\b|register\b|delete|remove|destroy|\bedit(?!ion|orial)|\bcreate|\bupload|"
-    r"unsubscribe|subscribe|add.?to|/add\b|\bcart\b|basket|checkout|\bbuy\b|\border\b|purchase|\bvote|\bpost.?comment|reply|"
-    r"\breport.?(?:abuse|spam)|reset|forgot|password|revert|rollback|\bundo|\bpurge|\bblock.?user|\bban\b|\bshare\b|wishlist|"
-    r"favou?rite|watch(?:list)?\b|confirm|activate|approve|abmeld|löschen|bearbeiten|warenkorb|déconnexion|supprimer|modifier|"
-    r"panier|cerrar|eliminar|borrar|editar|carrito|выйти|удалить|корзин|退出|删除|购物车|注销|ログアウト|削除",
-    re.I,
-)
 MAX_TEXT_CHARS = 60  # of a link's text that are looked at: a longer one is a title
 FILE_ENDING = re.compile(
     r"\.(?:csv|tsv|jsonl?|xml|rss|rdf|atom|ics|bib|ris|nt|ttl|txt|pdf|docx?|xlsx?|pptx?|epub|zip|gz|tgz|tar|exe|deb|whl|"
@@ -22,15 +15,13 @@ FILE_ENDING = re.compile(
 )
 
 
-def acts(url: str, text: str = "") -> bool:
-    """Whether following a link may do something: log out, delete, edit, buy.
+def acts(url: str, text: str = "", query: str = "") -> bool:
+    """Whether following a link may do something: log out, delete, edit, buy. A query in its address says nothing.
 
     >>> acts("http://x/trip/add?city=1"), acts("http://x/catalog?id=7&do=edit"), acts("http://x/addresses?edition=2")
     (True, True, False)
     """
-    parts = urlsplit(url)
-    address = f"{parts.path} {parts.query}".replace("_", " ")
-    return bool(ACTION_WORDS.search(address) or ACTION_WORDS.search(text[:MAX_TEXT_CHARS]))
+    return bool(words_of_address(url, query) or words_of_label(text[:MAX_TEXT_CHARS], is_button=False))
 
 
 def is_page(url: str) -> bool:

@@ -69,7 +69,7 @@ def discover(
         opened_pages=opened,
         working_words=trials.working_words,
         nonsense=trials.nonsense,
-        out_of_reach=list(dict.fromkeys(trials.forbidden)),
+        out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
     )
 
 
@@ -82,12 +82,18 @@ def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Step
             if document is not None and document.status == 200:
                 offered += declared.opensearch_interfaces(document.body, document.url)
     page_forms = forms.find(page)
+    trials.left_out += [
+        f"form {form.index} of {page.url} ({form.method} {form.action}) is not used: {_why_not(form)}; --form {form.index} uses it"
+        for form in page_forms
+        if form.kind == "search" and not forms.may_be_sent(form)
+    ]
     tried = 0
     for interface in offered:
         known = [*(accepted.interface for accepted in trials.accepted), *trials.decoys]
         if any(interfaces.same_interface(interface, other) for other in known):
             continue
         if not is_harmless(interface.url, trials.home.url):
+            trials.leave_out(interface)
             continue
         if tried >= trials.limits.interfaces:
             break
@@ -105,11 +111,15 @@ def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Step
             trials.set_via("link", page.url)
 
 
+def _why_not(form: Form) -> str:
+    return f"“{form.acts[0]}” may change something" if form.acts else "it is posted, and may not be a search"
+
+
 def _form_of(interface: SearchInterface, page_forms: tuple[Form, ...], page: TagTree) -> Form | None:
     """The form of a page that an interface was made from."""
     if interface.via != "form":
         return None
-    searching = (form for form in page_forms if form.kind == "search")
+    searching = (form for form in page_forms if forms.may_be_sent(form))
     return next(
         (form for form in searching if interfaces.same_interface(interface, interfaces.from_form(form, page))), None
     )

@@ -6,18 +6,20 @@ action), in several languages. Every piece of evidence adds to or takes from a s
 
 import math
 import re
+from urllib.parse import unquote, urlsplit
 
 from upwell.model import Field, Form, FormKind
 from upwell.page import form_data
+from upwell.page.acting import words_of_address, words_of_fields, words_of_label, words_of_text
 from upwell.page.tree import TagTree
 
-__all__ = ["SEARCH_WORDS", "find"]
+__all__ = ["SEARCH_WORDS", "find", "may_be_sent"]
 
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
 
-# Words for searching in the languages of the web, as they stand on buttons and in names; stems, matched at a word's beginning.
+# Words for searching in the languages of the web, as they stand on buttons and in names. "research" is no search.
 SEARCH_WORDS = re.compile(
-    r"search|find\b|finder|query|keyword|lookup|such(?:e|en|wort|begriff)|\bsuch|finden|recherch|cherch|trouver|busca|búsqueda|"
+    r"(?<!re)search|(?:ture|ware|tore|core|quare)search|find\b|finder|query|keyword|lookup|such(?:e|en|wort|begriff)|\bsuch|finden|recherch|cherch|trouver|busca|búsqueda|"
     r"buscador|cerca\b|cercar|ricerca|procura|pesquis|zoek|sök|søg|søk|haku\b|etsi\b|hae\b|hledat|hľada|szukaj|wyszuk|"
     r"keres|caut|arama?\b|\bara\b|поиск|найти|искать|пошук|търс|претра|αναζ|חיפוש|بحث|جستجو|検索|검색|搜索|搜尋|检索|查询|查詢|ค้นหา|"
     r"tìm kiếm|\bcari\b",
@@ -44,6 +46,8 @@ ORDER_WORDS = re.compile(
 )
 REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # a password field leaves little doubt
 MIN_SEARCH_SCORE = 0.5
+MIN_POST_SCORE = 0.8  # a POST may change something: it is used only where it is quite sure that the form searches
+MAX_FORM_TEXT_CHARS = 300  # of a form that are read as its own words
 
 
 def find(tree: TagTree) -> tuple[Form, ...]:
@@ -57,12 +61,16 @@ def _judge(tree: TagTree, index: int, row: int) -> Form:
     text_fields = [field for field in fields if field.type in TEXT_TYPES]
     query_field = max(text_fields, key=_query_likeness, default=None)
     own_words = [tree.attr(row, name) or "" for name in ("id", "class", "name", "role", "aria-label")]
-    own = " ".join([*own_words, action.split("//")[-1]])
-    other = _kind_but_search(own, tree.text(row), fields)
+    target = urlsplit(action)
+    own = " ".join(
+        [*own_words, unquote(target.path), target.query]
+    )  # without the host: a site may be called research.example
+    other, acts = _kind_but_search(own, tree.text(row), fields), tuple[str, ...]()
     if "password" in [field.type for field in fields]:
         kind, score = other, REGISTRATION_SCORE if other == "registration" else LOGIN_SCORE
     else:
-        kind, score = "search", _search_likeness(own, tree.text(row), method, fields, query_field, other)
+        acts = _acting_words(tree, row, method, action, fields)
+        kind, score = "search", _search_likeness(own, tree.text(row), method, fields, query_field, other, bool(acts))
         if score < MIN_SEARCH_SCORE or not fields:
             kind, score = other, 1 - score
     return Form(
@@ -75,7 +83,34 @@ def _judge(tree: TagTree, index: int, row: int) -> Form:
         fields=fields,
         charset=form_data.form_charset(tree, row),
         enctype=enctype,
+        acts=acts,
     )
+
+
+def may_be_sent(form: Form) -> bool:
+    """Whether a form may be sent without a person's word: it searches, surely so if it is posted, and nothing in it acts."""
+    return form.kind == "search" and not form.acts and (form.method == "GET" or form.score >= MIN_POST_SCORE)
+
+
+def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tuple[Field, ...]) -> tuple[str, ...]:
+    """The words that say that sending a form with its first button changes something: of all that would be sent, and of what a person reads."""
+    button = form_data.default_button(fields)
+    own_action = form_data.form_target(tree, row, None)[1]
+    is_own_page = method == "GET" and urlsplit(action).path == urlsplit(tree.url).path  # it was fetched already
+    found = words_of_address("" if is_own_page else action)
+    found += words_of_fields(form_data.entry_list(fields, button, "utf-8"))
+    found += words_of_text(" ".join(tree.attr(row, name) or "" for name in ("id", "class", "name", "aria-label")))
+    if button is not None:
+        found += words_of_label(form_data.button_label(tree, button.row)) + words_of_fields([(button.name, "")])
+    for field in fields:
+        if field.type == "select" and not set(field.preset) <= set(field.choices):
+            found.append(f"{field.name} is preset to what acts")
+    text = form_data.text_around_controls(tree, row)
+    if len(text) <= MAX_FORM_TEXT_CHARS:  # a longer one is a page that is one form
+        found += words_of_text(text)
+    if method == "POST" and urlsplit(action).path != urlsplit(own_action).path:
+        found.append("its button posts to another address")
+    return tuple(dict.fromkeys(found))
 
 
 def _kind_but_search(own: str, text: str, fields: tuple[Field, ...]) -> FormKind:
@@ -105,7 +140,7 @@ def _kind_but_search(own: str, text: str, fields: tuple[Field, ...]) -> FormKind
 
 
 def _search_likeness(
-    own: str, text: str, method: str, fields: tuple[Field, ...], query_field: Field | None, other: FormKind
+    own: str, text: str, method: str, fields: tuple[Field, ...], query_field: Field | None, other: FormKind, acts: bool
 ) -> float:
     """How sure it is that a form searches: 0 … 1, the logistic function of the sum of all evidence."""
     types = [field.type for field in fields]
@@ -120,6 +155,7 @@ def _search_likeness(
         - 0.5 * (method == "POST")
         - 2.0 * (other != "other")
         - 2.0 * ("textarea" in types)
+        - 1.5 * acts
         - 1.5 * any(field.type == "email" or re.search("e-?mail", field.name, re.I) for field in fields)
         - 1.0 * (not fields)
         - 0.3 * max(0, len(text_fields) - 3)

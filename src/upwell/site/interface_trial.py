@@ -55,6 +55,7 @@ class Trials:
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
+    left_out: list[str] = field(default_factory=list)  # forms and declared searches that may change something, and why
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense
@@ -63,6 +64,12 @@ class Trials:
         """The answer of an interface to a query, with fresh tokens."""
         interface = yield from with_fresh_tokens(interface, last_page)
         return (yield from fetch(interfaces.fill(interface, query), self.forbidden))
+
+    def leave_out(self, interface: SearchInterface) -> None:
+        """Notes an interface that is not asked because its address may change something."""
+        self.left_out.append(
+            f"{interface.method} {interface.url} is not asked: it is on another site, or may change something"
+        )
 
     def set_via(self, via: Via, page: str = "") -> None:
         """Notes how the accepted interfaces were found; where a page is given, those of this page."""

@@ -16,6 +16,7 @@ __all__ = [
     "fill",
     "find",
     "from_form",
+    "of_chosen_form",
     "same_interface",
     "settings",
     "text_fields",
@@ -35,7 +36,7 @@ def find(tree: TagTree) -> tuple[SearchInterface, ...]:
     """Every search interface that the page itself offers, best first: what it declares, then its search forms by their score."""
     found: list[SearchInterface] = list(declared.search_actions(tree))
     for form in sorted(forms.find(tree), key=lambda form: -form.score):
-        interface = from_form(form, tree) if form.kind == "search" else None
+        interface = from_form(form, tree) if forms.may_be_sent(form) else None
         if interface is not None and fill(interface, "query") not in [fill(known, "query") for known in found]:
             found.append(interface)
     return tuple(found)
@@ -84,6 +85,12 @@ def from_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | Non
         choices=choices,
         enctype=form.enctype,
     )
+
+
+def of_chosen_form(form: Form, tree: TagTree) -> FormInterface | None:
+    """A form that a person chose as an interface, whatever it was judged to be."""
+    field = form.query_field or next(iter(text_fields(form)), "")
+    return from_form(form, tree, field)
 
 
 def _with_query_field(fields: Iterable[Field], name: str) -> list[Field]:

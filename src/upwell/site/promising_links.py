@@ -35,8 +35,8 @@ def is_on_site(url: str, home: str) -> bool:
 
 
 def is_harmless(url: str, home: str) -> bool:
-    """Whether an interface at this address may be asked: it is on the site, and its path speaks of searching or of no action."""
-    return is_on_site(url, home) and (bool(SEARCH_WORDS.search(urlsplit(url).path)) or not acts(url))
+    """Whether an interface at this address may be asked: it is on the site, and nothing in it acts."""
+    return is_on_site(url, home) and not acts(url)
 
 
 def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:

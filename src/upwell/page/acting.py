@@ -1,0 +1,256 @@
+"""Whether something that would be sent acts: deletes, buys, posts, cancels, signs, logs out.
+
+One judgement for everything that can be sent (a form, a button, a link, a pager, a facet, an option, a declared search, a redirect, a request of a
+page's script), over all that would be sent: the decoded path, the names and values of arguments and hidden fields, the button's name,
+value and label. It errs towards "acts": what is left out is said, and a person can name it.
+
+operation   an argument that says what to do: `action=…`, `do=…`, `_method=…`
+title       a step of a path or a value of many words: it names a thing ("how-to-delete-files-in-linux"), it does not act
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import parse_qsl, unquote_plus, urlsplit
+
+from upwell.model import Request
+from upwell.page.acting_words import ALWAYS, AS_A_VERB, GLUED, NOUNS, OBJECTS, PAGES, PHRASES, SUBSTRINGS, folded
+
+__all__ = ["acting_words", "words_of_address", "words_of_fields", "words_of_label", "words_of_text"]
+
+CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+WORD = re.compile(r"[^\W\d_]+")
+OPERATION = re.compile(
+    r"_?(?:action|act|do|doing|cmd|command|op|operation|oper|task|todo|method|_method|http_method|mode|event|func|function|fn|func_name|call|intent|"
+    r"verb|step|perform|what|aktion|accion|acao|azione|actie|submit\w*|btn\w*|button\w*|commit|go)",
+    re.I,
+)
+STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
+MAX_WORDS = 4  # of a step of a path or of a value that may say what is done; more are a title
+MAX_LABEL_WORDS = 8  # of a button or link; more are a title
+MAX_DECODINGS = 3  # of percent signs that hide percent signs
+MAX_BODY_CHARS = 200_000
+VERB_PREFIXES = frozenset(("do", "btn", "button", "submit", "action", "cmd", "place", "make", "confirm", "new", "go"))
+# After a word that may be a verb: "order by", "post type", "update results".
+NO_OBJECTS = frozenset(
+    (
+        "by",
+        "per",
+        "asc",
+        "desc",
+        "dir",
+        "direction",
+        "type",
+        "types",
+        "field",
+        "number",
+        "no",
+        "id",
+        "list",
+        "date",
+        "nr",
+        "results",
+        "search",
+        "filter",
+        "filters",
+        "view",
+        "code",
+        "office",
+        "language",
+    )
+)
+JSON_OPERATION = re.compile(r"^\s*mutation\b", re.I)
+
+
+def acting_words(request: Request) -> list[str]:
+    """The words that say that a request acts; none where it only asks. The query itself says nothing.
+
+    >>> acting_words(Request(url="http://x/item/7/d%65lete")), acting_words(Request(url="http://x/s?q=delete&order=asc", query="delete"))
+    (['delete'], [])
+    >>> acting_words(Request(url="http://x/s", method="POST", body=b"q=a&op=close", content_type="application/x-www-form-urlencoded"))
+    ['close']
+    """
+    found = words_of_address(request.url, request.query)
+    if request.body:
+        found += words_of_fields(_fields_of_body(request), request.query)
+    return list(dict.fromkeys(found))
+
+
+def words_of_address(url: str, query: str = "") -> list[str]:
+    """The acting words of an address: of its path, decoded, and of its arguments.
+
+    >>> words_of_address("http://x/posts/12"), words_of_address("http://x/posts/12/close"), words_of_address("http://x/cart/add")
+    ([], ['close'], ['cart', 'add'])
+    >>> words_of_address("http://x/?post_type=product&orderby=price"), words_of_address("http://x/research/cancer")
+    ([], [])
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return []
+    path = _decoded(parts.path)
+    if STATIC_FILE.search(path):
+        path = ""
+    steps = [step for step in re.split(r"[/\\]", path) if step]
+    found: list[str] = []
+    for number, step in enumerate(steps):
+        name, *matrix = step.split(";")
+        found += words_of_fields(_pairs("&".join(matrix)), query)
+        words = _split(re.sub(r"\.\w{1,5}$", "", name))
+        has_words_after = any(_split(later) for later in steps[number + 1 :])
+        found += _of_step(words, is_last=number == len(steps) - 1, is_last_word=not has_words_after)
+    return found + words_of_fields(_pairs(parts.query), query)
+
+
+def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[str]:
+    """The acting words of what is sent as names and values.
+
+    >>> words_of_fields([("do", "close"), ("sort", "order"), ("status", "closed")]), words_of_fields([("remove_item", "7")])
+    (['close'], ['remove'])
+    """
+    found: list[str] = []
+    asked = _plain(query)
+    for name, value in fields:
+        names = [folded(word) for word in _split(name)]
+        found += _of_argument_name(names)
+        if not value or (asked and _plain(value) == asked):
+            continue
+        words = _split(value)
+        if OPERATION.fullmatch(name.strip("[]$:.")) or (names and OPERATION.fullmatch(names[-1])):
+            found += _of_verb_place([folded(word) for word in words])
+            found += [word for word in map(folded, words) if word in ALWAYS]
+        elif len(words) <= MAX_WORDS:
+            found += [word for word in map(folded, words) if word in ALWAYS or _is_glued(word)]
+        found += SUBSTRINGS.findall(value)[:1] if len(value) <= 30 else []
+        if "://" in value or value.startswith("/"):
+            found += words_of_address(value) if len(value) < 2000 else []
+    return found
+
+
+def words_of_label(text: str, *, is_button: bool = True) -> list[str]:
+    """The acting words of what stands on a button, or on a link, whose first word is more often a noun ("Message boards").
+
+    >>> words_of_label("Log out"), words_of_label("Order now"), words_of_label("Order by: price"), words_of_label("Empty")
+    (['log out'], ['order now', 'order'], [], ['empty'])
+    >>> words_of_label("Search"), words_of_label("In den Warenkorb"), words_of_label("Apply filters")
+    ([], ['in den warenkorb', 'warenkorb'], [])
+    """
+    words = [folded(word) for word in _split(text)]
+    verbs = _of_verb_place(words, needs_object=not is_button) if len(words) <= MAX_LABEL_WORDS else []
+    return list(dict.fromkeys([*words_of_text(text), *verbs]))
+
+
+def words_of_text(text: str) -> list[str]:
+    """The acting words of a longer text, such as what stands in a form.
+
+    >>> words_of_text("Cancer research: donate"), words_of_text("Post code or place, sort order")
+    (['donate'], [])
+    """
+    words = [folded(word) for word in _split(text)]
+    found = [match[0] for match in PHRASES.finditer(" ".join(words))][:1] + SUBSTRINGS.findall(text)[:1]
+    found += [word for word in words if word in ALWAYS or _without_article(word) in ALWAYS or _is_glued(word)]
+    return list(dict.fromkeys(found))
+
+
+def _of_step(words: list[str], *, is_last: bool, is_last_word: bool) -> list[str]:
+    """The acting words of one step of a path."""
+    found = SUBSTRINGS.findall("".join(words))[:1]
+    plain = [folded(word) for word in words]
+    within = plain if len(plain) <= MAX_WORDS else plain[:1]
+    found += [word for word in within if word in ALWAYS or _without_article(word) in ALWAYS or _is_glued(word)]
+    found += [match[0] for match in PHRASES.finditer(" ".join(within))]
+    verbs = _of_verb_place(plain, needs_object=True)
+    if is_last or (is_last_word and not PAGES.issuperset(verbs)) or not NOUNS.issuperset(verbs):
+        found += verbs
+    return found
+
+
+def _of_verb_place(words: list[str], *, needs_object: bool = False) -> list[str]:
+    """The first of a few words, where it is a verb: "close account", "do post", not "order by"; "close encounters" if no object is needed."""
+    if len(words) > 1 and words[0] in VERB_PREFIXES:
+        words = words[1:]
+    if not words or len(words) > MAX_WORDS or _without_article(words[0]) not in AS_A_VERB:
+        return []
+    if len(words) > 1 and (words[1] in NO_OBJECTS or (needs_object and words[1] not in OBJECTS)):
+        return []
+    return [words[0]]
+
+
+def _of_argument_name(words: list[str]) -> list[str]:
+    """The acting words of the name of an argument or field; a noun says nothing unless a verb stands before it."""
+    if len(words) > MAX_WORDS or not words:
+        return []
+    found = [word for word in words if word in ALWAYS or _is_glued(word)] + SUBSTRINGS.findall("".join(words))[:1]
+    found += [match[0] for match in PHRASES.finditer(" ".join(words))]
+    is_verb = words[0] in AS_A_VERB and words[0] not in NOUNS
+    if is_verb and not (len(words) > 1 and words[1] in NO_OBJECTS):
+        found.append(words[0])
+    elif len(words) > 1 and words[0] in VERB_PREFIXES and words[1] in AS_A_VERB:
+        found.append(words[1])
+    return found
+
+
+def _without_article(word: str) -> str:
+    return word.removeprefix("ال")
+
+
+def _is_glued(word: str) -> bool:
+    return len(word) > 5 and bool(GLUED.search(word))  # shorter ones are in ALWAYS
+
+
+def _split(text: str) -> list[str]:
+    """The words of a name, as programmers and people write them: `deleteItem`, `delete_item`, `delete item`."""
+    return WORD.findall(CAMEL_CASE.sub(" ", "".join(sign for sign in text if not _is_invisible(sign))))
+
+
+def _is_invisible(sign: str) -> bool:
+    return sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+
+
+def _decoded(text: str) -> str:
+    for _ in range(MAX_DECODINGS):
+        decoded = unquote_plus(text)
+        if decoded == text:
+            break
+        text = decoded
+    return text
+
+
+def _plain(text: str) -> str:
+    return " ".join(_decoded(text).lower().replace("-", " ").split())
+
+
+def _pairs(arguments: str) -> Iterator[tuple[str, str]]:
+    for part in re.split(r"[&;]", arguments):
+        name, _, value = part.partition("=")
+        if name or value:
+            yield _decoded(name), _decoded(value)
+
+
+def _fields_of_body(request: Request) -> list[tuple[str, str]]:
+    text = request.body[:MAX_BODY_CHARS].decode("utf-8", "replace")
+    if "json" in request.content_type or text.lstrip().startswith(("{", "[")):
+        try:
+            return list(_json_fields(json.loads(request.body)))
+        except (ValueError, RecursionError):
+            return [("action", text[:1000])]
+    if "multipart" in request.content_type:
+        found = re.findall(r'name="([^"]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)\r?\n--', text, re.S)
+        return [(name, value) for name, value in found]
+    if "urlencoded" in request.content_type:
+        return parse_qsl(text, keep_blank_values=True)
+    return list(_pairs(text.replace("\r\n", "&")))
+
+
+def _json_fields(value: object) -> Iterator[tuple[str, str]]:
+    waiting: list[tuple[str, object]] = [("", value)]
+    while waiting:
+        name, inner = waiting.pop()
+        if isinstance(inner, dict):
+            waiting += [(str(key), held) for key, held in inner.items()]
+        elif isinstance(inner, list):
+            waiting += [(name, held) for held in inner]
+        elif isinstance(inner, str) and JSON_OPERATION.search(inner):
+            yield "action", "mutation"
+        else:
+            yield name, "" if inner is None else str(inner)
