@@ -23,6 +23,7 @@ __all__ = [
     "SWITCH",
     "TRACKING",
     "VIEW_VALUE",
+    "is_usual_name",
     "plain",
 ]
 
@@ -132,3 +133,15 @@ VIEW_VALUE = _names(
 OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
 # A switch that is only ever on.
 SWITCH = re.compile(r"1|on|true|yes|y|t|ja|oui", re.I)
+
+
+def is_usual_name(name: str) -> bool:
+    """Whether an argument has a name that pagers use: the query, a place in the list, a size, an order, a view, a session.
+
+    >>> [is_usual_name(name) for name in ("page", "sort_by", "q", "item_id")]
+    [True, True, True, False]
+    """
+    word = plain(name)
+    return any(
+        known.fullmatch(word) for known in (QUERY, PAGE, PAGE_SIZE, SORT, MAYBE_SORT, DISPLAY, TRACKING, SESSION)
+    )

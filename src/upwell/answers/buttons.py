@@ -6,6 +6,7 @@ from urllib.parse import urldefrag
 from upwell.answers.pager import PLAIN_NUMBER, NextPage, next_number
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_data
+from upwell.page.acting import words_of_address, words_of_fields, words_of_label
 from upwell.page.hosts import site_host
 from upwell.page.tree import TagTree
 
@@ -38,6 +39,8 @@ def next_button(tree: TagTree, query: str = "") -> NextPage | None:
             continue
         button = _next_page_button(tree, rows)
         step = _submitted(tree, form, button, {}) if button is not None else None
+        if step is not None and (words_of_address(step.url, query) or words_of_fields(step.fields, query)):
+            continue
         if step is not None and (
             not query or query.strip().lower() in " ".join([step.url, *(v for _, v in step.fields)]).lower()
         ):
@@ -60,6 +63,7 @@ def _next_page_button(tree: TagTree, rows: list[int]) -> int | None:
     enabled = [row for row in buttons if not form_data.is_disabled(tree, row)]
     labels = {row: _label(tree, row) for row in buttons}
     has_other_pages = any(BACK_LABEL.match(text) or PLAIN_NUMBER.fullmatch(text) for text in labels.values() if text)
+    enabled = [row for row in enabled if not words_of_label(labels[row])]
     for row in enabled:
         name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
         # an arrow alone may be any "go": it is a pager's where there is a way back or a number beside it, or its name says so
@@ -143,7 +147,7 @@ def load_more(tree: TagTree) -> NextPage | None:
             if name in ("href", "src", "action") or not ADDRESS_ATTRIBUTE.fullmatch(name):
                 continue
             url = urldefrag(tree.resolve(value) or "")[0] if value and _is_like_address(value) else ""
-            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, ""):
+            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not words_of_address(url):
                 return NextPage(url=url, via="more")
     return None
 

@@ -1,12 +1,18 @@
 """The next page of an answer, by whatever the page offers: a link, a button, or the request behind "load more"."""
 
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from upwell.answers.argument_names import PAGE, is_usual_name, plain
 from upwell.answers.buttons import load_more, next_button
 from upwell.answers.pager import NextPage, likely_link, next_link
 from upwell.model import Request
+from upwell.page.acting import acting_words
 from upwell.page.form_data import form_request
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import split
 
-__all__ = ["next_link_url", "next_page", "request_of"]
+__all__ = ["next_link_url", "next_page", "only_turns_page", "request_of"]
 
 
 def next_link_url(tree: TagTree, query: str = "") -> str | None:
@@ -21,10 +27,42 @@ def next_page(tree: TagTree, query: str = "") -> NextPage | None:
     In this order: a link to older entries, the link that people would call "next", a button, the request behind "load more", and a
     link that is only likely to lead on. Older entries come first because "newer posts →" leads back to what was seen.
     """
-    link, likely = next_link(tree, query), likely_link(tree)
-    if likely is not None and likely.via == "older":
+    likely = likely_link(tree)
+    if likely is not None and likely.via == "older" and only_turns_page(tree, likely, query):
         return likely
-    return link or next_button(tree, query) or load_more(tree) or likely
+    for step in _steps(tree, query):
+        if step is not None and only_turns_page(tree, step, query):
+            return step
+    return None
+
+
+def _steps(tree: TagTree, query: str) -> Iterator[NextPage | None]:
+    """What may lead on, the surest first; each is looked for only if none before it will do."""
+    yield next_link(tree, query)
+    yield next_button(tree, query)
+    yield load_more(tree)
+    yield likely_link(tree)
+
+
+def only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
+    """Whether a step changes nothing but the page: it does not act, is posted to the page's own address only, and sets nothing unknown.
+
+    What may change are arguments with the usual names of places, sizes, orders, views and sessions, and those that a form of the
+    page has too. One that is called otherwise may change where it is the only change: then it is what turns the page.
+    """
+    here, there = urlsplit(tree.url), urlsplit(step.url)
+    request = request_of(step, query)
+    if acting_words(request) or (tree.url and step.method == "POST" and here.path != there.path):
+        return False
+    if not tree.url or step.method == "POST":
+        return True
+    own = set(split(tree.url, query).arguments)
+    changed = [
+        (name, value) for name, value in split(request.url, query).arguments if value and (name, value) not in own
+    ]
+    fields = {tree.attr(row, "name") for row in tree.rows("input", "select", "button")}
+    unknown = {name for name, value in changed if name not in fields and not is_usual_name(name) and value != query}
+    return not unknown or (len(unknown) == 1 and not any(PAGE.fullmatch(plain(name)) for name, _ in changed))
 
 
 def request_of(page: NextPage, query: str = "") -> Request:

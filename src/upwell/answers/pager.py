@@ -17,6 +17,7 @@ from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.hosts import leaves_site, site_host
+from upwell.page.links import acts
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
@@ -73,9 +74,11 @@ class _Link:
 
     @cached_property
     def url(self) -> str:
-        """Its target without fragment; "" if that is this page or another site."""
+        """Its target without fragment; "" if that is this page or another site, or if it acts."""
         url = urldefrag(self.tree.resolve(self.tree.attr(self.row, "href")) or "")[0]
-        return url if url and url != self.page_url and not leaves_site(url, site_host(self.page_url)) else ""
+        if not url or url == self.page_url or leaves_site(url, site_host(self.page_url)):
+            return ""
+        return "" if acts(url, self.text) else url
 
     @cached_property
     def text(self) -> str:
@@ -185,7 +188,8 @@ def _declared_url(tree: TagTree) -> str | None:
     for row in tree.rows("link"):
         if "next" in (tree.attr(row, "rel") or "").lower().split():
             url = tree.resolve(tree.attr(row, "href"))
-            if url and urldefrag(url)[0] != _page_url(tree):
+            page_url = _page_url(tree)
+            if url and urldefrag(url)[0] != page_url and not leaves_site(url, site_host(page_url)) and not acts(url):
                 return urldefrag(url)[0]
     return None
 

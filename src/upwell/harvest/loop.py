@@ -24,7 +24,7 @@ from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchIn
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.data import read_page
-from upwell.page.hosts import has_same_origin
+from upwell.page.hosts import site_host
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, interfaces
@@ -191,7 +191,7 @@ async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher)
     pages = {row["_key"]: str(row["_url"]) for row in site.state.rows() if row["_key"] in missing and row["_url"]}
     gone = []
     for key in sorted(missing):
-        if key in pages and not has_same_origin(pages[key], site.url):
+        if key in pages and site_host(pages[key]) != site_host(site.url):
             continue  # another host's page says nothing about this source, and is none of its own
         try:
             status = (await net.fetch(Request(url=pages[key]))).status if key in pages else 410

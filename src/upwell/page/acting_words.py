@@ -93,8 +93,8 @@ AS_A_VERB = _words(
     "طلب اطلب إرسال إضافة حفظ"
 )
 NOUNS = _words(
-    "order post sign report rate comment message register return update change run set claim block transfer import drop like "
-    "tip flag watch pin lock share switch signature petition bestellung commande pedido registration subscription subscriptions "
+    "order post sign report rate comment message register return update change run set claim block transfer import drop "
+    "tip flag switch signature petition bestellung commande pedido registration subscription subscriptions "
     "payment payments donation donations plaats plaatsen deel firma kasse don inscription podpis заказ طلب"
 )
 PAGES = _words(
@@ -110,13 +110,15 @@ OBJECTS = _words(
 # Several words that act together, though each alone may not.
 PHRASES = re.compile(
     r"\b(?:(?:log|sign|opt)[ ](?:out|off|up|in|on)|check out|add to|shut down|(?:place|make|new|submit|create|send|confirm|cancel)[ ](?:an? |your |my |the )?"
-    r"(?:order|payment|donation|post|comment|reply|message|booking|reservation|bid|offer|request)|(?:order|buy|pay|give|donate|book|apply|join|enrol|enroll)[ ]now|"
-    r"(?:empty|clear)[ ](?:the |your |my )?(?:cart|basket|bag|trash|bin|all|list)|(?:close|leave)[ ](?:the |your |my |this )?(?:account|ticket|issue|case|session|group)|"
+    r"(?:order|payment|donation|post|comment|reply|message|booking|reservation|bid|offer|request)|"
+    r"(?:order|buy|pay|give|donate|book|apply|join|enrol|enroll)[ ]now|"
+    r"(?:empty|clear)[ ](?:the |your |my )?(?:cart|basket|bag|trash|bin|all|list)|"
+    r"(?:close|leave)[ ](?:the |your |my |this )?(?:account|ticket|issue|case|session|group)|"
     r"post (?:a |your )?(?:comment|reply|review|message|ad|job)|(?:sign|join)[ ](?:the |this |our )?(?:petition|up|mailing list|newsletter)|"
     r"(?:reset|forgot|change|lost)[ ](?:your |my )?password|report (?:abuse|spam|this)|"
     r"(?:kosten|zahlungs)pflichtig|in den warenkorb|jetzt spenden|konto (?:schliessen|loschen)|passer (?:la )?commande|(?:faire|faites) un don|cerrar sesion|"
-    r"(?:darse|dar) de baja|(?:hacer|realizar) (?:un )?pedido|svuota il|invia ordine|terminar sessao|fazer (?:um )?pedido|finalizar compra|afrekenen|"
-    r"satin al|uye ol|ta bort|logga ut|log ud|tasto hapus)\b"
+    r"(?:darse|dar) de baja|(?:hacer|realizar) (?:un )?pedido|invia ordine|terminar sessao|fazer (?:um )?pedido|finalizar compra|afrekenen|"
+    r"satin al|uye ol|ta bort|logga ut|log ud)\b"
 )
 # Runs of letters that act inside a longer word: `deleteitem`, `doLogout` in lower case, `removefromcart`.
 GLUED = re.compile(
@@ -126,12 +128,10 @@ GLUED = re.compile(
 )
 # Languages that write without spaces: anywhere in a text.
 SUBSTRINGS = re.compile(
-    "|".join(
-        "删除 刪除 移除 清空 取消 关闭 關閉 购买 購買 下单 下單 订购 訂購 支付 付款 结账 結帳 結賬 捐款 捐赠 捐贈 订阅 訂閱 退订 退訂 发布 發佈 發布 "
-        "发表 發表 签署 簽署 退出 登出 注销 註銷 购物车 購物車 投票 提交订单 "
-        "削除 消去 取り消 キャンセル 空にする 閉じる 購入 注文 買う 支払 決済 寄付 募金 購読 登録解除 退会 ログアウト サインアウト "
-        "投稿する 署名する 編集する カートに カートへ 買い物かご 解約 申し込 "
-        "삭제 제거 비우기 취소 닫기 구매 주문 결제 지불 기부 후원 구독 탈퇴 로그아웃 게시하기 서명 장바구니 투표 해지 "
-        "ลบ ซื้อ ชำระเงิน".split()  # noqa: SIM905 # as the other lists
-    )
+    "删除|刪除|移除|清空|取消|关闭|關閉|购买|購買|下单|下單|订购|訂購|支付|付款|结账|結帳|結賬|捐款|捐赠|捐贈|订阅|訂閱|退订|退訂|发布|發佈|發布|"
+    "发表|發表|签署|簽署|退出|登出|注销|註銷|购物车|購物車|投票|提交订单|"
+    "削除|消去|取り消|キャンセル|空にする|閉じる|購入|注文|買う|支払|決済|寄付|募金|購読|登録解除|退会|ログアウト|サインアウト|"
+    "投稿する|署名する|編集する|カートに|カートへ|買い物かご|解約|申し込|"
+    "삭제|제거|비우기|취소|닫기|구매|주문|결제|지불|기부|후원|구독|탈퇴|로그아웃|게시하기|서명|장바구니|투표|해지|"
+    "ลบ|ซื้อ|ชำระเงิน"
 )

@@ -2,29 +2,34 @@
 
 from urllib.parse import urlsplit
 
-__all__ = ["has_same_origin", "leaves_site", "site_host"]
+__all__ = ["host_and_port", "leaves_site", "site_host"]
 
 
 def site_host(url: str) -> str:
-    """The host of an address without "www." and without its port; "" for a relative address.
+    """The host of an address without "www.", with its port if it is not the usual one: another port is another site. "" if it is relative.
 
-    >>> site_host("https://www.Example.org:8080/search?q=1"), site_host("/search?q=1")
-    ('example.org', '')
+    >>> site_host("https://www.Example.org:443/search?q=1"), site_host("http://x:8080/"), site_host("/search?q=1")
+    ('example.org', 'x:8080', '')
     """
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+    host, port = host_and_port(url)
+    return host.removeprefix("www.") + ("" if port in (None, 80, 443) else f":{port}")
 
 
-def has_same_origin(url: str, other: str) -> bool:
-    """Whether two addresses belong to one server: the same host, with or without "www.", and the same port, whatever the scheme's is.
+def host_and_port(url: str) -> tuple[str, int | None]:
+    """Host and port of an address; a port that is none, as 99999, counts as 0.
 
-    >>> has_same_origin("http://www.x/a", "https://x/b"), has_same_origin("http://x:8000/", "http://x/"), has_same_origin("http://x:99999/", "http://x/")
-    (True, False, False)
+    >>> host_and_port("http://X:99999/"), host_and_port("http://[::1]/"), host_and_port("http://[broken/")
+    (('x', 0), ('::1', None), ('', None))
     """
     try:
-        ports = [None if port in (80, 443) else port for port in (urlsplit(url).port, urlsplit(other).port)]
-        return ports[0] == ports[1] and site_host(url) == site_host(other)
-    except ValueError:  # a port that is no port, a broken IPv6 host
-        return False
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "", None
+    try:
+        return host, parts.port
+    except ValueError:
+        return host, 0
 
 
 def leaves_site(url: str, host: str) -> bool:

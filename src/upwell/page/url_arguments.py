@@ -40,7 +40,8 @@ def split(url: str, query: str = "") -> Address:
     """
     try:
         parts = urlsplit(url)
-        host = site_host(url) + (f":{parts.port}" if parts.port not in (None, 80, 443) else "")
+        parts.port  # noqa: B018 # raises where it is no number
+        host = site_host(url)
     except ValueError:  # a port that is no number, a broken IPv6 host: nothing to split
         return Address(url, ())
     path, arguments = _split_path(parts.path, query)

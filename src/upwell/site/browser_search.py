@@ -31,7 +31,7 @@ def try_typing(trials: Trials) -> Steps[None]:
             interface = interface_of_request(request, word)
             if (
                 interface is None
-                or not is_harmless(interface.url, home.url)
+                or not is_harmless(interfaces.fill(interface, ""), home.url)
                 or any(interfaces.same_interface(interface, decoy) for decoy in trials.decoys)
             ):
                 continue
@@ -45,7 +45,7 @@ def try_typing(trials: Trials) -> Steps[None]:
         if interface is not None:
             (query,) = nonsense(trials.rng, 1)
             without_matches = yield from show_page(BrowserVisit(url=interfaces.fill(interface, query).url))
-            if without_matches is None or not is_harmless(interface.url, home.url):
+            if without_matches is None or not is_harmless(interfaces.fill(interface, ""), home.url):
                 return
             nonsense_items = without_query(items_of_page(read(without_matches.html, url=without_matches.url)), query)
             known_items = without_query(items_of_page(home) | nonsense_items, word)

@@ -92,7 +92,7 @@ def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Step
         known = [*(accepted.interface for accepted in trials.accepted), *trials.decoys]
         if any(interfaces.same_interface(interface, other) for other in known):
             continue
-        if not is_harmless(interface.url, trials.home.url):
+        if not is_harmless(interfaces.fill(interface, ""), trials.home.url):
             trials.leave_out(interface)
             continue
         if tried >= trials.limits.interfaces:

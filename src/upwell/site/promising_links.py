@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import urldefrag, urlsplit
 
+from upwell.model import Request
+from upwell.page.acting import acting_words
 from upwell.page.hosts import site_host
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
@@ -30,13 +32,13 @@ class PromisingLink:
 
 def is_on_site(url: str, home: str) -> bool:
     """Whether an address belongs to the site of the home page: its host, with or without `www.`, or a host below it."""
-    host, site = urlsplit(url).hostname or "", site_host(home)
+    host, site = site_host(url), site_host(home)
     return bool(host) and (host == site or host.endswith(f".{site}"))
 
 
-def is_harmless(url: str, home: str) -> bool:
-    """Whether an interface at this address may be asked: it is on the site, and nothing in it acts."""
-    return is_on_site(url, home) and not acts(url)
+def is_harmless(request: Request, home: str) -> bool:
+    """Whether an interface that sends this may be asked: it is on the site, and nothing in it acts."""
+    return is_on_site(request.url, home) and not acting_words(request)
 
 
 def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:
