@@ -105,10 +105,12 @@ async def _discover(url: str, manners: Manners, browser: Browser) -> Discovery:
     from upwell.harvest import loop
     from upwell.net.browser import Chromium
     from upwell.net.fetch import Fetcher
+    from upwell.page.hosts import without_login
+    from upwell.site.browser_search import SearchJudge
     from upwell.site.discover import discover
 
-    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net) as chromium:
-        return await loop.drive(discover(url, np.random.default_rng(0), browser), net, chromium)
+    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchJudge()) as chromium:
+        return await loop.drive(discover(without_login(url), np.random.default_rng(0), browser), net, chromium)
 
 
 def probe(

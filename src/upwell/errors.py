@@ -7,6 +7,7 @@
     │   └── WouldAct        a request that may change something at the site
     ├── Unreachable         the site did not answer
     │   └── Refused         an address in a private network that the user did not name
+    ├── LimitReached        the budget, the time or the bytes of the run are used up
     ├── NothingLearned      the answers could not be told apart or cut into records
     ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
     └── MissingExtra        an optional part is not installed
@@ -17,6 +18,7 @@ A single bad page is no error but a value (`upwell.model.Skipped`); an error end
 __all__ = [
     "CannotKeep",
     "Forbidden",
+    "LimitReached",
     "MissingExtra",
     "NoSearchForm",
     "NothingLearned",
@@ -58,6 +60,10 @@ class Unreachable(UpwellError):
 
 class Refused(Unreachable):
     """An address in a private network, reached from elsewhere, is not asked."""
+
+
+class LimitReached(UpwellError):
+    """What the user allowed is used up: no further request is sent."""
 
 
 class NothingLearned(UpwellError):

@@ -269,7 +269,7 @@ def test_a_name_with_a_private_address_is_refused_unless_the_user_named_it() -> 
 
     async def run(*addresses: str, is_named: bool) -> None:
         guard = FixedResolver(*addresses)
-        guard.user_hosts = {"site.example"} if is_named else set()
+        guard.user_sites = {("site.example", None)} if is_named else set()
         for _ in addresses:
             await guard.resolve("site.example")
 

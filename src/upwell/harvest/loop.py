@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.errors import Forbidden, MissingExtra, NoSearchForm, NothingLearned, Unreachable, WrongUsage
+from upwell.errors import Forbidden, LimitReached, MissingExtra, NoSearchForm, NothingLearned, Unreachable, WrongUsage
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
@@ -24,10 +24,11 @@ from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchIn
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.data import read_page
-from upwell.page.hosts import site_host
+from upwell.page.hosts import site_host, without_login
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, interfaces
+from upwell.site.browser_search import SearchJudge
 from upwell.site.declared import QUERY_MARK, interface_of_address
 from upwell.site.discover import Discovery, discover
 from upwell.source.apply import apply
@@ -105,24 +106,36 @@ async def run(
 ) -> SiteHarvest:
     """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
+    user_url, url = url, without_login(url)
     site = SiteHarvest(
         url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots, rate=manners.rate
     )
     async with (
-        Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
-        Chromium(net) as chromium,
+        Fetcher(manners, user_urls=(user_url,), recorder=recorder, memory=site.state) as net,
+        Chromium(net, SearchJudge()) as chromium,
     ):
 
-        def spent() -> Spent:
-            is_over = (
-                net.sent >= plan.budget
-                or (plan.bytes and net.bytes >= plan.bytes)
-                or (plan.seconds and time.monotonic() - started >= plan.seconds)
-            )
-            return Spent(requests=net.sent, limit_reached="budget" if is_over else None)
+        def limit(wait: float = 0.0) -> str:
+            if net.sent >= plan.budget:
+                return f"the budget of {plan.budget:,} requests is used up"
+            if plan.bytes and net.bytes >= plan.bytes:
+                return f"the {plan.bytes:,} bytes are used up"
+            is_late = plan.seconds and time.monotonic() - started + wait >= plan.seconds
+            return f"the time of {plan.seconds:g} s is up" if is_late else ""
 
+        def spent() -> Spent:
+            return Spent(requests=net.sent, limit_reached="budget" if limit() else None)
+
+        net.limit = limit
         before = _begin_again(site.state) if plan.refresh else {}
-        discovery = await _discover(url, plan, net, chromium)
+        try:
+            async with asyncio.timeout(plan.seconds or None):
+                discovery = await _discover(url, plan, net, chromium)
+        except (LimitReached, TimeoutError) as reached:
+            why = str(reached) or f"the time of {plan.seconds:g} s is up after {net.sent:,} requests"
+            raise LimitReached(
+                f"{url}: {why}, before it was known how to ask; allow more with --budget or --time"
+            ) from reached
         setting = Setting(
             discovery=discovery,
             plan=plan,
@@ -139,8 +152,16 @@ async def run(
         for source in site.sources:
             source.siblings = [other for other in site.sources if other is not source]
         rendered = next((t.url.partition("{")[0].partition("?")[0] for t in discovery.interfaces if t.rendered), "")
+        left = max(0.0, plan.seconds - (time.monotonic() - started)) if plan.seconds else None
         try:
-            await drive(by_turns(sessions), net, chromium, rendered)
+            async with asyncio.timeout(left):
+                await drive(by_turns(sessions), net, chromium, rendered)
+        except (LimitReached, TimeoutError) as reached:
+            if not any(source.model.leader for source in site.sources):
+                raise LimitReached(
+                    f"{url}: {str(reached) or limit()}, before an answer could be read; allow more with --budget or --time"
+                ) from reached
+            _stop(site, "budget")
         except asyncio.CancelledError:
             if not any(source.model.leader for source in site.sources):
                 raise
@@ -197,6 +218,8 @@ async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher)
             status = (await net.fetch(Request(url=pages[key]))).status if key in pages else 410
         except (Unreachable, Forbidden):
             continue
+        except LimitReached:
+            break
         if status in (404, 410):
             gone.append(key)
     site.state.move_to_history(gone)
@@ -224,7 +247,8 @@ class Probed:
 async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Probed:
     """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
-    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net) as chromium:
+    user_url, url = url, without_login(url)
+    async with Fetcher(manners, user_urls=(user_url,), memory=State()) as net, Chromium(net, SearchJudge()) as chromium:
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
         observe(Found(template=interface))

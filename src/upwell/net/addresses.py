@@ -47,13 +47,13 @@ class GuardedResolver(AbstractResolver):
     """
 
     def __init__(self) -> None:
-        self.user_hosts: set[str] = set()  # that the user named
+        self.user_sites: set[tuple[str, int | None]] = set()  # host and port that the user named; None: the usual ports
         self._public_hosts: set[str] = set()  # that resolved to a public address
         self._resolver = DefaultResolver()
 
-    def check(self, host: str) -> None:
+    def check(self, host: str, port: int | None = None) -> None:
         """Refuses a host that is itself a private IP address; names are checked when they are resolved."""
-        if host in self.user_hosts:
+        if self._is_named(host, port):
             return
         try:
             is_private = not is_public(host)
@@ -69,12 +69,16 @@ class GuardedResolver(AbstractResolver):
         private = [result["host"] for result in results if not is_public(result["host"])]
         if not private:
             self._public_hosts.add(host)
-        elif host not in self.user_hosts or host in self._public_hosts:
+        elif not self._is_named(host, port) or host in self._public_hosts:
             self._refuse(host, private[0])
         return results
 
     async def close(self) -> None:
         await self._resolver.close()
+
+    def _is_named(self, host: str, port: int | None) -> bool:
+        """Whether the user named this host with this port: another port of a private host is another service."""
+        return (host, None if port in (0, 80, 443) else port) in self.user_sites
 
     def _refuse(self, host: str, address: str) -> None:
         raise Refused(

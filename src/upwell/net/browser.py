@@ -1,46 +1,58 @@
 """The browser: a page after its JavaScript ran, a query typed into it, and the requests that the page makes then.
 
 It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to type into a search box and
-press Enter. Requests that could change something (PUT, DELETE …) and downloads are blocked.
+press Enter. Chromium itself reaches nothing (`net.chromium_process`): every request of a page is answered from the Fetcher, which knows
+robots.txt, the rate, the budget, the time, private addresses and what acts. Popups, downloads, service workers and pictures are blocked.
 """
 
 import asyncio
-import itertools
+import html
 import json
-import shutil
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urljoin
 
-from upwell.errors import MissingExtra, Unreachable
+from upwell.errors import Forbidden, LimitReached, Unreachable, UpwellError
 from upwell.model import BrowserVisit, RenderedPage, Request, Response
-from upwell.net.addresses import is_public
+from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess
+from upwell.page.hosts import is_on_site
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, ElementHandle, Page, Playwright, Route
+    from playwright.async_api import BrowserContext, ElementHandle, Page, Route
     from playwright.async_api import Request as PageRequest
 
     from upwell.net.fetch import Fetcher
 
-__all__ = ["MAX_REQUESTS", "Chromium"]
+__all__ = ["MAX_REQUESTS", "Chromium", "Judge"]
 
-CHROMIUM_ARGUMENTS = (
-    "--no-sandbox",  # a container has no user namespaces; nothing but the page's own scripts runs in it
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-sync",
-)
 # The content type under which a visit is stored in the state; a stored visit is found by it, so it must not change.
 VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
     60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
 )
-MAX_ANSWER_SECONDS = 5.0  # to wait for pending requests: some pages keep one open forever
+MAX_DOCUMENTS = 6  # of one visit, with those in frames: more is a page that reloads for ever
+MAX_SCRIPT_REDIRECTS = 5
+MAX_ANSWER_SECONDS = 5.0  # without any answer, to wait for pending requests: some pages keep one open forever
 QUIET_SECONDS = 0.6  # without a request, after which a page counts as finished
 KEY_DELAY_MILLISECONDS = 20  # between typed characters
+DECORATION = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")
+# Headers of a page's request that are sent on; the Fetcher has its own for the rest, and its own cookies.
+PASSED_ON = ("accept", "content-type", "x-requested-with", "accept-language")
+# Headers of an answer that do not fit it any more when it was decoded, or that would let the page do more.
+NOT_HANDED_ON = (
+    "content-encoding",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "refresh",
+    "link",
+    "set-cookie",
+    "speculation-rules",
+)
+NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
 # The visible box that a person would type a query into; never an e-mail field, and none in a form with a password or a text area.
 FIND_SEARCH_BOX = """() => {
   const searchWords = /search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|поиск|найти|検索|검색|搜索|搜尋|查询/i;
@@ -49,23 +61,47 @@ FIND_SEARCH_BOX = """() => {
     const area = box.getBoundingClientRect();
     if (box.disabled || box.readOnly || !area.width || !area.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
     const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
-      box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ');
+      box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ').replace(/research(?!e)/gi, '');
     const score = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (searchWords.test(words) ? 3 : 0)
-      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri/i.test(words) ? 9 : 0);
+      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri|donat/i.test(words) ? 9 : 0);
     if (score > bestScore) { best = box; bestScore = score; }
   }
   return best;
 }"""
+FORM_OF_BOX = "box => box.form ? Array.from(document.forms).indexOf(box.form) : -1"
+
+
+class Judge(Protocol):
+    """Says what a query may be typed into and what may be posted: `upwell.site.browser_search.SearchJudge`."""
+
+    def may_type(self, page: str, url: str, form: int) -> bool:
+        """Whether a query may be typed into a box of a page: in the form of this number, or in none (-1)."""
+        ...
+
+    def may_post(self, request: Request, page: str, url: str) -> bool:
+        """Whether a POST that a page makes after a query was typed is a search."""
+        ...
+
+
+class _Nothing:
+    """The judge of those who only look: nothing is posted."""
+
+    def may_type(self, page: str, url: str, form: int) -> bool:
+        return True
+
+    def may_post(self, request: Request, page: str, url: str) -> bool:
+        return False
 
 
 @dataclass
 class Chromium:
-    """A browser, used inside `async with`; it obeys the same robots.txt, rate and private addresses as its Fetcher."""
+    """A browser, used inside `async with`; what its pages ask for is fetched by its Fetcher, under all of its rules."""
 
     net: "Fetcher"
-    timeout: float = 30.0  # seconds for a page
-    _playwright: "Playwright | None" = field(default=None, init=False)
-    _browser: "Browser | None" = field(default=None, init=False)
+    judge: Judge = field(default_factory=_Nothing)
+    timeout: float = 30.0  # seconds for a page, besides those that the rate takes
+    process: ChromiumProcess = field(default_factory=ChromiumProcess)
+    _scripts: dict[str, Response] = field(default_factory=dict, init=False)  # scripts that were fetched, by address
 
     async def __aenter__(self) -> "Chromium":
         return self
@@ -73,10 +109,7 @@ class Chromium:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._browser is not None:
-            await self._browser.close()
-        if self._playwright is not None:
-            await self._playwright.stop()
+        await self.process.stop()
 
     async def fetch(self, request: Request) -> Response:
         """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher."""
@@ -100,82 +133,171 @@ class Chromium:
         return RenderedPage(**stored, calls=calls)
 
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
-        if not self.net.manners.ignore_robots:
-            await self.net.robots.check(visit.url)
-        browser = await self._start()
-        from playwright.async_api import Error  # after `_start`, which says what to install if playwright is missing
+        await self.net.check(Request(url=visit.url, query=visit.query))
+        browser = await self.process.start()
+        from playwright.async_api import Error  # after `start`, which says what to install if playwright is missing
 
-        context = await browser.new_context(
-            user_agent=self.net.manners.user_agent, accept_downloads=False, service_workers="block"
-        )
-        calls: list[Request] = []
+        shown = _Visit(self, visit)
+        context: BrowserContext | None = None
         try:
-            page = await context.new_page()
-            page.set_default_timeout(1000 * self.timeout)
-            pending = _PendingRequests(page)
-            home = urlsplit(visit.url).hostname or ""
-            requests_left = itertools.count(MAX_REQUESTS - 1, -1)
-            await page.route("**/*", lambda route: self._allow_or_block(route, home, requests_left))
-            async with asyncio.timeout(self.timeout):
-                async with self.net.slot(visit.url):
-                    await page.goto(visit.url, wait_until="load")
-                await pending.settle()
-                if visit.query:
-                    page.on(
-                        "request", lambda request: calls.append(_as_request(request)) if _is_call(request) else None
-                    )
-                    async with self.net.slot(visit.url):
-                        await self._type_query(page, visit.query, pending)
-                    await pending.settle()
-                return RenderedPage(url=page.url, html=await page.content(), calls=tuple(calls))
+            async with asyncio.timeout(self.timeout + MAX_REQUESTS * self.net.gap(visit.url)):
+                context = await browser.new_context(
+                    user_agent=self.net.manners.user_agent, accept_downloads=False, service_workers="block"
+                )
+                return await shown.look(context)
         except (Error, TimeoutError) as error:
-            reason = str(error).splitlines()[0] if str(error) else "too slow"
+            if shown.stopped_by is not None:
+                raise shown.stopped_by from error
+            reason = shown.problem or (str(error).splitlines()[0] if str(error) else "too slow")
             raise Unreachable(f"{visit.url} cannot be shown in the browser ({reason})") from error
         finally:
-            await context.close()
+            if context is not None:
+                await self._close(context)
 
-    async def _start(self) -> "Browser":
-        if self._browser is None:
-            program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    async def _close(self, context: "BrowserContext") -> None:
+        """Ends a visit; a browser that cannot do so within a few seconds is ended itself."""
+        from playwright.async_api import Error
+
+        try:
+            await asyncio.wait_for(context.close(), CLOSE_SECONDS)
+        except (TimeoutError, Error):
+            await self.process.stop()
+
+    async def script(self, request: Request) -> Response:
+        """A script of a page, from whatever public host, fetched once for all pages."""
+        if request.url in self._scripts:
+            return self._scripts[request.url]
+        current = request
+        for _ in range(MAX_SCRIPT_REDIRECTS):
+            response = await self.net.send(current)
+            location = response.headers.get("Location")
+            if not 300 <= response.status < 400 or not location:  # HTTP's redirects
+                self._scripts[request.url] = response
+                return response
+            current = replace(current, url=urljoin(current.url, location))
+        raise Unreachable(f"{request.url} has too many redirects")
+
+
+class _Visit:
+    """One page while it is shown: what it asks for, and how that is answered."""
+
+    def __init__(self, chromium: Chromium, visit: BrowserVisit) -> None:
+        self.chromium, self.visit, self.net = chromium, visit, chromium.net
+        self.calls: list[Request] = []
+        self.problem = ""  # why the page itself could not be had
+        self.stopped_by: LimitReached | None = None
+        self._page: Page | None = None
+        self._requests = self._documents = 0
+        self._is_typed = False
+        self._typed_into = "", ""  # HTML and address of the page that the query was typed into
+        self._final: dict[str, Response] = {}  # documents that a redirect led to, by their own address
+
+    async def look(self, context: "BrowserContext") -> RenderedPage:
+        """Opens the page, types the query if there is one, and says what is shown."""
+        await context.add_init_script(NO_POPUPS)
+        await context.route("**/*", self._answer)
+        page = self._page = await context.new_page()
+        context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
+        page.set_default_timeout(1000 * self.chromium.timeout)
+        page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
+        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render` has the limit
+        await pending.settle()
+        if self.visit.query:
+            await self._type_query(page, self.visit.query, pending)
+            await pending.settle()
+        if self.stopped_by is not None:
+            raise self.stopped_by
+        return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
+
+    def is_full(self) -> bool:
+        """Whether the page has made as many requests as a visit may."""
+        return self._requests >= MAX_REQUESTS
+
+    async def _answer(self, route: "Route") -> None:
+        """Answers a request of the page from the Fetcher, or not at all."""
+        from playwright.async_api import Error
+
+        with suppress(Error):  # the page may be gone when the answer comes
             try:
-                from playwright.async_api import async_playwright
-            except ImportError as missing:
-                raise MissingExtra(
-                    "the browser needs the package playwright: pip install 'upwell[browser]'"
-                ) from missing
-            if program is None:
-                raise MissingExtra(
-                    "the browser needs Chromium: install your system's package chromium, or use --browser never"
-                )
-            self._playwright = await async_playwright().start()
-            self._browser = await self._playwright.chromium.launch(
-                executable_path=program, args=list(CHROMIUM_ARGUMENTS)
+                response = await self._response(route.request)
+            except LimitReached as limit:
+                self.stopped_by = self.stopped_by or limit
+                response = None
+            except UpwellError as error:
+                if route.request.is_navigation_request():
+                    self.problem = self.problem or str(error)
+                response = None
+            if response is None:
+                await route.abort()
+            else:
+                headers = {n: v for n, v in response.headers.items() if n.lower() not in NOT_HANDED_ON}
+                await route.fulfill(status=response.status, headers=headers, body=response.body)
+
+    async def _response(self, asked: "PageRequest") -> Response | None:
+        """What a request of the page is answered with; None: it is blocked."""
+        kind, request = asked.resource_type, _as_request(asked)
+        if kind in DECORATION or asked.method not in ("GET", "POST", "HEAD") or not self._is_own(asked):
+            return None
+        if kind == "stylesheet":
+            return Response(
+                request=request, url=request.url, status=200, headers={"Content-Type": "text/css"}, body=b""
             )
-        return self._browser
+        self._requests += 1
+        self._documents += asked.is_navigation_request()
+        if self._requests > MAX_REQUESTS or self._documents > MAX_DOCUMENTS:
+            return None
+        if kind == "script" and request.method == "GET":
+            return await self.chromium.script(request)
+        if not is_on_site(request.url, self.visit.url):
+            raise Forbidden(f"{request.url} is on another site")
+        if request.method == "POST" and not (
+            self._is_typed and self.chromium.judge.may_post(replace(request, query=self.visit.query), *self._typed_into)
+        ):
+            raise Forbidden(f"POST {request.url} is not sent: it is not surely a search")
+        headers = {name: value for name, value in asked.headers.items() if name in PASSED_ON}
+        request = replace(request, query=self.visit.query if self._is_typed else "")
+        if self._is_typed and kind in ("xhr", "fetch"):
+            self.calls.append(replace(request, query=""))
+        if kind == "document":
+            return await self._document(request)
+        return await self.net.send(request, headers)
 
-    async def _allow_or_block(self, route: "Route", home: str, requests_left: Iterator[int]) -> None:
-        """Lets a page's request through, unless it is for a picture or font, could change something, goes to a private address, or is one too many."""
-        request = route.request
-        host = urlsplit(request.url).hostname or ""
-        is_decoration = request.resource_type in ("image", "media", "font")
-        is_blocked = (
-            is_decoration or request.method not in ("GET", "POST", "OPTIONS", "HEAD") or next(requests_left) < 0
-        )
-        if not is_blocked and host != home:
-            try:
-                is_blocked = not is_public(host)
-            except ValueError:
-                is_blocked = False  # a name, not an IP address: parts of a page may come from other hosts
-        if is_blocked:
-            await route.abort()
-        else:
-            self.net.sent += host == home
-            await route.continue_()
+    async def _document(self, request: Request) -> Response:
+        """A page; where a redirect led elsewhere on the site, a page that sends the browser there, so that its address is right."""
+        known = self._final.pop(request.url, None)
+        response = known or await self.net.send(request)
+        if response.url != request.url:
+            self._final[response.url] = response
+            self._requests -= 1
+            self._documents -= 1
+            address = json.dumps(response.url).replace("<", "\\u003c")
+            moved = f"<meta charset=utf-8><title>{html.escape(response.url)}</title><script>location.replace({address})</script>"
+            return replace(response, status=200, headers={"Content-Type": "text/html"}, body=moved.encode())
+        content_type = response.headers.get("Content-Type", "text/html")
+        if 300 <= response.status < 400:  # HTTP's redirects
+            raise Forbidden(f"{request.url} has moved to {response.headers.get('Location')}, which is another site")
+        if "attachment" in response.headers.get("Content-Disposition", "") or not any(
+            known in content_type for known in ("html", "text/plain", "json", "xml")
+        ):
+            raise Forbidden(f"{request.url} is a file ({content_type}), no page")
+        return response
+
+    def _is_own(self, asked: "PageRequest") -> bool:
+        """Whether a request comes from the page itself, not from a popup or a service worker."""
+        from playwright.async_api import Error
+
+        try:
+            return asked.frame.page is self._page
+        except Error:  # a navigation request has no frame yet: it is the page's own as long as there is one page
+            return asked.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
 
     async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
         box = (await page.evaluate_handle(FIND_SEARCH_BOX)).as_element()
-        if box is None:
+        shown = await page.content()
+        if box is None or not self.chromium.judge.may_type(shown, page.url, int(await box.evaluate(FORM_OF_BOX))):
             raise Unreachable(f"{page.url} shows no search box in the browser")
+        self._is_typed, self._typed_into = True, (shown, page.url)
         await box.click()
         await box.type(query, delay=KEY_DELAY_MILLISECONDS)
         await pending.settle()
@@ -186,9 +308,11 @@ class Chromium:
 class _PendingRequests:
     """The requests of a page that have no answer yet."""
 
-    def __init__(self, page: "Page") -> None:
+    def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
+        self._patience, self._is_full = patience, is_full  # patience: seconds without any answer
         self._has_changed = asyncio.Event()
         self._pending: set[object] = set()
+        self._last_answer = 0.0
         page.on("request", self._started)
         page.on("requestfinished", self._ended)
         page.on("requestfailed", self._ended)
@@ -199,32 +323,32 @@ class _PendingRequests:
 
     def _ended(self, request: object) -> None:
         self._pending.discard(request)
+        self._last_answer = asyncio.get_running_loop().time()
         self._has_changed.set()
 
     async def settle(self) -> None:
         """Waits until the page makes no more requests and has its answers; not forever for the answers."""
-        deadline = asyncio.get_running_loop().time() + MAX_ANSWER_SECONDS
+        self._last_answer = asyncio.get_running_loop().time()
         while True:
             self._has_changed.clear()
             try:
                 await asyncio.wait_for(self._has_changed.wait(), QUIET_SECONDS)
             except TimeoutError:
-                if not self._pending or asyncio.get_running_loop().time() >= deadline:
+                waited = asyncio.get_running_loop().time() - self._last_answer
+                if not self._pending or waited >= self._patience:
                     return
+            if self._is_full():
+                await asyncio.sleep(QUIET_SECONDS)
+                return
 
 
 async def _is_in_page(element: "ElementHandle") -> bool:
     return bool(await element.evaluate("element => element.isConnected"))
 
 
-def _is_call(request: "PageRequest") -> bool:
-    """Whether a script of the page sent a request to get data."""
-    return request.resource_type in ("xhr", "fetch") and request.method in ("GET", "POST")
-
-
 def _as_request(request: "PageRequest") -> Request:
     return Request(
-        url=request.url,
+        url=request.url.partition("#")[0],
         method="POST" if request.method == "POST" else "GET",
         body=request.post_data_buffer or b"",
         content_type=request.headers.get("content-type", ""),

@@ -3,8 +3,7 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,16 +15,17 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import aiohttp
 import yarl
 
-from upwell.errors import Refused, Unreachable, WouldAct, WrongUsage
+from upwell.errors import LimitReached, Refused, Unreachable, WouldAct, WrongUsage
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.addresses import GuardedResolver, is_loopback
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.manners import Manners
-from upwell.net.pace import Pace
+from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
+from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
-from upwell.page.hosts import site_host
+from upwell.page.hosts import host_and_port, site_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -35,6 +35,7 @@ REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
 RETRY_STATUSES = frozenset((408, 429, 500, 502, 503, 504))
 MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
 MAX_HEADERS = 128
+MAX_ROBOTS_REDIRECTS = 5  # RFC 9309 §2.3.1.2: at least five
 CHUNK_BYTES = 1 << 16
 
 
@@ -80,17 +81,20 @@ class Fetcher:
         self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
         user_urls = tuple(user_urls)
-        self._user_hosts = {urlsplit(url).hostname or "" for url in user_urls}
+        self.limit: Callable[[float], str] = lambda wait: ""  # why nothing more may be sent after a wait; "": it may
+        self._user_sites = {_site(url) for url in user_urls}
+        self._logins = {
+            _site(url): login for url in user_urls if (login := aiohttp.helpers.strip_auth_from_url(yarl.URL(url))[1])
+        }
         self._allowed_words: set[str] = set()  # that act, but stand in what the user named
         for url in user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
-        self._paces: dict[str, Pace] = {}  # by host and port
 
     async def __aenter__(self) -> "Fetcher":
         limits, whole_answer = self.manners, self.manners.timeout
         self._resolver = GuardedResolver()
-        self._resolver.user_hosts = self._user_hosts
+        self._resolver.user_sites = self._user_sites
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(resolver=self._resolver, limit=0, ttl_dns_cache=300),
             timeout=aiohttp.ClientTimeout(
@@ -128,11 +132,26 @@ class Fetcher:
         host = _hostname(urlsplit(request.url).netloc)
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
-        if not self._user_hosts:
-            self._user_hosts.add(host)
+        if not self._user_sites:
+            self._user_sites.add(_site(request.url))
             self.allow(request)
         self._refuse_acting(request)
         return await self.replay_or_send(request, lambda: self._send_with_retries(request), reuse=reuse)
+
+    async def send(self, request: Request, headers: Mapping[str, str] | None = None) -> Response:
+        """The answer to a request of a page in the browser: the same rules, but tried once, and the memory keeps only the whole visit."""
+        self._refuse_acting(request)
+        return await self._send_with_retries(request, tries=1, extra_headers=headers)
+
+    async def check(self, request: Request) -> None:
+        """Raises what `send` would raise before anything is sent."""
+        self._refuse_acting(request)
+        if not self.manners.ignore_robots:
+            await self.robots.check(request.url)
+
+    def gap(self, url: str) -> float:
+        """Seconds between requests to a host."""
+        return self._pace(url).current_gap
 
     def allow(self, request: Request) -> None:
         """Lets requests with the acting words of this one through: the user named it."""
@@ -167,17 +186,29 @@ class Fetcher:
         except Unreachable as error:
             self.memory.store(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
             raise
+        if max_age and response.status in RETRY_STATUSES:
+            return response  # a passing failure of robots.txt is asked again by the next run
         self.memory.store(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
         return response
 
-    async def _send_with_retries(self, request: Request) -> Response:
-        tries = self.manners.retries + 1
+    async def _send_with_retries(
+        self,
+        request: Request,
+        tries: int = 0,
+        *,
+        extra_headers: Mapping[str, str] | None = None,
+        is_robots: bool = False,
+    ) -> Response:
+        tries = tries or self.manners.retries + 1
         reason = ""
         for attempt in range(tries):
             try:
-                if not self.manners.ignore_robots:
-                    await self.robots.check(request.url)
-                response = await self._send_and_follow(request)
+                if is_robots:
+                    response = await self._send_robots(request)
+                else:
+                    if not self.manners.ignore_robots:
+                        await self.robots.check(request.url)
+                    response = await self._send_and_follow(request, extra_headers)
             except UnacceptableBody as error:
                 raise Unreachable(f"{request.url} cannot be taken: {error}") from error
             except aiohttp.ClientConnectorCertificateError as error:
@@ -197,18 +228,18 @@ class Fetcher:
             f"{request.url} did not answer in {tries} tries ({reason}); is the address right? try later, or with a lower --rate"
         )
 
-    async def _send_and_follow(self, request: Request, *, check_robots: bool = True) -> Response:
+    async def _send_and_follow(self, request: Request, extra_headers: Mapping[str, str] | None = None) -> Response:
         """One try: sends the request and follows redirects as long as they stay on the host."""
         current, targets, targets_by_path = request, set[str](), Counter[str]()
         for _ in range(MAX_REDIRECTS):
-            response = await self._send(current)
+            response = await self._send(current, extra_headers)
             location = response.headers.get("Location")
             if response.status not in REDIRECT_STATUSES or not location:
                 return response if current is request else replace(response, request=request)
             target = urldefrag(urljoin(current.url, location))[0]
             if not _is_same_host(target, request.url):
                 return replace(response, request=request)
-            if check_robots and not self.manners.ignore_robots:
+            if not self.manners.ignore_robots:
                 await self.robots.check(target)
             path = urlsplit(target).path
             # A redirect back to the address that was asked for is followed once: the server may have set a cookie.
@@ -229,28 +260,47 @@ class Fetcher:
         request = Request(url=url)
         return await self.replay_or_send(
             request,
-            lambda: self._send_and_follow(request, check_robots=False),
+            lambda: self._send_with_retries(request, is_robots=True),
             reuse=True,
             max_age=ROBOTS_MAX_AGE_SECONDS,
         )
 
-    async def _send(self, request: Request) -> Response:
+    async def _send_robots(self, request: Request) -> Response:
+        """One try for robots.txt: redirects are followed to other hosts too, its first 500 KiB are read (RFC 9309 §2.3.1.2, §2.5)."""
+        current = request
+        for _ in range(MAX_ROBOTS_REDIRECTS + 1):
+            response = await self._send(current, cut_at=ROBOTS_MAX_BYTES)
+            location = response.headers.get("Location")
+            if response.status not in REDIRECT_STATUSES or not location:
+                return replace(response, request=request)
+            current = Request(url=urldefrag(urljoin(current.url, location))[0])
+            if urlsplit(current.url).scheme not in ("http", "https"):
+                break
+        return replace(response, request=request)
+
+    async def _send(
+        self, request: Request, extra_headers: Mapping[str, str] | None = None, cut_at: int = 0
+    ) -> Response:
         if self._session is None or self._resolver is None:
             raise RuntimeError("a Fetcher is used inside `async with`")
-        self._resolver.check(_hostname(urlsplit(request.url).netloc))
+        site = _site(request.url)
+        self._resolver.check(*site)
         pace = self._pace(request.url)
-        headers = {"Content-Type": request.content_type} if request.content_type else {}
+        headers = {**(extra_headers or {}), **({"Content-Type": request.content_type} if request.content_type else {})}
+        self._check_limit(request.url, pace.seconds_to_wait)
         async with pace:
+            self._check_limit(request.url, 0.0)  # others may have sent meanwhile
             self.sent += 1
             started = time.monotonic()
             async with self._session.request(
                 request.method,
-                yarl.URL(request.url, encoded=True),
+                yarl.URL(without_login(request.url), encoded=True),
+                auth=self._logins.get(site),
                 data=request.body or None,
                 headers=headers,
                 allow_redirects=False,
             ) as answer:
-                body = await self._read_body(answer)
+                body = await self._read_body(answer, cut_at)
             self.bytes += len(body)
             response = Response(
                 request=request, url=request.url, status=answer.status, headers=_joined_headers(answer), body=body
@@ -262,8 +312,10 @@ class Fetcher:
             response = replace(response, archived=place)
         return response
 
-    async def _read_body(self, answer: aiohttp.ClientResponse) -> bytes:
-        """The decoded body. Only one without a content coding and with an acceptable Content-Length is read at once."""
+    async def _read_body(self, answer: aiohttp.ClientResponse, cut_at: int = 0) -> bytes:
+        """The decoded body, or its beginning. Only one without a content coding and with an acceptable Content-Length is read at once."""
+        if cut_at:
+            return await self._read_beginning(answer, cut_at)
         coding, length = answer.headers.get("Content-Encoding", ""), answer.content_length
         if not coding and length is not None and length <= self.manners.max_bytes:
             return await answer.read()
@@ -272,19 +324,32 @@ class Fetcher:
         decoder.finish()
         return body
 
-    def slot(self, url: str) -> AbstractAsyncContextManager[None]:
-        """The next request slot of a host, for requests that are not sent from here (the browser's)."""
-        return self._pace(url)
+    async def _read_beginning(self, answer: aiohttp.ClientResponse, size: int) -> bytes:
+        """The first bytes of the decoded body, up to the end of a line."""
+        decoder, body = Decoder(answer.headers.get("Content-Encoding", ""), self.manners.max_bytes), b""
+        async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+            body += decoder.decode(chunk)
+            if len(body) > size:
+                return body[: body.rfind(b"\n", 0, size) + 1]
+        decoder.finish()
+        return body
+
+    def _check_limit(self, url: str, wait: float) -> None:
+        if reason := self.limit(wait):
+            delay = self.robots.crawl_delay(url)
+            asked = (
+                f"; robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests"
+                if delay > wait > 1
+                else ""
+            )
+            raise LimitReached(f"{reason} after {self.sent:,} {'request' if self.sent == 1 else 'requests'}{asked}")
 
     def _pace(self, url: str) -> Pace:
-        host = urlsplit(url).netloc
-        pace = self._paces.get(host)
-        if pace is None:
-            gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
-            pace = self._paces[host] = Pace(gap=gap, concurrency=self.manners.concurrency)
-        if not self.manners.ignore_robots and self.manners.rate > 0:
-            pace.gap = max(pace.gap, self.robots.crawl_delay(url))
-        return pace
+        """The pace of a host, whatever its port, with or without "www."."""
+        gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
+        if gap and not self.manners.ignore_robots:
+            gap = max(gap, min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay))
+        return pace_of(_site(url)[0].removeprefix("www."), gap=gap, concurrency=self.manners.concurrency)
 
     def _back_off(self, url: str, attempt: int, retry_after: float = 0.0) -> None:
         """Leaves the whole host alone: as long as it asked for, else twice as long each time, with jitter."""
@@ -296,6 +361,13 @@ class Fetcher:
 @lru_cache(4096)
 def _hostname(netloc: str) -> str:
     return urlsplit(f"//{netloc}").hostname or ""
+
+
+@lru_cache(4096)
+def _site(url: str) -> tuple[str, int | None]:
+    """Host and port of an address; None stands for the usual ports."""
+    host, port = host_and_port(url)
+    return host, None if port in (80, 443) else port
 
 
 @lru_cache(1024)

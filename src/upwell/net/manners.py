@@ -19,6 +19,9 @@ class Manners:
     first_byte: float = 20.0  # seconds to wait for the next byte
     max_bytes: int = 20_000_000  # of an answer after decompression
     retries: int = 4  # how often a failed request is sent again
+    longest_crawl_delay: float = (
+        300.0  # seconds; a larger Crawl-delay counts as this much (as Heritrix, respectCrawlDelayUpToSeconds)
+    )
     longest_wait: float = 120.0  # seconds; a server that asks for more with Retry-After is left alone
 
     @property

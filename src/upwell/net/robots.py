@@ -16,6 +16,8 @@ __all__ = ["MAX_AGE_SECONDS", "Robots"]
 
 MAX_BYTES = 512_000  # RFC 9309 §2.5: at least 500 KiB
 MAX_AGE_SECONDS = 24 * 3600.0  # RFC 9309 §2.4: a copy should not be used for longer
+FAILURE_AGE_SECONDS = 600.0  # after which a robots.txt that failed is asked for again
+MAX_REASONS = 200  # Disallow lines that are looked at to name the one that forbids an address
 ALLOW_NOTHING = "User-agent: *\nDisallow: /"
 
 
@@ -58,9 +60,9 @@ class Robots:
         return float((rules.parsed.crawl_delay(self.agent) if rules and rules.text else None) or 0.0)
 
     async def _load(self, origin: str) -> _Rules:
-        """RFC 9309 §2.3.1: 4xx allows everything, 5xx forbids everything; a host that does not answer raises Unreachable."""
+        """RFC 9309 §2.3.1: 4xx allows everything, 5xx and 429 forbid everything; a host that does not answer raises Unreachable."""
         response = await self._fetch(f"{origin}/robots.txt")
-        if response.status >= 500:
+        if response.status >= 500 or response.status == 429:
             text = ALLOW_NOTHING
         elif response.status >= 300:
             text = ""
@@ -72,13 +74,17 @@ class Robots:
             raise Unreachable(
                 f"{origin}/robots.txt cannot be read ({error}); use --ignore-robots only for a site of your own"
             ) from error
-        return _Rules(text, parsed, time.monotonic() + MAX_AGE_SECONDS, response.status >= 500)
+        is_server_error = text is ALLOW_NOTHING
+        max_age = FAILURE_AGE_SECONDS if is_server_error else MAX_AGE_SECONDS
+        return _Rules(text, parsed, time.monotonic() + max_age, is_server_error)
 
     def _reason(self, rules: _Rules, url: str) -> str:
         """The longest Disallow line that matches the address (RFC 9309 §2.2.2), for the message."""
         if rules.is_server_error:
             return "answering with an error (RFC 9309: then everything is forbidden)"
-        paths = sorted(set(re.findall(r"(?im)^\s*disallow\s*:\s*([^\s#]+)", rules.text)), key=lambda path: -len(path))
+        paths = sorted(set(re.findall(r"(?im)^\s*disallow\s*:\s*([^\s#]+)", rules.text)), key=lambda path: -len(path))[
+            :MAX_REASONS
+        ]
         for path in paths:
             if not Protego.parse(f"User-agent: *\nDisallow: {path}").can_fetch(url, self.agent):
                 return f"“Disallow: {path}”"

@@ -1,8 +1,8 @@
 """Hosts of addresses, as sites use them: `www.example.org` and `example.org` are one site."""
 
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["host_and_port", "leaves_site", "site_host"]
+__all__ = ["host_and_port", "is_on_site", "leaves_site", "site_host", "without_login"]
 
 
 def site_host(url: str) -> str:
@@ -30,6 +30,25 @@ def host_and_port(url: str) -> tuple[str, int | None]:
         return host, parts.port
     except ValueError:
         return host, 0
+
+
+def is_on_site(url: str, home: str) -> bool:
+    """Whether an address belongs to the site of the home page: its host, with or without `www.`, or a host below it."""
+    host, site = site_host(url), site_host(home)
+    return bool(host) and (host == site or host.endswith(f".{site}"))
+
+
+def without_login(url: str) -> str:
+    """An address without the user name and password in it.
+
+    >>> without_login("http://me:secret@x:8000/a?b=1@2"), without_login("http://x/a@b")
+    ('http://x:8000/a?b=1@2', 'http://x/a@b')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else url
 
 
 def leaves_site(url: str, host: str) -> bool:

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from upwell.model import BrowserVisit, JsonInterface, Request, SearchInterface
 from upwell.page.tree import read
 from upwell.queries.words import nonsense
-from upwell.site import interfaces
+from upwell.site import forms, interfaces
 from upwell.site.interface_trial import MIN_NEW_ITEMS, Accepted, Trials, try_interface
 from upwell.site.items import items_of_page, without_query
 from upwell.site.promising_links import is_harmless
@@ -14,9 +15,37 @@ from upwell.site.script_requests import interface_of_request
 from upwell.site.steps import Steps, show_page
 from upwell.site.trial_words import trial_words
 
-__all__ = ["try_typing"]
+__all__ = ["SearchJudge", "try_typing"]
 
 MAX_TYPED_WORDS = 3
+
+
+class SearchJudge:
+    """Says what a query may be typed into in the browser, and what a page may post then: only what is judged to be a search."""
+
+    def may_type(self, page: str, url: str, form: int) -> bool:
+        """Whether a box may be typed into: its form may be sent; a box without a form is the script's, whose requests are judged each."""
+        found = forms.find(read(page, url=url))
+        return form < 0 or (form < len(found) and forms.may_be_sent(found[form]))
+
+    def may_post(self, request: Request, page: str, url: str) -> bool:
+        """Whether a POST is a search: the query is in it, its path or a field speaks of searching, or it is a search form's own."""
+        path = urlsplit(request.url).path
+        own = [
+            form
+            for form in forms.find(read(page, url=url))
+            if form.method == "POST" and urlsplit(form.action).path == path
+        ]
+        if own:
+            return any(forms.may_be_sent(form) for form in own)
+        interface = interface_of_request(replace(request, query=""), request.query)
+        if interface is None:
+            return False
+        asked = interface.body if isinstance(interface, JsonInterface) else interface.query_field
+        return bool(
+            forms.SEARCH_WORDS.search(f"{path} {asked}")
+            or re.search(r'(?:^|")(?:q|s|query|term|text|keywords?)(?:$|")', asked, re.I)
+        )
 
 
 def try_typing(trials: Trials) -> Steps[None]:

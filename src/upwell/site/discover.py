@@ -8,12 +8,13 @@ import numpy as np
 from upwell.errors import Forbidden, Unreachable
 from upwell.model import BrowserVisit, Form, Request, Response, SearchInterface
 from upwell.page.data import read_page
+from upwell.page.hosts import is_on_site
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
 from upwell.site.browser_search import try_typing
 from upwell.site.interface_trial import Limits, Trials, try_interface
 from upwell.site.preset_settings import open_presets
-from upwell.site.promising_links import is_harmless, is_on_site, promising_links
+from upwell.site.promising_links import is_harmless, promising_links
 from upwell.site.steps import Steps, fetch, show_page
 
 __all__ = ["Browser", "Discovery", "Limits", "discover"]

@@ -7,12 +7,12 @@ from urllib.parse import urldefrag, urlsplit
 
 from upwell.model import Request
 from upwell.page.acting import acting_words
-from upwell.page.hosts import site_host
+from upwell.page.hosts import is_on_site
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.site.forms import SEARCH_WORDS
 
-__all__ = ["PromisingLink", "is_harmless", "is_on_site", "promising_links"]
+__all__ = ["PromisingLink", "is_harmless", "promising_links"]
 
 SECTION_OF_RECORDS = re.compile(r"advanced|catalog|katalog|browse|database|collection|archive|records|list", re.I)
 SECTION_WITHOUT_RECORDS = re.compile(
@@ -28,12 +28,6 @@ class PromisingLink:
     url: str
     is_search: bool  # its text or address speaks of searching
     worth: float
-
-
-def is_on_site(url: str, home: str) -> bool:
-    """Whether an address belongs to the site of the home page: its host, with or without `www.`, or a host below it."""
-    host, site = site_host(url), site_host(home)
-    return bool(host) and (host == site or host.endswith(f".{site}"))
 
 
 def is_harmless(request: Request, home: str) -> bool:

@@ -335,10 +335,12 @@ class State:
 
 
 def _delete_trailing_errors(db: sqlite3.Connection) -> None:
-    """Forgets the errors after the last answer: they may be why the harvest ended, so their requests are sent again."""
-    db.execute(
-        "DELETE FROM outcomes WHERE error != '' AND id > (SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE error = '')"
-    )
+    """Forgets the errors after the last answer: they may be why the harvest ended, so their requests are sent again.
+
+    Answers that say "not now" (429, 5xx) are such errors.
+    """
+    failed = "(error != '' OR json_extract(head, '$.status') = 429 OR json_extract(head, '$.status') >= 500)"
+    db.execute(f"DELETE FROM outcomes WHERE id > (SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE NOT {failed})")  # noqa: S608 # the text above
 
 
 def _request_key(request: Request) -> str:
