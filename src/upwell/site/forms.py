@@ -47,6 +47,7 @@ ORDER_WORDS = re.compile(
 REGISTRATION_SCORE, LOGIN_SCORE = 0.9, 0.95  # a password field leaves little doubt
 MIN_SEARCH_SCORE = 0.5
 MIN_POST_SCORE = 0.8  # a POST may change something: it is used only where it is quite sure that the form searches
+UNSURE_POST_SCORE = 0.79  # of a posted form whose address and button do not speak of searching
 MAX_FORM_TEXT_CHARS = 300  # of a form that are read as its own words
 
 
@@ -73,6 +74,8 @@ def _judge(tree: TagTree, index: int, row: int) -> Form:
         kind, score = "search", _search_likeness(own, tree.text(row), method, fields, query_field, other, bool(acts))
         if score < MIN_SEARCH_SCORE or not fields:
             kind, score = other, 1 - score
+        elif method == "POST" and not SEARCH_WORDS.search(f"{own} {_button_words(fields)}"):
+            score = min(score, UNSURE_POST_SCORE)
     return Form(
         index=index,
         kind=kind,
@@ -145,7 +148,7 @@ def _search_likeness(
     """How sure it is that a form searches: 0 … 1, the logistic function of the sum of all evidence."""
     types = [field.type for field in fields]
     text_fields = [field for field in fields if field.type in TEXT_TYPES]
-    button_words = " ".join(field.words for field in fields if field.type in ("submit", "button", "image"))
+    button_words = _button_words(fields)
     evidence = (
         2.0 * bool(SEARCH_WORDS.search(own))
         + 1.5 * bool(SEARCH_WORDS.search(button_words))
@@ -163,6 +166,10 @@ def _search_likeness(
         - 1.5
     )
     return 1 / (1 + math.exp(-evidence))
+
+
+def _button_words(fields: tuple[Field, ...]) -> str:
+    return " ".join(field.words for field in fields if field.type in ("submit", "button", "image"))
 
 
 def _query_likeness(field: Field) -> float:
