@@ -147,7 +147,7 @@ def hostile(
         site = Hostile(url=f"http://{f'[{host}]' if ':' in host else host}:{port}/", port=port, pages=dict(pages or {}))
         for name, value in settings.items():
             setattr(site, name, value)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield site
         server.shutdown()
 

@@ -90,6 +90,7 @@ class Fetcher:
         for url in user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
+        self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
 
     async def __aenter__(self) -> "Fetcher":
         limits, whole_answer = self.manners, self.manners.timeout
@@ -151,7 +152,7 @@ class Fetcher:
 
     def gap(self, url: str) -> float:
         """Seconds between requests to a host."""
-        return self._pace(url).current_gap
+        return max(self._pace(url).current_gap, self._own_pace(url).current_gap)
 
     def allow(self, request: Request) -> None:
         """Lets requests with the acting words of this one through: the user named it."""
@@ -287,8 +288,9 @@ class Fetcher:
         self._resolver.check(*site)
         pace = self._pace(request.url)
         headers = {**(extra_headers or {}), **({"Content-Type": request.content_type} if request.content_type else {})}
-        self._check_limit(request.url, pace.seconds_to_wait)
-        async with pace:
+        own_pace = self._own_pace(request.url)
+        self._check_limit(request.url, max(pace.seconds_to_wait, own_pace.seconds_to_wait))
+        async with own_pace, pace:
             self._check_limit(request.url, 0.0)  # others may have sent meanwhile
             self.sent += 1
             started = time.monotonic()
@@ -347,9 +349,14 @@ class Fetcher:
     def _pace(self, url: str) -> Pace:
         """The pace of a host, whatever its port, with or without "www."."""
         gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
-        if gap and not self.manners.ignore_robots:
-            gap = max(gap, min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay))
         return pace_of(_site(url)[0].removeprefix("www."), gap=gap, concurrency=self.manners.concurrency)
+
+    def _own_pace(self, url: str) -> Pace:
+        """The pace that the robots.txt of one server asks for, which is one port of a host."""
+        pace = self._own_paces.setdefault(_site(url), Pace(gap=0.0, concurrency=self.manners.concurrency))
+        if self.manners.rate > 0 and not self.manners.ignore_robots:
+            pace.gap = min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay)
+        return pace
 
     def _back_off(self, url: str, attempt: int, retry_after: float = 0.0) -> None:
         """Leaves the whole host alone: as long as it asked for, else twice as long each time, with jitter."""

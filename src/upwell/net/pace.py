@@ -87,13 +87,13 @@ class Pace:
         try:
             with os.fdopen(os.open(self._shared, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                text = file.read(40)
+                text = file.read(40).strip()
                 taken = float(text) if text.replace(".", "", 1).isdigit() else 0.0
                 start = max(
                     now, taken if taken < now + MAX_SHARED_WAIT_SECONDS else 0.0
                 )  # a clock of before the last boot is none
                 file.seek(0)
-                file.write(f"{start + self.current_gap:.6f}".ljust(40))
+                file.write(f"{start + self.gap:.6f}".ljust(40))
         except OSError:
             return 0.0
         return start - now
