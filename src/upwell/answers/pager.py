@@ -8,12 +8,15 @@ Entity has no pager: it asks for one page a query.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
+
+import numpy as np
 
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.hosts import leaves_site, site_host
@@ -50,6 +53,7 @@ MAX_LABEL_CHARS = 40  # of a pager link
 MAX_NUMBER_CHARS = 12  # of a number link with what stands around the number
 MAX_URLS_PER_TEXT = 2  # one text that leads to more URLs, like a "weiter" at every match, is no pager's
 MAX_POSITION = 100_000_000  # a larger number is a time or an identifier, no position in a list
+MAX_DECORATION_CHARS = 20  # around a link
 MAX_STYLED_ROWS = 40  # rows whose classes are read for one link
 
 
@@ -108,6 +112,7 @@ class _Link:
         while (
             outer > 0
             and len(rows) < MAX_STYLED_ROWS
+            and self.tree.chars[outer] <= self.tree.chars[self.row] + MAX_DECORATION_CHARS
             and self.tree.text(outer).strip("\n" + DECORATION) in (self.text.strip(DECORATION), self.text)
         ):
             if self._links_in(outer) > 1:
@@ -117,7 +122,8 @@ class _Link:
         return " ".join(self.tree.attr(i, a) or "" for i in rows for a in ("class", "id"))
 
     def _links_in(self, row: int) -> int:
-        return sum(1 for i in range(row, int(self.tree.end[row])) if self.tree.name(i) == "a")
+        links = self.tree.rows("a")
+        return int(np.searchsorted(links, self.tree.end[row]) - np.searchsorted(links, row))
 
     @cached_property
     def icons(self) -> str:
@@ -331,11 +337,12 @@ def _container_of_numbers(tree: TagTree, row: int) -> int:
 def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]]) -> int | None:
     """The number of the current page: the one that is no link, else the link marked as current, else 1 if the links begin with 2, 3."""
     linked = {number for number, _ in group}
-    rows = [row for _, row in group]
+    rows = sorted(row for _, row in group)
     unlinked = []
     for i in range(int(tree.text_at[container]), int(tree.text_end[container])):
         text_row = int(tree.chunk_row[i])
-        if any(row <= text_row < int(tree.end[row]) for row in rows):
+        before = bisect_right(rows, text_row) - 1  # no link holds another
+        if before >= 0 and text_row < int(tree.end[rows[before]]):
             continue
         if (number := _number(tree.chunks[i])) is not None:
             unlinked.append(number)

@@ -11,6 +11,7 @@ title       a step of a path or a value of many words: it names a thing ("how-to
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 from upwell.model import Request
@@ -19,6 +20,7 @@ from upwell.page.acting_words import ALWAYS, AS_A_VERB, GLUED, NOUNS, OBJECTS, P
 __all__ = ["acting_words", "words_of_address", "words_of_fields", "words_of_label", "words_of_text"]
 
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 WORD = re.compile(r"[^\W\d_]+")
 OPERATION = re.compile(
     r"_?(?:action|act|do|doing|cmd|command|op|operation|oper|task|todo|method|_method|http_method|mode|event|func|function|fn|func_name|call|intent|"
@@ -28,6 +30,8 @@ OPERATION = re.compile(
 STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
 MAX_WORDS = 4  # of a step of a path or of a value that may say what is done; more are a title
 MAX_LABEL_WORDS = 8  # of a button or link; more are a title
+MAX_STEPS = 50  # of a path; where it has more, nobody knows what it says
+MAX_PATH_CHARS = 8000  # RFC 9110 §4.1: longer addresses are not sent
 MAX_DECODINGS = 3  # of percent signs that hide percent signs
 MAX_BODY_CHARS = 200_000
 VERB_PREFIXES = frozenset(("do", "btn", "button", "submit", "action", "cmd", "place", "make", "confirm", "new", "go"))
@@ -76,6 +80,11 @@ def acting_words(request: Request) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@lru_cache(8192)
+def _words_of_address(url: str, query: str) -> tuple[str, ...]:
+    return tuple(_find_in_address(url, query))
+
+
 def words_of_address(url: str, query: str = "") -> list[str]:
     """The acting words of an address: of its path, decoded, and of its arguments.
 
@@ -84,21 +93,27 @@ def words_of_address(url: str, query: str = "") -> list[str]:
     >>> words_of_address("http://x/?post_type=product&orderby=price"), words_of_address("http://x/research/cancer")
     ([], [])
     """
+    return list(_words_of_address(url, query))
+
+
+def _find_in_address(url: str, query: str) -> list[str]:
     try:
         parts = urlsplit(url)
     except ValueError:
         return []
-    path = _decoded(parts.path)
+    path = _decoded(parts.path[:MAX_PATH_CHARS])
     if STATIC_FILE.search(path):
         path = ""
     steps = [step for step in re.split(r"[/\\]", path) if step]
+    if len(steps) > MAX_STEPS:
+        return [f"a path of {len(steps)} steps"]
     found: list[str] = []
+    last_with_words = max((i for i, step in enumerate(steps) if WORD.search(step)), default=-1)
     for number, step in enumerate(steps):
         name, *matrix = step.split(";")
         found += words_of_fields(_pairs("&".join(matrix)), query)
         words = _split(re.sub(r"\.\w{1,5}$", "", name))
-        has_words_after = any(_split(later) for later in steps[number + 1 :])
-        found += _of_step(words, is_last=number == len(steps) - 1, is_last_word=not has_words_after)
+        found += _of_step(words, is_last=number == len(steps) - 1, is_last_word=number >= last_with_words)
     return found + words_of_fields(_pairs(parts.query), query)
 
 
@@ -200,11 +215,7 @@ def _is_glued(word: str) -> bool:
 
 def _split(text: str) -> list[str]:
     """The words of a name, as programmers and people write them: `deleteItem`, `delete_item`, `delete item`."""
-    return WORD.findall(CAMEL_CASE.sub(" ", "".join(sign for sign in text if not _is_invisible(sign))))
-
-
-def _is_invisible(sign: str) -> bool:
-    return sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+    return WORD.findall(CAMEL_CASE.sub(" ", text if text.isascii() else INVISIBLE.sub("", text)))
 
 
 def _decoded(text: str) -> str:

@@ -12,16 +12,20 @@ States ("deleted", "cancelled", "closed") are no words of this list: sites filte
 
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["ALWAYS", "AS_A_VERB", "GLUED", "NOUNS", "OBJECTS", "PAGES", "PHRASES", "SUBSTRINGS", "folded"]
 
 
+@lru_cache(16384)
 def folded(text: str) -> str:
     """A text in lower case without marks on its letters, in plain letters: what `löschen`, `LÖSCHEN` and `ｌöschen` have in common.
 
     >>> folded("LÖSCHEN"), folded("bağış"), folded("إلغاء") == folded("الغاء")
     ('loschen', 'bagis', True)
     """
+    if text.isascii():
+        return text.lower()
     plain = unicodedata.normalize("NFKD", text.replace("ı", "i").replace("ß", "ss").replace("ł", "l").replace("ø", "o"))
     return "".join(sign for sign in plain.lower() if unicodedata.category(sign) not in ("Mn", "Cf"))
 

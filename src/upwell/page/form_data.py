@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
 
+import numpy as np
+
 from upwell.model import Field, Request
 from upwell.page.acting import words_of_text
 from upwell.page.tree import TagTree
@@ -36,6 +38,7 @@ INPUT_TYPES = (
 )  # fmt: skip
 BUTTON_TYPES = ("submit", "image")
 NEVER_SENT = ("submit", "button", "image", "reset", "file")  # unless a submit button is pressed
+MAX_LABEL_CHARS = 500  # of a control
 BOUNDARY = "----UpwellFormBoundary7MA4YWxkTrZu0gW"  # any text that no field holds (RFC 7578 §4.1)
 
 
@@ -45,30 +48,53 @@ def controls(tree: TagTree, form: int) -> Iterator[int]:
     A form that begins between table rows is emptied by the parser, though its controls still belong to it (HTML standard,
     form element pointer); such a form owns the controls from itself to the end of the table or the next form.
     """
-    identity = tree.attr(form, "id")
-    last = int(tree.end[form])
+    by_form: dict[int, list[int]] | None = tree.__dict__.get("_controls")
+    if by_form is None:  # worked out once for all forms of a page
+        by_form = tree.__dict__["_controls"] = _controls_by_form(tree)
+    yield from by_form.get(form, ())
+
+
+def _controls_by_form(tree: TagTree) -> dict[int, list[int]]:
+    forms = [int(row) for row in tree.rows("form")]
+    by_id = {identity: row for row in reversed(forms) if (identity := tree.attr(row, "id"))}
+    found: dict[int, list[int]] = {}
+    following = -1  # the number of the form that begins next
+    last = 0  # one past the last row of the form that began last
+    for row in map(int, tree.rows("input", "select", "textarea", "button")):
+        while following + 1 < len(forms) and forms[following + 1] < row:
+            following += 1
+            last = _last_row(tree, forms[following], forms[following + 1] if following + 1 < len(forms) else len(tree))
+        owner = tree.attr(row, "form")
+        form = by_id.get(owner) if owner is not None else forms[following] if following >= 0 and row < last else None
+        if form is not None:
+            found.setdefault(form, []).append(row)
+    return found
+
+
+def _last_row(tree: TagTree, form: int, next_form: int) -> int:
+    """One past the last row that belongs to a form."""
     parent = int(tree.parent[form])
     if tree.nodes[form] == 1 and parent >= 0 and tree.name(parent) in ("table", "tbody", "tr"):
         table = next((row for row in tree.ancestors(form) if tree.name(row) == "table"), parent)
-        next_form = next((int(row) for row in tree.rows("form") if row > form), len(tree))
-        last = min(int(tree.end[table]), next_form)
-    for row in map(int, tree.rows("input", "select", "textarea", "button")):
-        owner = tree.attr(row, "form")
-        if (owner == identity and identity) if owner is not None else form < row < last:
-            yield row
+        return min(int(tree.end[table]), next_form)
+    return int(tree.end[form])
+
+
+def _inside(tree: TagTree, row: int, *names: str) -> list[int]:
+    """The rows with these names inside a row."""
+    rows = tree.rows(*names)
+    return [int(inner) for inner in rows[np.searchsorted(rows, row + 1) : np.searchsorted(rows, tree.end[row])]]
 
 
 def text_around_controls(tree: TagTree, form: int) -> str:
     """What a person reads in a form, without the options of its selects."""
-    skipped = [
-        (int(row), int(tree.end[row]))
-        for row in tree.rows("select", "textarea", "datalist")
-        if form < row < tree.end[form]
-    ]
+    skipped = {
+        i
+        for row in _inside(tree, form, "select", "textarea", "datalist")
+        for i in range(int(tree.text_at[row]), int(tree.text_end[row]))
+    }
     chunks = range(int(tree.text_at[form]), int(tree.text_end[form]))
-    return " ".join(
-        tree.chunks[i] for i in chunks if not any(start <= int(tree.chunk_row[i]) < end for start, end in skipped)
-    )
+    return " ".join(tree.chunks[i] for i in chunks if i not in skipped)
 
 
 def button_label(tree: TagTree, row: int) -> str:
@@ -104,12 +130,12 @@ def is_disabled(tree: TagTree, row: int) -> bool:
 
 def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
     """The controls of a form, each with what a browser sends of it when nobody touches it."""
-    labels = {tree.attr(row, "for"): tree.text(int(row)) for row in tree.rows("label") if tree.attr(row, "for")}
+    labels = _labels(tree)
     fields = []
     for row in controls(tree, form):
         kind = control_type(tree, row)
         words = [tree.attr(row, name) or "" for name in ("placeholder", "title", "aria-label", "id", "class")]
-        words.append(labels.get(tree.attr(row, "id"), ""))
+        words.append(labels.get(tree.attr(row, "id") or "", ""))
         if kind in ("submit", "button", "image"):
             words += [tree.attr(row, "value") or "", tree.attr(row, "alt") or "", tree.text(row)]
         preset, choices = ((), ()) if is_disabled(tree, row) else _values(tree, row, kind)
@@ -124,6 +150,15 @@ def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
             )
         )
     return tuple(fields)
+
+
+def _labels(tree: TagTree) -> dict[str, str]:
+    """The text of the label of each control, by the control's id; worked out once for all forms of a page."""
+    labels: dict[str, str] | None = tree.__dict__.get("_labels")
+    if labels is None:
+        rows = ((tree.attr(row, "for"), int(row)) for row in tree.rows("label"))
+        labels = tree.__dict__["_labels"] = {target: tree.text(row)[:MAX_LABEL_CHARS] for target, row in rows if target}
+    return labels
 
 
 def _values(tree: TagTree, row: int, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -149,15 +184,15 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
     An option that acts ("Delete all") is never chosen.
     """
     values: list[str] = []
-    acting: list[str] = []
+    acting: set[str] = set()
     selected: list[str] = []
-    for row in tree.rows("option"):
-        if select < row < tree.end[select] and tree.attr(row, "disabled") is None:
+    for row in _inside(tree, select, "option"):
+        if tree.attr(row, "disabled") is None:
             value = tree.attr(row, "value")
             label = " ".join(tree.text(int(row)).split())
             values.append(value if value is not None else label)
             if words_of_text(label):
-                acting.append(values[-1])
+                acting.add(values[-1])
             if tree.attr(row, "selected") is not None:
                 selected.append(values[-1])
     if tree.attr(select, "multiple") is None:

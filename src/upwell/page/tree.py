@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
 from upwell.page.charset import decode
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
@@ -133,7 +134,7 @@ class TagTree:
 
     def resolve(self, address: str | None) -> str | None:
         """A reference on this page as an absolute http(s) address (<base> counts), or None where it is not one."""
-        if address is None:
+        if address is None or len(address) > MAX_ADDRESS_CHARS:
             return None
         try:
             absolute = urljoin(self.base, re.sub(r"[\t\n\r]", "", address.strip()))
@@ -149,7 +150,7 @@ class TagTree:
         """The address that relative references of the page are resolved against."""
         for row in self.rows("base"):
             href = self.attr(row, "href")
-            if href:
+            if href and len(href) <= MAX_ADDRESS_CHARS:
                 try:
                     return urljoin(self.url, href.strip())
                 except ValueError:
@@ -296,12 +297,16 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
         if dropped:
             html = text.encode("utf-8", "replace")
             problems = (*problems, f"{dropped} tags nested deeper than {MAX_DEPTH} left out")
+    html, cut = cut_attributes(html)
+    if cut:
+        problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
     return _columns(html, url, charset, header.get("content-language", ""), problems)
 
 
 Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, `itemprop`, attributes that hide it
 # The parser's numbers: of text, the first of elements, the first of elements that it does not know (another on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
+MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
 MOST_SPOTS = 50_000  # that are remembered from page to page
 Key = tuple[Spot | None, int, str | None, Own | None]  # the spot above, the parser's number of the tag, the class
 _known: dict[object, Spot] = {}
@@ -332,8 +337,9 @@ class _Walk:
         self.space_inside: list[int] = []  # … or as the last thing in them
         self.cells: dict[tuple[int, int], int] = {}
         root = LexborHTMLParser(html).root
+        global _known  # a new dictionary: pages that other threads read keep theirs
         if len(_known) > MOST_SPOTS:
-            _known.clear()
+            _known = {}
         if root is not None:
             self._walk(root)
 
@@ -381,7 +387,7 @@ class _Walk:
             key = around, number, cls, own
             spot = known.get(key)
             if spot is None:
-                spot = _spot(key, node)
+                spot = _spot(known, key, node)
             if spot.shapes:
                 before, last = node.prev if beside != above else None, node.last_child
                 if before is not None and before.is_empty_text_node:
@@ -411,12 +417,12 @@ class _Walk:
             self.title = " ".join((node.text_content or "").split())
 
 
-def _spot(key: Key, node: LexborNode) -> Spot:
+def _spot(spots: dict[object, Spot], key: Key, node: LexborNode) -> Spot:
     """The spot of a row that was not met before; elements that the parser does not know go by their names."""
     above, number, cls, own = key
     tag = node.tag or ""
     known: object = key if number < UNKNOWN else (above, tag, cls, own)
-    return _known.get(known) or _known.setdefault(known, Spot(above, tag, " ".join((cls or "").split()), *own or ()))
+    return spots.get(known) or spots.setdefault(known, Spot(above, tag, " ".join((cls or "").split()), *own or ()))
 
 
 def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:

@@ -159,11 +159,15 @@ def _query_name(query_input: object) -> str:
 
 def _markup_targets(tree: TagTree) -> Iterator[tuple[str, str]]:
     """Target and name of the query of each SearchAction in microdata or RDFa."""
+    inside = 0  # one past the last row of the action before: what stands in an action is no action of its own
     for action, attributes in tree.attributes.items():
+        if action < inside:
+            continue
         types = (attributes.get("itemtype") or attributes.get("typeof") or "").split()
         if "SearchAction" not in [name.rsplit("/", 1)[-1].rsplit(":", 1)[-1] for name in types]:
             continue
         targets, query_name = [], ""
+        inside = int(tree.end[action])
         for row in range(action, int(tree.end[action])):
             prop = (tree.attr(row, "itemprop") or tree.attr(row, "property") or "").rsplit(":", 1)[-1]
             content = tree.attr(row, "content") or tree.attr(row, "href") or ""

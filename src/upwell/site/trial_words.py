@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import numpy as np
+
 from upwell.page.terms import CJK_LANGUAGES, tokens
 from upwell.page.tree import TagTree
 from upwell.queries.frequent_words import most_frequent, zipf
@@ -31,12 +33,11 @@ def trial_words(page: TagTree, home: TagTree, working_words: list[str], count: i
 
 def _content_words(page: TagTree, language: str) -> list[str]:
     """The words of a page outside of its menus and forms: fairly rare words of the language first, then by how often they stand there."""
-    outside = list(page.rows(*OUTSIDE_CONTENT))
-    chunks = [
-        chunk
-        for chunk, row in zip(page.chunks, page.chunk_row.tolist(), strict=True)
-        if not any(start <= row < page.end[start] for start in outside)
-    ]
+    is_outside = np.zeros(len(page.chunks) + 1, dtype=np.int32)  # 1 where such a part begins, -1 where it ends
+    for row in page.rows(*OUTSIDE_CONTENT):
+        is_outside[page.text_at[row]] += 1
+        is_outside[page.text_end[row]] -= 1
+    chunks = [chunk for chunk, depth in zip(page.chunks, np.cumsum(is_outside).tolist(), strict=False) if not depth]
     min_chars = MIN_CJK_CHARS if language in CJK_LANGUAGES else MIN_OWN_CHARS
     counts = Counter(word for chunk in chunks for word in tokens(chunk) if len(word) >= min_chars and word.isalpha())
     is_fairly_rare = {word: MIN_ZIPF <= zipf(word, language) <= MAX_ZIPF for word in counts}
