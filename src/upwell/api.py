@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from upwell.errors import UpwellError, WrongUsage
+from upwell.errors import Crashed, UpwellError, WrongUsage
 from upwell.harvest.plan import Plan
 from upwell.lazy import lazily
 from upwell.net.manners import Manners
@@ -204,7 +204,8 @@ def harvest_all(
     from upwell.model import Skipped
     from upwell.offline.queries import queries as from_log
     from upwell.offline.queries import read_knowledge
-    from upwell.store.folder import folder_of, open_folder
+    from upwell.page.hosts import without_login
+    from upwell.store.folder import folders_of, open_folder
     from upwell.store.query_list import read_queries
     from upwell.store.records import FORMATS
 
@@ -234,13 +235,22 @@ def harvest_all(
             report("query log", query_log, f"no query that led to several pages of {host}")
         return replace(common_plan, words=(*common_plan.words, *(suggested.query for suggested in logged)))
 
+    folders = folders_of(urls, out)
+
     async def harvest_site(url: str) -> Result | UpwellError:
         try:
-            with open_folder(folder_of(url, out)) as (folder, state, archive):
+            with open_folder(folders[url]) as (folder, state, archive):
+                state.belong_to(without_login(url), common_plan.about)
+                for problem in archive.problems:
+                    report("archive", folder, problem)
                 site = await loop.run(url, plan_for(url), manners or Manners(), observe, state=state, recorder=archive)
                 return write_files(site, folder, format)
         except UpwellError as error:
             return error
+        except Exception as error:  # noqa: BLE001 # a fault in one site must not take the results of the others
+            return Crashed(
+                f"{without_login(url)}: {type(error).__name__}: {error}; this is a fault of Upwell, please report it"
+            )
 
     return asyncio.run(_run_all([harvest_site(url) for url in urls]))
 
@@ -295,7 +305,7 @@ def records(
 
 
 async def _run_all(harvests: Sequence[Coroutine[None, None, T]]) -> list[T]:
-    """Runs harvests at once so that Ctrl-C cancels each of them, and each ends with what it holds."""
+    """Runs harvests at once so that Ctrl-C and SIGTERM cancel each of them, and each ends with what it holds."""
     import asyncio
     import signal
 
@@ -306,7 +316,8 @@ async def _run_all(harvests: Sequence[Coroutine[None, None, T]]) -> list[T]:
             task.cancel()
 
     with suppress(ValueError, RuntimeError):  # only the main thread can handle signals
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, cancel)
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(sign, cancel)
     await asyncio.wait(tasks)
     if all(task.cancelled() for task in tasks):
         raise KeyboardInterrupt

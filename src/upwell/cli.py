@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from upwell import api, options
-from upwell.errors import UpwellError
+from upwell.errors import Crashed, UpwellError
 from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
+from upwell.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
@@ -363,7 +364,7 @@ def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) ->
             _warn(str(result))
         else:
             _print_harvest(result, as_json)
-    if len(failed) == len(results):
+    if len(failed) == len(results) or any(isinstance(result, Crashed) for result in failed):
         return 1
     stopped_early = [r for r in results if not isinstance(r, UpwellError) and r.summary["stopped"] in EARLY_STOPS]
     return 3 if failed or stopped_early else 0
@@ -375,22 +376,22 @@ def _print_harvest(result: "Result", as_json: bool, truth: "DemoTruth | None" = 
     if as_json:
         print(_json({**result.summary, "truth": truth.as_dict()} if truth else result.summary))
     else:
-        print("\n".join(lines_of_harvest(result, truth)))
+        print("\n".join(map(printable, lines_of_harvest(result, truth))))
 
 
 def _print(result: "VerbResult", as_json: bool) -> None:
     from upwell.display import lines
 
-    for line in [_json(result.as_dict())] if as_json else lines(result):
+    for line in [_json(result.as_dict())] if as_json else map(printable, lines(result)):
         print(line)
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return printable_json(json.dumps(value, ensure_ascii=False))
 
 
 def _warn(message: str) -> None:
-    print(f"upwell: {message}", file=sys.stderr)
+    print(f"upwell: {printable(message)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

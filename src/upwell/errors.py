@@ -9,6 +9,8 @@
     │   └── Refused         an address in a private network that the user did not name
     ├── LimitReached        the budget, the time or the bytes of the run are used up
     ├── NothingLearned      the answers could not be told apart or cut into records
+    ├── TookTooLong         reading a page needed more CPU than a page may
+    ├── Crashed             a fault of Upwell itself
     ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
     └── MissingExtra        an optional part is not installed
 
@@ -17,12 +19,14 @@ A single bad page is no error but a value (`upwell.model.Skipped`); an error end
 
 __all__ = [
     "CannotKeep",
+    "Crashed",
     "Forbidden",
     "LimitReached",
     "MissingExtra",
     "NoSearchForm",
     "NothingLearned",
     "Refused",
+    "TookTooLong",
     "Unreachable",
     "UpwellError",
     "WouldAct",
@@ -68,6 +72,17 @@ class LimitReached(UpwellError):
 
 class NothingLearned(UpwellError):
     """No answer could be cut into records."""
+
+
+class TookTooLong(UpwellError):
+    """A page that takes too long to read is given up."""
+
+    def __init__(self, message: str = "a page took too long to read; it may be made for that") -> None:
+        super().__init__(message)
+
+
+class Crashed(UpwellError):
+    """A fault of Upwell itself: the other sites of the run go on."""
 
 
 class CannotKeep(UpwellError):

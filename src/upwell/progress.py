@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
+from upwell.printable import printable
 
 __all__ = ["ProgressLine"]
 
@@ -63,7 +64,7 @@ class ProgressLine:
             self.bar.update(self.task, description=f"stopped: {event.reason}")
 
     def _say(self, message: str) -> None:
-        self.console.print(message, markup=False, highlight=False)
+        self.console.print(printable(message), markup=False, highlight=False)
 
     def _count(self, event: Asked) -> None:
         self.requests[event.site] = event.requests
@@ -82,5 +83,6 @@ class ProgressLine:
             self.task,
             total=1.0 if shares else None,
             completed=sum(shares) / len(shares) if shares else 0.0,
-            description=f"{where}{event.records:,} records, {said}; {sent:,} of at most {self.budget:,} requests",
+            description=printable(where)
+            + f"{event.records:,} records, {said}; {sent:,} of at most {self.budget:,} requests",
         )

@@ -7,17 +7,27 @@ import asyncio
 import heapq
 import time
 from collections import Counter, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.errors import Forbidden, LimitReached, MissingExtra, NoSearchForm, NothingLearned, Unreachable, WrongUsage
+from upwell.errors import (
+    Forbidden,
+    LimitReached,
+    MissingExtra,
+    NoSearchForm,
+    NothingLearned,
+    TookTooLong,
+    Unreachable,
+    WrongUsage,
+)
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
+from upwell.harvest.reading_thread import ReadingThread
 from upwell.harvest.session import SourceSession, Steps
 from upwell.harvest.summary import SiteHarvest
 from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchInterface
@@ -38,6 +48,9 @@ from upwell.store.state import State
 __all__ = ["Plan", "Probed", "SiteHarvest", "drive", "probe", "run"]
 
 T = TypeVar("T")
+REFRESH_SHARE = (
+    0.8  # of the budget of a refresh that is for asking; the rest is for the pages of records that no longer come
+)
 SURE_SHARE = 2 / 3  # of the score of the best interface, that another must have to be asked too
 
 
@@ -49,11 +62,19 @@ async def drive(
 ) -> T:
     """Runs a generator that yields requests: sends each, hands back the response, until there is a result.
 
-    A query that was answered before is not sent again. Answers below the address `rendered` are fetched with the browser.
+    The generator runs in a thread of its own: reading a page may take long. A query that was answered before is not sent again. Answers
+    below the address `rendered` are fetched with the browser.
     """
-    try:
-        wanted = next(steps)
-        while True:
+
+    def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
+        try:
+            return how(), None
+        except StopIteration as end:  # which no future can carry
+            return None, end.value
+
+    with ReadingThread() as thread:
+        wanted, result = await thread.run(lambda: advance(lambda: next(steps)))
+        while wanted is not None:
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
@@ -62,12 +83,10 @@ async def drive(
                 else:
                     answer = await net.fetch(wanted, reuse=bool(wanted.query))
             except (Unreachable, Forbidden, MissingExtra) as error:
-                wanted = steps.throw(error)
+                wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc]
             else:
-                wanted = steps.send(answer)
-    except StopIteration as end:
-        result: T = end.value
-        return result
+                wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc]
+    return result  # type: ignore[no-any-return]
 
 
 def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
@@ -75,7 +94,7 @@ def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVi
     waiting: deque[tuple[SourceSession, Steps, Response | RenderedPage | Exception | None]] = deque(
         (session, session.steps(), None) for session in sessions
     )
-    unreadable: NothingLearned | None = None
+    unreadable: NothingLearned | TookTooLong | None = None
     while waiting:
         session, steps, answer = waiting.popleft()
         try:
@@ -83,7 +102,7 @@ def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVi
         except StopIteration as end:
             session.ledger.stopped = end.value
             continue
-        except NothingLearned as error:
+        except (NothingLearned, TookTooLong) as error:
             session.reader.skip("learn", session.reader.interface.url, str(error))
             unreadable = error
             continue
@@ -124,7 +143,8 @@ async def run(
             return f"the time of {plan.seconds:g} s is up" if is_late else ""
 
         def spent() -> Spent:
-            return Spent(requests=net.sent, limit_reached="budget" if limit() else None)
+            is_over = limit() or (plan.refresh and net.sent >= REFRESH_SHARE * plan.budget)
+            return Spent(requests=net.sent, limit_reached="budget" if is_over else None)
 
         net.limit = limit
         before = _begin_again(site.state) if plan.refresh else {}

@@ -5,8 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from types import TracebackType
 from typing import Protocol
@@ -19,13 +17,14 @@ from upwell.errors import LimitReached, Refused, Unreachable, WouldAct, WrongUsa
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.addresses import GuardedResolver, is_loopback
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
+from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
-from upwell.page.hosts import host_and_port, site_host, without_login
+from upwell.page.hosts import encoded, host_and_port, site_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -221,7 +220,7 @@ class Fetcher:
             if response.status not in RETRY_STATUSES or attempt == tries - 1:
                 return response
             reason = f"status {response.status}"
-            retry_after = _retry_after_seconds(response.headers.get("Retry-After", ""))
+            retry_after = retry_after_seconds(response.headers.get("Retry-After", ""))
             if retry_after > self.manners.longest_wait:
                 return replace(response, blocked=f"status {response.status}, asked to wait for {retry_after:,.0f} s")
             self._back_off(request.url, attempt, retry_after)
@@ -296,7 +295,7 @@ class Fetcher:
             started = time.monotonic()
             async with self._session.request(
                 request.method,
-                yarl.URL(without_login(request.url), encoded=True),
+                yarl.URL(encoded(without_login(request.url)), encoded=True),
                 auth=self._logins.get(site),
                 data=request.body or None,
                 headers=headers,
@@ -305,7 +304,7 @@ class Fetcher:
                 body = await self._read_body(answer, cut_at)
             self.bytes += len(body)
             response = Response(
-                request=request, url=request.url, status=answer.status, headers=_joined_headers(answer), body=body
+                request=request, url=request.url, status=answer.status, headers=joined_headers(answer), body=body
             )
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
@@ -377,33 +376,6 @@ def _site(url: str) -> tuple[str, int | None]:
     return host, None if port in (80, 443) else port
 
 
-@lru_cache(1024)
-def _header_name(name: str) -> str:
-    """A header's name as HTTP/1.1 usually writes it, whatever case the server used."""
-    return "-".join(part.capitalize() for part in name.split("-"))
-
-
-def _joined_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
-    """One value for each header: repeated ones are joined with commas, except Location, where the last one counts."""
-    headers: dict[str, str] = {}
-    for raw_name, value in answer.headers.items():
-        name = _header_name(raw_name)
-        headers[name] = f"{headers[name]}, {value}" if name in headers and name != "Location" else value
-    return headers
-
-
 def _is_same_host(target: str, url: str) -> bool:
     hosts = [site_host(address) for address in (target, url)]
     return hosts[0] == hosts[1] and urlsplit(target).scheme in ("http", "https")
-
-
-def _retry_after_seconds(retry_after: str) -> float:
-    """Seconds from now in a Retry-After header, which has a number or a date (RFC 9110 §10.2.3)."""
-    if not retry_after:
-        return 0.0
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0

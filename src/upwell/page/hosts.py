@@ -1,8 +1,12 @@
 """Hosts of addresses, as sites use them: `www.example.org` and `example.org` are one site."""
 
-from urllib.parse import urlsplit, urlunsplit
+import re
+from urllib.parse import quote, urlsplit, urlunsplit
 
-__all__ = ["host_and_port", "is_on_site", "leaves_site", "site_host", "without_login"]
+__all__ = ["encoded", "host_and_port", "is_on_site", "leaves_site", "site_host", "without_login"]
+
+
+UNSAFE = re.compile(r"[\x00-\x20\x7f<>\"`{}|\\^]")
 
 
 def site_host(url: str) -> str:
@@ -49,6 +53,19 @@ def without_login(url: str) -> str:
     except ValueError:
         return url
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else url
+
+
+def encoded(url: str) -> str:
+    """An address as it may stand in a request: spaces, quotes and letters that are not ASCII percent-encoded, the rest as it is.
+
+    >>> encoded("http://x/a b?q=ü&r=%20"), encoded("http://x/a")
+    ('http://x/a%20b?q=%C3%BC&r=%20', 'http://x/a')
+    """
+    if url.isascii() and not UNSAFE.search(url):
+        return url
+    parts = urlsplit(url)
+    path, query = (quote(part, safe="%/:=&?~+!$,;'@()*[]") for part in (parts.path, parts.query))
+    return urlunsplit(parts._replace(path=path, query=query))
 
 
 def leaves_site(url: str, host: str) -> bool:

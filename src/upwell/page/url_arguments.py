@@ -16,6 +16,7 @@ from upwell.page.hosts import site_host
 __all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split"]
 
 Argument = tuple[str, str]  # name, value
+MAX_SEGMENTS = 50  # of a path in which arguments are looked for
 NUMBER = re.compile(r"\d{1,9}")  # longer ones are times and identifiers
 LETTER = re.compile(r"[^\W\d_]")
 NUMBER_SEGMENT = re.compile(r"/\d+(?:/|$)")
@@ -83,6 +84,8 @@ def _split_path(path: str, query: str) -> tuple[str, list[Argument]]:
     arguments: list[Argument] = []
     query_words = " ".join(query.lower().split())
     if not query_words and ";" not in path and not NUMBER_SEGMENT.search(path):
+        return path, arguments
+    if path.count("/") > MAX_SEGMENTS:
         return path, arguments
     is_after_query = False  # there, segments alternate between name and value
     for segment in path.split("/"):

@@ -34,6 +34,10 @@ from upwell.model import ArchivedBody, Request, Response
 __all__ = ["Archive", "ArchivedPage", "files", "pages", "repair"]
 
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"  # WARC 1.1 §6.7.2
+GZIP_MAGIC = b"\x1f\x8b\x08"
+MAX_CHUNK_BYTES = 1 << 20  # that are unpacked at a time while a file is checked
+MAX_QUERY_BYTES = 100_000  # of the metadata that hold a query
+MAX_BODY_BYTES = 20_000_000  # of a page in WARC, as `Manners.max_bytes`: a larger one is passed over
 GZIP_LEVEL = 6  # zlib's own default
 # Headers that describe how the body was transferred. The body is archived after decoding, so they get another name.
 TRANSFER_HEADERS = frozenset(("Content-Encoding", "Transfer-Encoding", "Content-Length"))
@@ -68,13 +72,21 @@ class Archive:
         self.folder, self.max_bytes = folder, max_bytes
         self._first_copies: dict[str, _FirstCopy] = {}  # by digest of the body
         folder.mkdir(parents=True, exist_ok=True)
+        self.problems: list[
+            str
+        ] = []  # of files that are damaged: they are kept as they are, and what can be read of them is used
         existing = files(folder)
+        is_damaged = False
         for path in existing:
-            if path == existing[-1]:
+            is_damaged = path == existing[-1] and _is_damaged(path)
+            if path == existing[-1] and not is_damaged:
                 repair(path)
-            self._index(path)
+            if not self._index(path) or is_damaged:
+                self.problems.append(
+                    f"{path} is damaged; it is kept as it is, what can be read of it is used, the rest is asked again"
+                )
         self._file_number = int(existing[-1].name.split("-")[1].split(".")[0]) if existing else -1
-        self._path = existing[-1] if existing else self._create_file()
+        self._path = existing[-1] if existing and not is_damaged else self._create_file()
         self._out = self._path.open("ab")
 
     def __enter__(self) -> "Archive":
@@ -152,15 +164,19 @@ class Archive:
         path.write_bytes(_record(WarcRecordType.warcinfo, _new_id(), fields, info))
         return path
 
-    def _index(self, path: Path) -> None:
-        """Adds the bodies of a file to those that later responses can refer to."""
-        with path.open("rb") as file:
-            for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
-                headers = record.headers
-                digest = headers.get("WARC-Payload-Digest") or ""
-                place = ArchivedBody(file=path.name, offset=record.stream_pos, digest=digest)
-                copy = _FirstCopy(headers["WARC-Record-ID"], headers["WARC-Target-URI"], headers["WARC-Date"], place)
-                self._first_copies.setdefault(digest, copy)
+    def _index(self, path: Path) -> bool:
+        """Adds the bodies of a file to those that later responses can refer to; whether the file could be read to its end."""
+        try:
+            with path.open("rb") as file:
+                for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
+                    headers = record.headers
+                    digest = headers.get("WARC-Payload-Digest") or ""
+                    place = ArchivedBody(file=path.name, offset=record.stream_pos, digest=digest)
+                    known = headers["WARC-Record-ID"], headers["WARC-Target-URI"], headers["WARC-Date"]
+                    self._first_copies.setdefault(digest, _FirstCopy(*known, place))
+        except (FastWARCError, StreamError, KeyError):
+            return False
+        return True
 
 
 def files(path: Path) -> list[Path]:
@@ -172,24 +188,46 @@ def files(path: Path) -> list[Path]:
 
 def repair(path: Path) -> int:
     """Cuts a torn record off the end of a file; returns the number of bytes removed."""
-    size, intact = path.stat().st_size, 0
-    with path.open("rb") as file:
-        while True:  # member by member: the first one that does not end is the torn one
-            file.seek(intact)
-            inflater, bytes_read = zlib.decompressobj(16 + zlib.MAX_WBITS), 0
-            try:
-                while not inflater.eof and (chunk := file.read(1 << 20)):
-                    inflater.decompress(chunk)
-                    bytes_read += len(chunk)
-            except zlib.error:
-                break
-            if not inflater.eof:
-                break
-            intact += bytes_read - len(inflater.unused_data)
+    size, intact = path.stat().st_size, _intact_bytes(path)
     if intact < size:
         with path.open("r+b") as file:
             file.truncate(intact)
     return size - intact
+
+
+def _intact_bytes(path: Path, start: int = 0) -> int:
+    """Where the first gzip member begins that does not end as it should, counted from the beginning of the file."""
+    intact = start
+    with path.open("rb") as file:
+        while True:  # member by member
+            file.seek(intact)
+            inflater, bytes_read = zlib.decompressobj(16 + zlib.MAX_WBITS), 0
+            try:
+                while not inflater.eof and (chunk := file.read(1 << 16)):
+                    while chunk:
+                        bytes_read += len(chunk)
+                        inflater.decompress(chunk, MAX_CHUNK_BYTES)
+                        chunk, bytes_read = inflater.unconsumed_tail, bytes_read - len(inflater.unconsumed_tail)
+            except zlib.error:
+                return intact
+            if not inflater.eof:
+                return intact
+            intact += bytes_read - len(inflater.unused_data)
+
+
+def _is_damaged(path: Path) -> bool:
+    """Whether whole records follow one that cannot be read: then it was not torn by a kill, and nothing may be cut off."""
+    intact = _intact_bytes(path)
+    with path.open("rb") as file:
+        file.seek(intact + 1)
+        rest = file.read()
+    at = rest.find(GZIP_MAGIC)
+    while at >= 0:
+        start = intact + 1 + at
+        if _intact_bytes(path, start) > start:
+            return True
+        at = rest.find(GZIP_MAGIC, at + 1)
+    return False
 
 
 def pages(path: Path, root: Path | None = None) -> Iterator[ArchivedPage]:
@@ -201,10 +239,11 @@ def pages(path: Path, root: Path | None = None) -> Iterator[ArchivedPage]:
     bodies: dict[str, bytes] = {}
     for file in files(path):
         name = file.relative_to(root or (path if path.is_dir() else path.parent)).as_posix()
-        queries = _queries(file)
         try:
+            queries = _queries(file)
             with file.open("rb") as stream:
-                for record in ArchiveIterator(stream, record_types=WarcRecordType.response | WarcRecordType.revisit):
+                kinds = WarcRecordType.response | WarcRecordType.revisit
+                for record in ArchiveIterator(stream, record_types=kinds, max_content_length=MAX_BODY_BYTES):
                     if not record.is_http:
                         continue
                     digest = record.headers.get("WARC-Payload-Digest") or ""
@@ -235,7 +274,8 @@ def _queries(file: Path) -> dict[str, str]:
     """The query that each response answers, by the id of its record."""
     queries = {}
     with file.open("rb") as stream:
-        for record in ArchiveIterator(stream, record_types=WarcRecordType.metadata, parse_http=False):
+        kinds = WarcRecordType.metadata
+        for record in ArchiveIterator(stream, record_types=kinds, parse_http=False, max_content_length=MAX_QUERY_BYTES):
             text = record.reader.read().decode("utf-8", "replace")
             if text.startswith("query: "):
                 queries[record.headers.get("WARC-Refers-To") or ""] = text.removeprefix("query: ").strip()

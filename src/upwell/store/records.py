@@ -3,6 +3,8 @@
 import csv
 import datetime
 import json
+import os
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,6 +18,10 @@ from upwell.store import parquet
 __all__ = ["FORMATS", "Format", "read_keys", "write"]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite"]
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
+NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?%?")
+ROWID_NAMES = ("rowid", "oid", "_rowid_")  # SQLite's own names for the number of a row
+FTS_NAMES = ("rank", "rowid")  # that FTS5 takes for itself
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
@@ -32,7 +38,7 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({name: _csv_cell(value) for name, value in row.items()} for row in rows)
     elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
@@ -45,20 +51,40 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
 def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
     """Writes the table `records`, and `records_fts` over its fields: an index that stores no text again (SQLite FTS5 §4.4.3)."""
     path.unlink(missing_ok=True)
-    names = _distinct_names(columns)
+    names = _distinct_names([f"{name}_" if name.lower() in ROWID_NAMES else name for name in columns])
     fields = [name for name in names if not name.startswith("_")]
     quoted = ", ".join(_quoted(name) for name in names)
     with closing(sqlite3.connect(path)) as db:
+        searched = {name: f"{name}_" if name.lower() in FTS_NAMES else name for name in fields}
         declared = (_quoted(name) + (" PRIMARY KEY" if name == "_key" else "") for name in names)
         db.execute(f"CREATE TABLE records ({', '.join(declared)})")
         placeholders = ", ".join("?" * len(names))
         values = ([_cell(row.get(column)) for column in columns] for row in rows)
         db.executemany(f"INSERT OR REPLACE INTO records ({quoted}) VALUES ({placeholders})", values)  # noqa: S608 # names are quoted
         if fields:
-            indexed = ", ".join(_quoted(name) for name in fields)
-            db.execute(f"CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content=records)")
+            indexed = ", ".join(_quoted(name) for name in searched.values())
+            content = "records"
+            if list(searched) != list(searched.values()):  # the index has a column `rank` of its own
+                content = "records_searched"
+                renamed = ", ".join(f"{_quoted(name)} AS {_quoted(new)}" for name, new in searched.items())
+                db.execute(f"CREATE VIEW {content} AS SELECT rowid, {renamed} FROM records")  # noqa: S608 # names are quoted
+            db.execute(
+                f"CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content={content}, content_rowid=rowid)"
+            )
             db.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
         db.commit()
+
+
+def _csv_cell(value: object) -> object:
+    """A value that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe before it.
+
+    `UPWELL_CSV_FORMULAS=keep` in the environment leaves such texts as they are.
+
+    >>> [_csv_cell(value) for value in ("=1+1", "@a", "-3.5", "- a", -3, "a=b")]
+    ["'=1+1", "'@a", '-3.5', "'- a", -3, 'a=b']
+    """
+    is_formula = isinstance(value, str) and value[:1] in FORMULA_SIGNS and not NUMBER.fullmatch(value)
+    return f"'{value}" if is_formula and os.environ.get("UPWELL_CSV_FORMULAS") != "keep" else value
 
 
 def _distinct_names(columns: list[str]) -> list[str]:

@@ -71,7 +71,8 @@ class State:
         ] = {}  # request → its outcomes in this run that were not replayed yet, by id
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
         try:
-            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5)
+            # one thread after the other: the loop's, and the one that reads pages
+            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5, check_same_thread=False)
         except sqlite3.Error as error:
             raise self._cannot_keep(error) from error
         try:
@@ -129,6 +130,18 @@ class State:
     def set_note(self, name: str, value: str) -> None:
         """Stores a note under a name."""
         self._transaction(lambda db: db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value)))
+
+    def belong_to(self, url: str, about: str) -> None:
+        """Notes what the folder is a harvest of; raises CannotKeep where it is one of something else: two are never mixed."""
+        told = {"start": url.partition("#")[0].rstrip("/"), "about": about}
+        for name, value in told.items():
+            known = self.note(name, "\0")
+            if known not in ("\0", value):
+                what = f"of {known}" if name == "start" else f"about {known!r}" if known else "of everything"
+                raise CannotKeep(f"{self.path} holds a harvest {what}, not {value or 'of everything'}; use another -o")
+        for name, value in told.items():
+            if self.note(name, "\0") != value:
+                self.set_note(name, value)
 
     def start_next_run(self) -> None:
         """Starts another run, which replays nothing of the runs before; the records and their history stay."""
@@ -211,14 +224,19 @@ class State:
         if head is None:
             return Outcome(error=error, sent=sent, bytes=size)
         place = ArchivedBody(file=file, offset=offset, digest=digest) if file is not None else None
-        if place is None:
-            body: bytes | None = zlib.decompress(packed_body)
-        else:
-            body = self.archive.read(place) if self.archive is not None else None
-        if body is None:
+        try:
+            body = self._packed_or_archived(packed_body, place)
+            if body is None:
+                return None
+            response = Response(request=request, **json.loads(head), body=body, archived=place)
+        except (ValueError, TypeError, zlib.error):  # a damaged row: it is asked again
             return None
-        response = Response(request=request, **json.loads(head), body=body, archived=place)
         return Outcome(response=response, sent=sent, bytes=size)
+
+    def _packed_or_archived(self, packed: bytes, place: ArchivedBody | None) -> bytes | None:
+        if place is None:
+            return zlib.decompress(packed)
+        return self.archive.read(place) if self.archive is not None else None
 
     # -- records -------------------------------------------------------------------------------------------------------
 
@@ -241,7 +259,7 @@ class State:
                 (record.key, json.dumps(row, ensure_ascii=False), self.run_number, self.run_number),
             )
             return True
-        row, last_run = json.loads(held[0]), int(held[1])
+        row, last_run = _row_of(held[0]) or {}, int(held[1])
         old_fields, new_fields = {name for name in row if not name.startswith("_")}, set(record.fields)
         # With fewer fields in common it is another kind of page about the record, not a newer version of the same one.
         is_same_kind = 2 * len(old_fields & new_fields) >= len(old_fields | new_fields)
@@ -259,7 +277,9 @@ class State:
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records held, in the order in which they came, with `_seen`."""
         for text, seen in self._db.execute("SELECT row, seen FROM records ORDER BY rowid"):
-            row = json.loads(text)
+            row = _row_of(text)
+            if row is None:
+                continue
             own = {name: row.pop(name, None) for name in ("_key", "_source", "_url", "_query", "_page", "_path")}
             yield {**own, "_seen": seen, **row}
 
@@ -341,6 +361,15 @@ def _delete_trailing_errors(db: sqlite3.Connection) -> None:
     """
     failed = "(error != '' OR json_extract(head, '$.status') = 429 OR json_extract(head, '$.status') >= 500)"
     db.execute(f"DELETE FROM outcomes WHERE id > (SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE NOT {failed})")  # noqa: S608 # the text above
+
+
+def _row_of(text: str) -> dict[str, Any] | None:
+    """A stored row; None where it is damaged."""
+    try:
+        row = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _request_key(request: Request) -> str:

@@ -1,0 +1,186 @@
+"""Time and size hold whatever a page does: every reading step is linear, and the end comes when it was asked for."""
+
+import asyncio
+import contextlib
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.site import Got, hostile
+from upwell import api
+from upwell.answers.facets import facet_links
+from upwell.answers.next_page import next_page
+from upwell.answers.roles import learn_roles
+from upwell.answers.totals import read_totals
+from upwell.errors import LimitReached, TookTooLong, UpwellError
+from upwell.harvest import reading_thread
+from upwell.harvest.loop import Plan
+from upwell.net.fetch import Manners
+from upwell.page.tree import TagTree, read
+from upwell.site import forms, interfaces
+from upwell.site.items import items_of_page
+from upwell.site.promising_links import promising_links
+from upwell.site.trial_words import trial_words
+from upwell.source.learn import learn_source
+
+URL = "http://x/s?q=a&page=1"
+# Pages that grow in one thing only, of which reading them must not take more than proportionally longer.
+PAGES: dict[str, Callable[[int], str]] = {
+    "forms": lambda n: "".join(f"<form action=/f{i}><input name=q{i}><select name=s><option>a</select><button>Go</button></form>" for i in range(n)),
+    "inputs": lambda n: "<form>" + "".join(f"<label for=i{i}>l{i}</label><input id=i{i} name=q{i}>" for i in range(n)) + "</form>",
+    "options": lambda n: "<form>" + "<select name=s><option>a<option>b</select>" * n + "</form>",
+    "attributes": lambda n: "<div " + " ".join(f"a{i}=v{i}" for i in range(10 * n)) + ">x</div>",
+    "quoted attributes": lambda n: "<div " + " ".join(f"a{i}='<>'" for i in range(10 * n)) + ">x</div>",
+    "numbers": lambda n: "<div>" + "".join(f"<a href='/s?page={i}'>{i}</a> " for i in range(n)) + "</div>",
+    "next": lambda n: "".join(f"<a class=next href='/s?page={i}'>Next</a>" for i in range(n)),
+    "empty links": lambda n: "<a href=/x>" * n,
+    "scripted": lambda n: "<form></form>" + "".join(f"<a href=\"javascript:__doPostBack('a','{i}')\">{i}</a>" for i in range(n)),
+    "base": lambda n: f"<base href='http://x/{'a/' * n}'>" + "<a href=../b>x</a>" * n,
+    "actions": lambda n: "<div itemscope itemtype='http://schema.org/SearchAction'><meta itemprop=target content='/s?q={q}'>" * n,
+    "menus": lambda n: "<nav>a</nav>text of the page " * n,
+    "rows": lambda n: "<table>" + "".join(f"<tr><td>{i}<td><a href=/{i}>name {i}</a></tr>" for i in range(n)) + "</table>",
+}  # fmt: skip
+STEPS: dict[str, Callable[[TagTree], object]] = {
+    "forms": forms.find,
+    "interfaces": interfaces.find,
+    "links": promising_links,
+    "items": items_of_page,
+    "words": lambda tree: trial_words(tree, tree, [], 9),
+    "next page": lambda tree: next_page(tree, "a"),
+    "totals": lambda tree: read_totals(tree, ["x"]),
+    "facets": lambda tree: facet_links(tree, learn_roles([tree], ["a"], query_field="q"), "a"),
+    "learning": lambda tree: learn_source([tree, tree], [read(b"<p>nothing")], queries=["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_reading_is_linear(kind: str) -> None:
+    """Eight times the page costs at most about eight times the work: quadratic steps would cost 64 times as much."""
+    html = {n: f"<html><body>{PAGES[kind](n)}".encode() for n in (60, 480)}
+    trees = {n: read(page, url=URL) for n, page in html.items()}
+    work: dict[str, Callable[[int], object]] = {"read": lambda n: read(html[n], url=URL)}
+    work |= {name: (lambda n, step=step: step(trees[n])) for name, step in STEPS.items()}  # type: ignore[misc]
+    for name, step in work.items():
+        small, large = (min(_cpu(step, n) for _ in range(3)) for n in (60, 480))
+        assert large < 30 * max(small, 0.002), f"{name} of {kind}: {small:.4f} s, then {large:.4f} s"
+
+
+def _cpu(step: Callable[[int], object], n: int) -> float:
+    before = time.process_time()
+    step(n)
+    return time.process_time() - before
+
+
+def test_a_step_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading has a limit of CPU, meanwhile the loop goes on; after it the thread can be used again."""
+    monkeypatch.setattr(reading_thread, "MAX_CPU_SECONDS", 1.0)
+
+    def endless() -> None:
+        while True:
+            sum(range(1000))
+
+    async def run() -> int:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.05)
+                ticks += 1
+
+        ticking = asyncio.ensure_future(tick())
+        with reading_thread.ReadingThread() as thread:
+            with pytest.raises(TookTooLong):
+                await thread.run(endless)
+            assert await thread.run(lambda: 7) == 7
+        ticking.cancel()
+        return ticks
+
+    assert asyncio.run(run()) > 5
+
+
+def slow_drip(got: Got) -> str:
+    time.sleep(20)
+    return "too late"
+
+
+@pytest.mark.parametrize("state", ["slow answers", "rate", "endless search"])
+def test_the_time_is_kept_in_every_state(state: str, tmp_path: Path) -> None:
+    """`--time` ends a harvest while it waits for an answer, for the rate, or goes on and on."""
+    manners = Manners(rate=0.2 if state == "rate" else 0, retries=2)
+    with hostile({"/": slow_drip} if state == "slow answers" else {}, records=100_000) as site:
+        ended = threading.Event()
+
+        def run() -> None:
+            with contextlib.suppress(UpwellError):
+                api.harvest(site.url, out=tmp_path, plan=Plan(seconds=2, browser="never"), manners=manners)
+            ended.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        assert ended.wait(2 + 2 + 4)  # two seconds as promised, and some for a busy machine
+
+
+def test_the_budget_holds_from_the_first_request_on(tmp_path: Path) -> None:
+    """Looking for the search counts too."""
+    with (
+        hostile(form="", around_home="".join(f"<a href=/part{i}/search>Search {i}</a>" for i in range(50))) as site,
+        pytest.raises(LimitReached),
+    ):
+        api.harvest(site.url, out=tmp_path, plan=Plan(budget=5, browser="never"), manners=Manners(rate=0, retries=0))
+    assert len(site.got) == 5
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_harvest_with_its_tables(sign: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM write what is held: exit code 3, a table, a summary."""
+    with hostile(records=5000) as site:
+        command = [
+            sys.executable,
+            "-m",
+            "upwell.cli",
+            "harvest",
+            site.url,
+            "-o",
+            str(tmp_path),
+            "--rate",
+            "20",
+            "--browser",
+            "never",
+        ]
+        process = subprocess.Popen([*command, "--format", "jsonl"], env=os.environ | {"OMP_NUM_THREADS": "1"})
+        while len(site.got) < 40:
+            time.sleep(0.05)
+        process.send_signal(sign)
+        assert process.wait(30) == 3
+    (folder,) = tmp_path.iterdir()
+    assert (folder / "records.jsonl").read_text().count("\n") > 5
+
+
+def test_a_decompression_bomb_in_a_warc_is_refused(tmp_path: Path) -> None:
+    """A WARC that unpacks to 400 MB of zeros is named, and does not fill the memory."""
+    head = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Target-URI: http://x/\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    size = 400_000_000
+    head += b"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n" % (len(http) + size)
+    with gzip.open(tmp_path / "bomb.warc.gz", "wb", compresslevel=1) as out:
+        out.write(head + http)
+        for _ in range(400):
+            out.write(bytes(1_000_000))
+        out.write(b"\r\n\r\n")
+    code = "import resource, sys\nresource.setrlimit(resource.RLIMIT_AS, (2_500_000_000, 2_500_000_000))\nfrom upwell.cli import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "extract", str(tmp_path / "bomb.warc.gz"), "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode in (0, 1, 2)
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
