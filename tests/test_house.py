@@ -18,7 +18,8 @@ def test_async_lives_where_it_may() -> None:
     """Only net/, harvest/loop, harvest/reading_thread, offline/crawl, api (which starts the loop) and the demo server contain `async def`."""
     found = {name for name, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
     assert all(
-        name.startswith(("net/", "demo/")) or name in ("harvest/loop.py", "harvest/reading_thread.py", "offline/crawl.py", "api.py")
+        name.startswith(("net/", "demo/"))
+        or name in ("harvest/loop.py", "harvest/reading_thread.py", "offline/crawl.py", "api.py")
         for name in found
     )
 

@@ -79,6 +79,7 @@ def forms(
     A saved file is only read. At an address the interfaces are tried with a few queries, so that none is offered that finds nothing;
     where the page has none, pages one or two clicks away are looked at, and then the page as the browser shows it.
     """
+    from upwell.page.hosts import checked_address
     from upwell.page.tree import read
     from upwell.results import FormsOnPage
     from upwell.site import forms as site_forms
@@ -88,7 +89,7 @@ def forms(
     if text.startswith(("http://", "https://")):
         import asyncio
 
-        discovery = asyncio.run(_discover(text, manners or Manners(), browser))
+        discovery = asyncio.run(_discover(checked_address(text), manners or Manners(), browser))
         tree, interfaces = discovery.home, tuple(discovery.interfaces)
     else:
         path = Path(page)
@@ -125,9 +126,11 @@ def probe(
     import asyncio
 
     from upwell.harvest import loop
+    from upwell.page.hosts import checked_address
     from upwell.results import ProbeSummary
 
     folder = Path(out)
+    checked_address(url)
     folder.mkdir(parents=True, exist_ok=True)
     probed = asyncio.run(loop.probe(url, plan or Plan(), manners or Manners(), observe))
     lines = []
@@ -204,7 +207,7 @@ def harvest_all(
     from upwell.model import Skipped
     from upwell.offline.queries import queries as from_log
     from upwell.offline.queries import read_knowledge
-    from upwell.page.hosts import without_login
+    from upwell.page.hosts import checked_address, without_login
     from upwell.store.folder import folders_of, open_folder
     from upwell.store.query_list import read_queries
     from upwell.store.records import FORMATS
@@ -212,9 +215,7 @@ def harvest_all(
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     for url in urls:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise WrongUsage(f"{url!r} is not an address; it should begin with http:// or https://")
+        checked_address(url)
 
     def report(stage: str, page: str | Path, reason: str) -> None:
         observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
 from typing import Protocol
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import aiohttp
 import yarl
@@ -82,9 +82,7 @@ class Fetcher:
         user_urls = tuple(user_urls)
         self.limit: Callable[[float], str] = lambda wait: ""  # why nothing more may be sent after a wait; "": it may
         self._user_sites = {_site(url) for url in user_urls}
-        self._logins = {
-            _site(url): login for url in user_urls if (login := aiohttp.helpers.strip_auth_from_url(yarl.URL(url))[1])
-        }
+        self._logins = {_site(url): login for url in user_urls if (login := _login(url))}
         self._allowed_words: set[str] = set()  # that act, but stand in what the user named
         for url in user_urls:
             self.allow(Request(url=url))
@@ -367,6 +365,15 @@ class Fetcher:
 @lru_cache(4096)
 def _hostname(netloc: str) -> str:
     return urlsplit(f"//{netloc}").hostname or ""
+
+
+def _login(url: str) -> aiohttp.BasicAuth | None:
+    """The user name and password in an address."""
+    try:
+        parts = urlsplit(url)
+        return aiohttp.BasicAuth(unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    except ValueError:
+        return None
 
 
 @lru_cache(4096)

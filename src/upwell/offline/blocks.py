@@ -11,6 +11,7 @@ from upwell.extract import wisdom
 from upwell.net.manners import Manners
 from upwell.offline.crawl import Follow, crawl
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
+from upwell.page.hosts import checked_address
 from upwell.page.tree import TagTree
 from upwell.results import BlockOnPage, PageBlocks
 
@@ -50,7 +51,7 @@ def _blocks(
     method: str,
 ) -> Iterator[PageBlocks]:
     if len(places) == 1 and str(places[0]).startswith(("http://", "https://")):
-        crawled = asyncio.run(crawl(str(places[0]), depth, follow, budget, manners))
+        crawled = asyncio.run(crawl(checked_address(str(places[0])), depth, follow, budget, manners))
         find = _learn(method, (tree for _, tree in crawled))
         for name, tree in crawled:
             yield _result(name, tree, find(tree))

@@ -86,5 +86,5 @@ def _pages_jsonl(folder: Path) -> dict[str, dict[str, str]]:
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
         return {row["page"]: row for row in rows}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WrongUsage(f'{path} is not JSON Lines with a "page" in each line ({error})') from error

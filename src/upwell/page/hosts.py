@@ -3,7 +3,9 @@
 import re
 from urllib.parse import quote, urlsplit, urlunsplit
 
-__all__ = ["encoded", "host_and_port", "is_on_site", "leaves_site", "site_host", "without_login"]
+from upwell.errors import WrongUsage
+
+__all__ = ["checked_address", "encoded", "host_and_port", "is_on_site", "leaves_site", "site_host", "without_login"]
 
 
 UNSAFE = re.compile(r"[\x00-\x20\x7f<>\"`{}|\\^]")
@@ -53,6 +55,16 @@ def without_login(url: str) -> str:
     except ValueError:
         return url
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else url
+
+
+def checked_address(url: str) -> str:
+    """The address itself; raises WrongUsage where nothing can be asked at it."""
+    host, port = host_and_port(url)
+    if not url.startswith(("http://", "https://")) or not host or port == 0:
+        raise WrongUsage(
+            f"{without_login(url)!r} is not an address: it should begin with http:// or https://, then a host, with a port up to 65535 if any"
+        )
+    return url
 
 
 def encoded(url: str) -> str:

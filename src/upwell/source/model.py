@@ -69,7 +69,7 @@ def load_all(text: str) -> tuple[SourceModel, ...]:
         if not models:
             raise ValueError("it is empty")
         return models
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WrongUsage(f"this is no source.json ({error!r}); learn the source again") from error
 
 

@@ -174,7 +174,7 @@ class Archive:
                     place = ArchivedBody(file=path.name, offset=record.stream_pos, digest=digest)
                     known = headers["WARC-Record-ID"], headers["WARC-Target-URI"], headers["WARC-Date"]
                     self._first_copies.setdefault(digest, _FirstCopy(*known, place))
-        except (FastWARCError, StreamError, KeyError):
+        except (FastWARCError, StreamError, OSError, KeyError):
             return False
         return True
 
@@ -266,7 +266,7 @@ def pages(path: Path, root: Path | None = None) -> Iterator[ArchivedPage]:
                         headers=headers,
                         body=body,
                     )
-        except (FastWARCError, StreamError) as error:
+        except (FastWARCError, StreamError, OSError, KeyError, ValueError) as error:
             raise WrongUsage(f"{file} cannot be read as WARC ({error})") from error
 
 

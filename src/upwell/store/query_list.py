@@ -1,6 +1,7 @@
 """The user's own queries: a file with one a line, a column of a table, or plain strings."""
 
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -63,14 +64,14 @@ def _lines(path: Path) -> Iterator[str]:
                     yield _json_query(line, f"{path}, line {number}")
                 elif not line.startswith("#"):
                     yield line.partition("\t")[0]
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise WrongUsage(f"{path} cannot be read: {error}") from error
 
 
 def _json_query(line: str, where: str) -> str:
     try:
         return str(json.loads(line)[QUERY_COLUMN])
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WrongUsage(
             f'{where}: it should be JSON with "{QUERY_COLUMN}", as `upwell queries --json` writes'
         ) from error

@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,8 @@ from upwell.store.records import FORMATS
 
 __all__ = ["open_text", "read", "rows", "table_of"]
 
+UNREADABLE = (OSError, EOFError, csv.Error, sqlite3.Error, zlib.error)  # what damaged files raise while they are read
+
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]:
     """The rows of a table with the named columns in their order; None for a line that cannot be read, so that the caller can count it.
@@ -26,6 +29,13 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]
     """
     if not path.is_file():
         raise WrongUsage(f"{path} is no file")
+    try:
+        yield from _read(path, columns)
+    except UNREADABLE as error:
+        raise WrongUsage(f"{path} cannot be read as a table: {error}") from error
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...] | None]:
     name = path.name.removesuffix(".gz")
     if name.endswith(".parquet"):
         yield from (tuple(map(_text, row)) for row in parquet.read(path, columns))
@@ -67,7 +77,7 @@ def rows(path: Path) -> Iterator[dict[str, str] | None]:
                 yield from ({"text": line.strip()} for line in lines if line.strip())
         else:
             raise WrongUsage(f"{path}: the name should end in .parquet, .csv, .tsv, .jsonl, .sqlite or .txt")
-    except (OSError, EOFError, csv.Error, sqlite3.Error) as error:
+    except UNREADABLE as error:
         raise WrongUsage(f"{path} cannot be read as a table: {error}") from error
 
 
@@ -113,14 +123,14 @@ def _json_row(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
     try:
         row = json.loads(line)
         return tuple(_text(row[c]) for c in columns)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _json_object(line: str) -> dict[str, str] | None:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return {name: str(value) for name, value in row.items() if value is not None} if isinstance(row, dict) else None
 
