@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.site import hostile
-from upwell import api
+from upwell import api, cli
 from upwell.errors import CannotKeep, Crashed, UpwellError, WrongUsage
 from upwell.harvest import loop
 from upwell.harvest.events import Event, Trouble
@@ -32,6 +32,19 @@ def upwell(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         command, capture_output=True, text=True, timeout=100, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )
+
+
+def upwell_here(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str | Path
+) -> tuple[int, str]:
+    """The command line in this process, which is quicker: exit code and stderr. What is not caught fails the test."""
+    monkeypatch.setattr(sys, "argv", ["upwell", *map(str, arguments)])
+    try:
+        cli.main()
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return code, capsys.readouterr().err
 
 
 def test_a_flipped_byte_in_the_archive_costs_nothing_but_itself(tmp_path: Path) -> None:
@@ -209,7 +222,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_one_line(name: str, tmp_path: Path, harvested: Path) -> None:
+def test_bad_files_are_one_line(
+    name: str, tmp_path: Path, harvested: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever a file holds, each option that takes it says in one line what is wrong with which file, or makes do with it."""
     bad = tmp_path / name
     bad.write_bytes(BAD[name])
@@ -232,30 +247,29 @@ def test_bad_files_are_one_line(name: str, tmp_path: Path, harvested: Path) -> N
     shutil.copy(bad, folder / "pages.jsonl")
     attempts.append(("extract", folder))
     for attempt in attempts:
-        done = upwell(*attempt)
-        assert "Traceback" not in done.stderr, (attempt, done.stderr[-500:])
-        assert done.returncode in (0, 1, 2, 3)
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.startswith("upwell: ")]
-            assert len(lines) >= 1, (attempt, done.stderr)
+        code, said = upwell_here(capsys, monkeypatch, *attempt)
+        assert code in (0, 1, 2, 3)
+        assert not code or [line for line in said.splitlines() if line.startswith("upwell: ")], (attempt, said)
 
 
 @pytest.mark.parametrize(
     "address",
     ["http://x:99999/", "http://[broken/", "http://:80/", "http:///a", "ftp://x/", "http://x:abc/", "nothing"],
 )
-def test_bad_addresses_are_one_line(address: str, tmp_path: Path) -> None:
-    """An address that is none is said in one line, exit code 2."""
-    for verb in (
+def test_bad_addresses_are_one_line(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address that is none is said in one line."""
+    verbs = (
         ("harvest", address, "-o", tmp_path),
         ("forms", address),
         ("probe", address, "-o", tmp_path),
         ("blocks", address),
-    ):
-        done = upwell(*verb)
-        assert "Traceback" not in done.stderr, (verb, done.stderr[-300:])
-        assert done.returncode in (1, 2)
-        assert len(done.stderr.strip().splitlines()) == 1 or "Usage" in done.stderr, (verb, done.stderr)
+    )
+    for verb in verbs:
+        code, said = upwell_here(capsys, monkeypatch, *verb)
+        assert code in (1, 2)
+        assert len(said.strip().splitlines()) == 1, (verb, said)
 
 
 def test_damaged_rows_of_a_state_are_asked_again(tmp_path: Path) -> None:
