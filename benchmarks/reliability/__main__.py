@@ -1,0 +1,82 @@
+"""One table: load held, faults survived, kills survived, hostile cases tried: `python -m benchmarks.reliability [--quick]`.
+
+Hostile cases are those of `tests/hostile`: real servers and real Chromium, and what reached the servers is what counts.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from benchmarks.papers import Table
+from benchmarks.reliability import faults, kill
+from upwell import api
+from upwell.demo import Switches, serve
+from upwell.demo.switches import FAULTS
+from upwell.errors import UpwellError
+from upwell.harvest.plan import Plan
+from upwell.net.fetch import Manners
+
+MAX_LOSS_POINTS = 1.0  # of true coverage that a fault may cost to count as survived
+
+
+def main() -> None:
+    """Prints the table; ends with 1 if something was lost."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller numbers, for a look")
+    quick = parser.parse_args().quick
+    rows = [_load(5 if quick else 30), _faults(120 if quick else 600), _kills(3 if quick else 20), *_hostile()]
+    columns = ["what", "tried", "held", "lost"]
+    print(Table(title="Reliability", columns=columns, rows=rows).text())
+    sys.exit(1 if any(row[3] not in ("0", "0 records") for row in rows) else 0)
+
+
+def _load(sites: int) -> list[str]:
+    """Demo sites harvested at once; held are those that end with a table."""
+    running = [serve() for _ in range(sites)]
+    urls = [site.__enter__().url for site in running]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            plan, manners = Plan(budget=40), Manners(rate=0)
+            results = api.harvest_all(urls, out=Path(folder), plan=plan, manners=manners)
+    finally:
+        for site in running:
+            site.__exit__(None, None, None)
+    failed = sum(isinstance(result, UpwellError) for result in results)
+    return ["load: sites at once", str(sites), str(sites - failed), str(failed)]
+
+
+def _faults(budget: int) -> list[str]:
+    """Faults of a server on one answer in twenty; survived is what costs at most a point of true coverage."""
+    undisturbed, _ = faults.coverage("", budget)
+    more = round(budget * (1 + 3 * faults.FAULT_RATE))
+    lost = [fault for fault in FAULTS if 100 * (undisturbed - faults.coverage(fault, more)[0]) > MAX_LOSS_POINTS]
+    return ["faults: kinds", str(len(FAULTS)), str(len(FAULTS) - len(lost)), ", ".join(lost) or "0"]
+
+
+def _kills(kills: int) -> list[str]:
+    """Kills at random moments; the records must be those of an undisturbed harvest."""
+    figures = kill.run(kills, Switches(limit=100, page_size=100), 300)
+    return ["kills", str(figures["kills"]), str(figures["kills"]), "0 records" if figures["same"] else "records"]
+
+
+def _hostile() -> list[list[str]]:
+    """The hostile cases by file."""
+    rows = []
+    for path in sorted(Path("tests/hostile").glob("test_*.py")):
+        with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+            command = [sys.executable, "-m", "pytest", "-q", str(path), f"--junitxml={report.name}"]
+            subprocess.run(command, capture_output=True, check=False)
+            suite = ElementTree.parse(report.name).getroot()[0]  # noqa: S314 # pytest's own file
+        tried = int(suite.get("tests", "0"))
+        lost = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
+        rows.append(
+            [f"hostile: {path.stem.removeprefix('test_').replace('_', ' ')}", str(tried), str(tried - lost), str(lost)]
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    main()
