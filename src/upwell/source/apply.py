@@ -121,7 +121,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
             path = f"{path}/{tree.spots[reader.spot[row]].tag}[{nth[row]}]"
         text = leaves.text(record.first, record.last)
         fields = split_trailing_dates(fields)
-        key = address if address and are_keys else _key(tree, row, fields, text, numbers)
+        key = address if address and are_keys and not model.keyed_by_content else _key(tree, row, fields, text, numbers)
         targets = tuple([target for _, target in links])
         records.append(Record(key=key, url=address, path=path, text=text, fields=fields, links=targets))
     return tuple(records)

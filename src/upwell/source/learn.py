@@ -4,7 +4,7 @@ frame        the texts that most answers have: menus, headings, footers
 background   answers to nonsense words, which show what an answer without records has
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
 from upwell.extract.fields import RecordReader
 from upwell.extract.leaves import Hashes, Leaves, leaves_of
+from upwell.model import Record
 from upwell.page.tree import TagTree
 from upwell.source.apply import apply, check, find_cut
 from upwell.source.model import SourceModel
@@ -36,6 +37,8 @@ MIN_PAGES_WITH_PLACE = 3
 MAX_SAMPLE = 10  # swept: 5, 10, 20, no difference
 # Records must have this share of text that changes from answer to answer, at places that answers to nonsense do not have.
 MIN_CHANGING_SHARE = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
+MIN_KNOWN_CHARS = 20  # of a record's text by which it is known again in another answer; not swept
+MIN_CHANGED_RECORDS = 2  # known again with another address, before addresses are said not to last; not swept
 MAX_EMPTY_ANSWERS = 20  # answers without records, and as many with, that tell what an empty answer says
 SAME_ANSWER_SHARE = 0.6  # two answers that have this share of their texts in common are the same answer; not swept
 MIN_TEXTS_TO_COMPARE = 3  # an answer with no more texts than this is not compared; not swept
@@ -80,6 +83,7 @@ def learn_source(
         if reading.records
     ]
     model = replace(model, volatile=not_identifying(record_urls))
+    model = replace(model, keyed_by_content=not _addresses_last([apply(model, answers[i]).records for i in sample]))
     counts_agree = [agrees for tree, reading, _ in read if (agrees := check(reading, tree)["count"]) is not None]
     asked = [(tree, query_of.get(i, "")) for i, tree in enumerate(answers)]
     has_records = [find_cut(model, leaves_of(tree)) is not None for tree in answers]
@@ -92,6 +96,19 @@ def learn_source(
         fits=round(sum(has_records) / len(answers), 3),
         agrees=round(sum(map(bool, counts_agree)) / len(counts_agree), 3) if counts_agree else None,
     )
+
+
+def _addresses_last(answers: Sequence[Sequence[Record]]) -> bool:
+    """Whether records that came in several answers, known by their text, mostly kept their addresses: a session may be part of these."""
+    addresses: defaultdict[str, list[str]] = defaultdict(list)
+    for records in answers:
+        texts = Counter(record.text for record in records)
+        for record in records:
+            if record.url and texts[record.text] == 1 and len(record.text) >= MIN_KNOWN_CHARS:
+                addresses[record.text].append(record.url)
+    repeated = [urls for urls in addresses.values() if len(urls) > 1]
+    changed = sum(len(set(urls)) == len(urls) for urls in repeated)
+    return changed < MIN_CHANGED_RECORDS or changed <= len(repeated) / 2
 
 
 def distinct_answers(answers: Sequence[TagTree], background: Sequence[TagTree] = ()) -> list[TagTree]:

@@ -33,6 +33,7 @@ class SourceModel:
     empty: EmptyModel = field(default_factory=EmptyModel)  # what answers without records say
     asked_at: str = ""  # the path that most answers came from
     volatile: tuple[str, ...] = ()  # URL arguments that change while the record stays the same
+    keyed_by_content: bool = False  # the addresses of records do not last: the same record comes with another one
     frame: tuple[str, ...] = ()  # texts that most answers have
     roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
 
