@@ -166,6 +166,7 @@ def test_a_pager_may_change_only_the_page(target: str, tmp_path: Path) -> None:
     "button",
     [
         "<form method=post action=/find><input type=hidden name=q value='{q}'><button name=delete value=2>Next</button></form>",
+        "<form method=post action=/wall><input type=hidden name=q value='{q}'><button name=page value=2>Next</button></form>",
         "<form method=post action=/cart><input type=hidden name=q value='{q}'><button name=page value=2>Next</button></form>",
         "<form action=/find><input type=hidden name=q value='{q}'><input type=hidden name=do value=empty><button name=page value=2>Next</button></form>",
         "<form action=/find><input type=hidden name=q value='{q}'><button name=page value=2 formaction='/item/2/buy'>Next</button></form>",
@@ -178,7 +179,7 @@ def test_buttons_that_act(button: str, tmp_path: Path) -> None:
     with hostile(around_answers=lambda query, page: button.replace("{q}", query)) as site:
         site.has_pager = False
         harvest(site, tmp_path, budget=40)
-    assert site.acted("delete", "cart", "empty", "buy", "unsubscribe", "remove", "post /") == []
+    assert site.acted("delete", "cart", "empty", "buy", "unsubscribe", "remove", "/wall", "post /") == []
 
 
 def test_facets_that_act(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The next page of an answer, by whatever the page offers: a link, a button, or the request behind "load more"."""
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from upwell.answers.argument_names import PAGE, is_usual_name, plain
 from upwell.answers.buttons import load_more, next_button
@@ -45,14 +44,13 @@ def _steps(tree: TagTree, query: str) -> Iterator[NextPage | None]:
 
 
 def only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
-    """Whether a step changes nothing but the page: it does not act, is posted to the page's own address only, and sets nothing unknown.
+    """Whether a step changes nothing but the page: it does not act, and sets nothing unknown.
 
     What may change are arguments with the usual names of places, sizes, orders, views and sessions, and those that a form of the
     page has too. One that is called otherwise may change where it is the only change: then it is what turns the page.
     """
-    here, there = urlsplit(tree.url), urlsplit(step.url)
     request = request_of(step, query)
-    if acting_words(request) or (tree.url and step.method == "POST" and here.path != there.path):
+    if acting_words(request):
         return False
     if not tree.url or step.method == "POST":
         return True

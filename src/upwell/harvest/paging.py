@@ -9,7 +9,7 @@ from upwell.answers.pager import NextPage
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading
 
-__all__ = ["count_on", "next_page_of"]
+__all__ = ["count_on", "next_page_of", "posts_elsewhere"]
 
 
 def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None:
@@ -28,6 +28,12 @@ def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None
         if following is not None and urlsplit(following.url).path != urlsplit(tree.url).path:
             return None
     return following
+
+
+def posts_elsewhere(step: NextPage, tree: TagTree, interface_url: str) -> bool:
+    """Whether a step would be posted to another address than that of the search or of the answer: then it is not sent."""
+    paths = [urlsplit(url).path for url in (tree.url, interface_url)]
+    return step.method == "POST" and urlsplit(step.url).path not in paths
 
 
 def count_on(previous_url: str, url: str) -> NextPage | None:

@@ -16,7 +16,7 @@ from upwell.harvest.chooser import Chooser
 from upwell.harvest.events import Asked, Held
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.paging import count_on, next_page_of
+from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
@@ -106,6 +106,8 @@ class SourceSession:
         if reading.kind == "multi":
             totals = read_totals(tree, [record.text for record in reading.records])
         next_page = next_page_of(tree, reading, query.query) if self.plan.goal == "complete" else None
+        if next_page is not None and posts_elsewhere(next_page, tree, reader.interface.url):
+            next_page = None
         stated = max(totals.total or 0, query.stated_total or 0)
         if next_page is None and reading.records and stated > query.pages.matches + len(reading.records):
             next_page = count_on(
