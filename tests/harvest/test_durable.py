@@ -53,6 +53,10 @@ def test_refresh_tells_what_changed(tmp_path: Path) -> None:
     assert seen["changed"] <= 2  # a record's own page has boxes that vary by themselves
     assert seen["unchanged"] > 0.5 * first.summary["records"]
     assert second.summary["records"] >= first.summary["records"]
+    sizes = [result.summary["size"] for result in (first, second)]
+    assert all(isinstance(size, dict) for size in sizes)
+    assert sizes[1]["high"] >= sizes[0]["high"], "a refresh does not forget what was missing before"
+    assert second.summary["coverage"] is None or first.summary["coverage"] is not None
 
 
 def test_refresh_of_a_site_that_changed(tmp_path: Path) -> None:

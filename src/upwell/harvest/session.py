@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Generator, Sequence
 from urllib.parse import urlsplit
 
-from upwell.answers.facets import facet_links
+from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
@@ -118,6 +118,9 @@ class SourceSession:
             totals=totals,
             has_next=next_page is not None,
             links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
+            related=related_queries(tree, ledger.model.roles, query.query)
+            if self.plan.goal == "representative"
+            else (),
         )
         query.request = request_of(next_page, query.query) if next_page is not None else None
         self._keep(page.wanted, self.chooser.take(query, page), query, response)

@@ -1,5 +1,6 @@
 """What was brought up from a site: its sources together, as `summary.json` says it."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -36,6 +37,7 @@ class SiteHarvest:
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
     about: str = ""  # what the records are about, where not all were wanted
+    before: tuple[Estimate, bool] | None = None  # size and lower bound as the run before a refresh had them
 
     @property
     def stopped(self) -> Reason:
@@ -59,12 +61,33 @@ class SiteHarvest:
                 ends[end] += new_share * getattr(source.size, end)
         held = len(self.state)
         others = 0 if self.refreshed else max(0, held - len(known))
+        if self._relies_on_before and self.before is not None:
+            others = self.refreshed.get("new", 0) - self.refreshed.get("gone", 0)
+            ends = asdict(self.before[0])
         return Estimate(**{end: max(float(held), value + others) for end, value in ends.items()})
+
+    @property
+    def _relies_on_before(self) -> bool:
+        """Whether the size is that of the run before: a refresh asks for what was held, so it tells little of the rest."""
+        is_counted = bool(self.sources) and all(source.size_by == "total" for source in self.sources)
+        return bool(self.refreshed) and self.before is not None and not is_counted
 
     @property
     def lower_bound(self) -> bool:
         """Whether the size has no upper end, because that of some source has none."""
+        if self._relies_on_before and self.before is not None:
+            return self.before[1]
         return not self.sources or any(source.lower_bound for source in self.sources)
+
+    def keep_size(self) -> None:
+        """Notes the size in the state, for a refresh."""
+        self.state.set_note("size", json.dumps([asdict(self.size), self.lower_bound]))
+
+    def recall_size(self) -> None:
+        """Reads the size that the run before noted."""
+        if noted := self.state.note("size"):
+            ends, is_lower_bound = json.loads(noted)
+            self.before = Estimate(**ends), is_lower_bound
 
     def _next_hour(self) -> dict[str, int]:
         """New records that another hour should bring at the rate that is allowed; no more requests than twice those sent, by which it is judged."""
