@@ -262,6 +262,9 @@ class Chooser:
             self._new_by_page.append(new)
         question, expected = query.question, query.next_page
         self.beliefs.observe(query, new)
+        is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
+        if is_cut_off and question.by == "word" and query.last_page_size:
+            self.words.observe_cut_off(expected / (self.words.top if query.pages.pages == 1 else 1.0), new)
         if query.pages.pages > 1:
             return
         for proposer in self.proposers:
@@ -274,8 +277,8 @@ class Chooser:
             if is_counted and not self.ledger.limit:  # what comes first may be held, and the rest not
                 rest = self.beliefs.of(query)
                 brought = (new + rest.new) / (1 + rest.pages)
-            is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
-            self.words.observe_page(question.word, expected, brought, is_cut_off=is_cut_off)
+            if not is_cut_off:
+                self.words.observe_page(question.word, expected, brought)
         if query.is_plain:
             self.words.asked(question.word or question.query, query.last_page_size)
 

@@ -3,7 +3,9 @@
 Nothing is sent from here: `steps` is a generator that yields the request it wants and is sent the response (`loop.drive`).
 """
 
+import datetime
 import hashlib
+import time
 from collections.abc import Generator, Sequence
 from urllib.parse import urlsplit
 
@@ -130,7 +132,9 @@ class SourceSession:
         """Puts the records of a page into the state, and tells of those that are new."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
         asked = query.facet.link.url if query.facet else query.query
-        self.state.add(list(records), {"_source": self.ledger.interface.url, "_query": asked, "_page": page})
+        came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC)
+        origin = {"_source": self.ledger.interface.url, "_query": asked, "_page": page, "_fetched": came_at.isoformat()}
+        self.state.add(list(records), origin)
         for record in new:
             row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
             self.observe(Held(row={**row, **record.fields}))

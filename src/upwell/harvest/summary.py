@@ -1,14 +1,14 @@
 """What was brought up from a site: its sources together, as `summary.json` says it."""
 
 import json
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Reason
+from upwell.harvest.tables import Table
 from upwell.model import Estimate
 from upwell.queries.size import next_new
 from upwell.store.state import State
@@ -108,12 +108,9 @@ class SiteHarvest:
             about=self.about,
         )
 
-    def summary(self, types: Mapping[str, str] | None = None) -> dict[str, object]:
-        """As `summary.json` has it, with the types of the columns."""
+    def summary(self, tables: Sequence[Table] = ()) -> dict[str, object]:
+        """As `summary.json` has it, with what its tables look like."""
         held, size = len(self.state), self.size
-        filled: Counter[str] = Counter()
-        for row in self.state.rows():
-            filled.update(name for name, value in row.items() if value is not None and not name.startswith("_"))
         matches = sum(source.matches for source in self.sources)
         first: dict[str, Any] = self.sources[0].checks() if self.sources else {}
         kinds = ("multi", "single", "none", "error")
@@ -133,9 +130,10 @@ class SiteHarvest:
                 "lower_bound": self.lower_bound,
                 "next_hour": self._next_hour(),
                 **({"robots": "ignored"} if self.ignored_robots else {}),
-                "fill": {name: round(n / held, 3) for name, n in filled.most_common()},
-                "types": dict(types or {}),
+                "fill": {name: share for table in reversed(tables) for name, share in table.fill().items()},
+                "types": {name: kind for table in reversed(tables) for name, kind in table.types.items()},
             },
+            "tables": {table.kind or "records": len(table.rows) for table in tables},
             "stopped": self.stopped,
             "seconds": round(self.seconds, 1),
             "bytes": self.bytes,

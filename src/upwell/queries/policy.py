@@ -133,12 +133,14 @@ class WordIndex:
         if len(ids := self._ids(tokens(query))) == 1:
             self._done[ids[0]] = True
 
-    def observe_page(self, word: str, expected: float, new: float, *, is_cut_off: bool = False) -> None:
+    def observe_cut_off(self, predicted: float, new: float) -> None:
+        """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
+        self._of_cut_off.add_page(0, predicted, new)
+        self.top = self._of_cut_off.share(0)
+
+    def observe_page(self, word: str, expected: float, new: float) -> None:
         """How many new records one page of a word brought: what to expect of others like it."""
-        if is_cut_off:
-            self._of_cut_off.add_page(0, expected / self.top, new)
-            self.top = self._of_cut_off.share(0)
-        elif (number := self.number(word)) >= 0:
+        if (number := self.number(word)) >= 0:
             kind = int(self._class[number])
             self._calibration.add_page(kind, expected / self._calibration.share(kind), new)
 

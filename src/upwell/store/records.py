@@ -5,7 +5,7 @@ import datetime
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -19,13 +19,20 @@ Format = Literal["parquet", "csv", "jsonl", "sqlite"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
-def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
-    """Writes `records.<format>`; the columns are all that any row has, in order of first appearance."""
+def write(
+    rows: Iterable[Mapping[str, object]],
+    folder: Path,
+    format: Format = "parquet",
+    kind: str = "",
+    columns: Sequence[str] = (),
+) -> Path:
+    """Writes `records.<format>`, or `records-<kind>.<format>`; the columns are those named, then all others that any row has."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
-    path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    name = f"records-{kind}.{format}" if kind else f"records.{format}"
+    path, partial = folder / name, folder / f".{name}.part"
+    columns = list(dict.fromkeys((*columns, *(name for row in rows for name in row))))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":
