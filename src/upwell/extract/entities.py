@@ -7,13 +7,15 @@ Learning tells template from data over all pages (`entity_texts`), makes candida
 """
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from upwell.extract.column_names import column_name
+from upwell.extract.column_names import unused_name
 from upwell.extract.entity_columns import Address, Candidate, candidates, texts_at
+from upwell.extract.entity_names import name_of, title_fit
 from upwell.extract.entity_texts import Located, PageTexts, Template, learn_template, locate
 from upwell.page.tree import TagTree
 
@@ -45,10 +47,16 @@ def learn(trees: Sequence[TagTree]) -> EntityModel:
     located = [list(locate(page, template)) for page in pages]
     found = candidates(located)
     best = select(found, len(pages))
-    names = {}
     cols = []
-    for i, c in enumerate(best):
-        cols.append(EntityColumn(f"{column_name(c.label or 'x')}_{i}", c.address))
+    taken: set[str] = set()
+    shared = Counter(word for tree in trees for word in set(re.findall(r"\w+", tree.title.lower())))
+    constant = frozenset(word for word, count in shared.items() if count > len(trees) / 2 and len(trees) > 1)
+    title = max(best, key=lambda c: title_fit(c, trees, constant), default=None)
+    for c in best:
+        name = "title" if c is title else name_of(c, trees)
+        name = unused_name(name, taken)
+        taken.add(name)
+        cols.append(EntityColumn(name, c.address))
     return EntityModel(template, tuple(cols))
 
 

@@ -1,6 +1,7 @@
 """The texts of a page that shows one thing, each with where it stands and what names it.
 
-    place      where a text stands: the last three steps of tags and classes above it ("div.buying/span/a")
+    place      where a text stands: the last three steps of tags and classes above it ("div.buying/span/a"), or the id of the element
+               that it stands in ("#price"), where several pages have that
     cell       a place that also says which cell of a line of a table it is in ("tbody/tr/td[2]")
     template   the texts that pages of one site share at a cell: labels, and furniture (menus, headings, buttons)
     label      a text of the template that names what follows it, or the begin of a text: "Publisher: Penguin"
@@ -60,6 +61,15 @@ class PageTexts:
         self.spot_of_chunk = tree.spot[tree.chunk_row]
 
     @cached_property
+    def ids(self) -> dict[int, str]:
+        """The places of chunks whose own row has an id."""
+        attributes, ids = self.tree.attributes, {}
+        for chunk, row in enumerate(self.tree.chunk_row.tolist()):
+            if row in attributes and (name := attributes[row].get("id")):
+                ids[chunk] = f"#{name}"
+        return ids
+
+    @cached_property
     def texts(self) -> list[tuple[int, str, str]]:
         """Chunk, cell and text of each."""
         rows = zip(range(len(self.tree.chunks)), self.spot_of_chunk.tolist(), self.tree.chunks, strict=True)
@@ -94,6 +104,7 @@ class Template:
     labels: Mapping[str, frozenset[str]]
     furniture: Mapping[str, frozenset[str]]
     inline: Mapping[str, frozenset[str]]  # labels that stand at the begin of a text
+    ids: frozenset[str]  # places that are ids
 
     @cached_property
     def cells(self) -> frozenset[str]:
@@ -109,27 +120,27 @@ class Located(NamedTuple):
     text: str
     label: str  # "": none
     heading: str
-    is_inline: bool  # the label is the begin of the text
+    label_chunk: int  # where the label stands: its own chunk for a label that begins the text; -1: no label
 
 
 def locate(page: PageTexts, template: Template, wanted: Collection[str] | None = None) -> Iterator[Located]:
     """The texts of a page that are not part of the template; only at the places that are wanted, where some are named."""
-    tree, chunks, places = page.tree, page.tree.chunks, page.places
-    spots = page.spot_of_chunk
+    chunks, places, spots = page.tree.chunks, page.places, page.spot_of_chunk.tolist()
+    ids = {chunk: place for chunk, place in page.ids.items() if place in template.ids} if template.ids else {}
     numbers: Sequence[int] = range(len(chunks))
-    if wanted is not None:
+    if wanted is not None and chunks:
         cells = template.cells
-        is_wanted = np.array([place in wanted or cell in cells for place, cell in places], dtype=bool)
-        numbers = np.flatnonzero(is_wanted[spots]).tolist() if len(chunks) else []
-    spot_list = spots.tolist()
+        is_wanted = np.array([place in wanted or cell in cells for place, cell in places], dtype=bool)[page.spot_of_chunk]
+        is_wanted[[chunk for chunk, place in ids.items() if place in wanted]] = True
+        numbers = np.flatnonzero(is_wanted).tolist()
     labels, furniture, inline = template.labels, template.furniture, template.inline
     none: frozenset[str] = frozenset()
-    label, heading, first, end = "", "", -1, 0
+    label, heading, label_chunk, first, end = "", "", -1, -1, 0
     for chunk in numbers:
         text = chunks[chunk]
-        place, cell = places[spot_list[chunk]]
+        place, cell = places[spots[chunk]]
         if text in labels.get(cell, none):
-            label = heading = text
+            label, heading, label_chunk = text, text, chunk
             first, end = page.scope(chunk)
             continue
         if text in furniture.get(cell, none):
@@ -139,11 +150,13 @@ def locate(page: PageTexts, template: Template, wanted: Collection[str] | None =
                 continue
         if not _says_something(text):
             continue
+        place = ids.get(chunk, place)
         found = INLINE_LABEL.match(text) if cell in inline else None
         if found and found[1] in inline[cell]:
-            yield Located(chunk, place, text, found[1], heading, True)
+            yield Located(chunk, place, text, found[1], heading, chunk)
         else:
-            yield Located(chunk, place, text, label if chunk < end else "", heading, False)
+            is_named = chunk < end
+            yield Located(chunk, place, text, label if is_named else "", heading, label_chunk if is_named else -1)
 
 
 def learn_template(pages: Sequence[PageTexts]) -> Template:
@@ -174,7 +187,13 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
     for (cell, label), count in inline.items():
         if count >= min(min_pages, len(pages)):
             inline_at[cell].add(label)
-    return Template(_frozen(labels), _frozen(furniture), _frozen(inline_at))
+    ids = Counter(place for page in pages for place in set(page.ids.values()))
+    return Template(
+        labels=_frozen(labels),
+        furniture=_frozen(furniture),
+        inline=_frozen(inline_at),
+        ids=frozenset(place for place, count in ids.items() if count >= min(min_pages, len(pages))),
+    )
 
 
 At = tuple[str, str]  # a cell and a text there
