@@ -1,98 +1,149 @@
 """Pages that each show one thing: one row for each, the same columns for all.
 
-    learn    what pages of one site share, and which columns they have (`EntityModel`)
-    apply    the fields of one page
+    learn    what pages of one site share, and which columns they have (an `EntityModel`)
+    apply    the fields of one page, as it writes them
+    clean    fields without the words that begin all texts of their column ("Publisher: ")
 
-Learning tells template from data over all pages (`entity_texts`), makes candidates of what stands alike (`entity_columns`), and keeps the best.
+Learning tells template from data over all pages (`entity_texts`), makes candidates of what stands alike (`entity_columns`), keeps the best
+(`entity_ranking`) and names them (`entity_names`). A model is JSON that people can edit: columns may be renamed, dropped and put in order.
 """
 
 import json
-import re
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from os.path import commonprefix
+from typing import Any
 
+from upwell.errors import WrongUsage
 from upwell.extract.column_names import unused_name
 from upwell.extract.entity_columns import Address, Candidate, candidates, texts_at
-from upwell.extract.entity_names import name_of, title_fit
+from upwell.extract.entity_names import name_of
+from upwell.extract.entity_ranking import best_candidates
+from upwell.extract.entity_stated import is_stated, stated_texts
 from upwell.extract.entity_texts import Located, PageTexts, Template, learn_template, locate
+from upwell.extract.values import Type, column_type
 from upwell.page.tree import TagTree
 
-__all__ = ["EntityColumn", "EntityModel", "apply", "learn"]
+__all__ = ["EntityColumn", "EntityModel", "Fields", "apply", "clean", "learn", "load_model"]
 
-MAX_COLUMNS = 40
-SAME_SHARE = 0.9
+VERSION = 1  # of a saved model; a file of another version is refused
+MIN_TEXTS_FOR_PREFIX = 5  # from which on words that begin all texts are cut even if they end without a colon
+PREFIX_ENDS = (":", "=", "：")
+CURRENCIES = "$€£¥₹₽₩₺₪฿"
+
+Fields = dict[str, str | list[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EntityColumn:
+    """One column, as the model's JSON has it."""
+
     name: str
-    address: Address
+    at: Address
+    type: Type = "text"
+    share: float = 0.0  # of the pages that have it
+    prefix: str = ""  # that all texts begin with
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EntityModel:
-    template: Template
+    """What pages of one site that each show one thing look like."""
+
     columns: tuple[EntityColumn, ...]
+    template: Template
+    version: int = VERSION
 
     @cached_property
     def places(self) -> frozenset[str]:
-        return frozenset(c.address.place for c in self.columns)
+        """Where columns are read."""
+        return frozenset(column.at.place for column in self.columns)
+
+    @cached_property
+    def stated_places(self) -> frozenset[str]:
+        """Those of them that are statements of the page."""
+        return frozenset(filter(is_stated, self.places))
+
+    def to_json(self) -> str:
+        """The model as JSON, the columns first and one a line."""
+        columns = ",\n  ".join(json.dumps(asdict(column) | {"at": column.at._asdict()}, ensure_ascii=False) for column in self.columns)
+        template = json.dumps(self.template.as_dict(), ensure_ascii=False)
+        return f'{{"version": {self.version},\n "columns": [\n  {columns}\n ],\n "template": {template}}}\n'
 
 
-def learn(trees: Sequence[TagTree]) -> EntityModel:
+def load_model(text: str) -> EntityModel:
+    """A model from its JSON."""
+    try:
+        saved: dict[str, Any] = json.loads(text)
+        if saved.get("version") != VERSION:
+            raise WrongUsage(f"this model has version {saved.get('version')}, not {VERSION}; learn it again")
+        columns = tuple(EntityColumn(**(column | {"at": Address(**column["at"])})) for column in saved["columns"])
+        return EntityModel(columns=columns, template=Template.from_dict(saved["template"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WrongUsage(f"this is no model of entities ({error}); `upwell entities PATH --save FILE` makes one") from error
+
+
+def learn(trees: Sequence[TagTree], *, keep_constants: bool = False) -> EntityModel:
+    """The columns of pages of one site; `keep_constants` keeps what has a label and says the same on all of these pages."""
     pages = [PageTexts(tree) for tree in trees]
     template = learn_template(pages)
-    located = [list(locate(page, template)) for page in pages]
-    found = candidates(located)
-    best = select(found, len(pages))
-    cols = []
+    texts = [[*locate(page, template), *stated_texts(page.tree)] for page in pages]
+    kept, title = best_candidates(candidates(texts, keep_constants=keep_constants), trees)
+    columns: list[EntityColumn] = []
     taken: set[str] = set()
-    shared = Counter(word for tree in trees for word in set(re.findall(r"\w+", tree.title.lower())))
-    constant = frozenset(word for word, count in shared.items() if count > len(trees) / 2 and len(trees) > 1)
-    title = max(best, key=lambda c: title_fit(c, trees, constant), default=None)
-    for c in best:
-        name = "title" if c is title else name_of(c, trees)
-        name = unused_name(name, taken)
+    for candidate in kept:
+        name = unused_name("title" if candidate is title else name_of(candidate, trees), taken)
         taken.add(name)
-        cols.append(EntityColumn(name, c.address))
-    return EntityModel(template, tuple(cols))
+        columns.append(_column(name, candidate, len(trees)))
+    return EntityModel(columns=tuple(columns), template=template)
 
 
-def score(c: Candidate, n: int) -> float:
-    fill = len(c.cells) / n
-    ln = sorted(sum(len(f.text) for f in v) for v in c.cells.values())[len(c.cells) // 2]
-    nth = c.address.nth
-    return (
-        fill
-        * min(1, c.distinct / len(c.cells) / 0.3) ** 0.5
-        * (1.5 if c.label else 1)
-        * (1 if ln < 100 else 0.7 if ln < 400 else 0.5)
-        * (1 if nth == 1 else 0.8 if nth <= 5 and nth else 0.5)
-    )
+def _column(name: str, candidate: Candidate, pages: int) -> EntityColumn:
+    prefix = _shared_prefix(candidate.texts)
+    values = [text.removeprefix(prefix) for text in candidate.texts]
+    share = round(len(candidate.cells) / pages, 3)
+    return EntityColumn(name=name, at=candidate.address, type=column_type(values), share=share, prefix=prefix)
 
 
-def select(found: Sequence[Candidate], n: int, limit: int = MAX_COLUMNS) -> list[Candidate]:
-    kept: list[Candidate] = []
-    for c in sorted(found, key=lambda c: -score(c, n)):
-        if any(
-            sum(v == k.plain.get(p) for p, v in c.plain.items()) >= SAME_SHARE * max(len(c.cells), len(k.cells)) for k in kept
-        ):
-            continue
-        kept.append(c)
-        if len(kept) == limit:
-            break
-    return kept
+def _shared_prefix(texts: Sequence[str]) -> str:
+    """The words that begin all texts and are no part of the values.
+
+    >>> _shared_prefix(["Height: 6'9", "Height: 7'1"]), _shared_prefix(["$ 3", "$ 4"]), _shared_prefix(["The Hobbit", "The Iliad"])
+    ('Height: ', '', '')
+    """
+    prefix = commonprefix([text + "\0" for text in texts])
+    end = max((i + 1 for i, c in enumerate(prefix) if c.isspace() or c in PREFIX_ENDS), default=0)
+    prefix = prefix[:end]
+    if len(set(texts)) < 2 or any(c in CURRENCIES or c.isdigit() for c in prefix):
+        return ""
+    is_label = prefix.rstrip().endswith(PREFIX_ENDS) or not any(map(str.isalnum, prefix))
+    return prefix if is_label or len(set(texts)) >= MIN_TEXTS_FOR_PREFIX else ""
 
 
-def apply(model: EntityModel, tree: TagTree) -> dict[str, str | list[str]]:
+def apply(model: EntityModel, tree: TagTree) -> Fields:
+    """The fields of a page in the order of the columns, as the page writes them; a column of several texts has a list."""
     at: defaultdict[str, list[Located]] = defaultdict(list)
     for found in locate(PageTexts(tree), model.template, model.places):
         at[found.place].append(found)
-    fields: dict[str, str | list[str]] = {}
+    if model.stated_places:
+        for found in stated_texts(tree, model.stated_places):
+            at[found.place].append(found)
+    fields: Fields = {}
     for column in model.columns:
-        texts = [f.text for f in texts_at(column.address, at[column.address.place])] if column.address.place in at else []
-        if texts:
-            fields[column.name] = texts[0] if column.address.nth else texts
+        if column.at.place in at and (texts := texts_at(column.at, at[column.at.place])):
+            fields[column.name] = texts[0].text if column.at.nth else [found.text for found in texts]
     return fields
+
+
+def clean(model: EntityModel, fields: Mapping[str, str | list[str]]) -> Fields:
+    """Fields without the words that begin all texts of their column."""
+    prefixes = {column.name: column.prefix for column in model.columns if column.prefix}
+    return {
+        name: value
+        if name not in prefixes
+        else value.removeprefix(prefixes[name])
+        if isinstance(value, str)
+        else [text.removeprefix(prefixes[name]) for text in value]
+        for name, value in fields.items()
+    }

@@ -8,6 +8,7 @@ All texts of a place are one group. If each page has as many of them in the same
 a group; and texts without a label are divided by the heading before them.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ STEADY_SHARE = 0.8  # of the pages that have a group, those with the usual numbe
 PURE_SHARE = 0.9  # of the texts at a place and number, those with the usual label
 MIN_PAGE_SHARE = 0.05  # of the pages that have a column (and at least two)
 MAX_STEADY_TEXTS = 60  # of a group; more are a list
-FIRST_TEXTS = 3  # of an unsteady group that are candidates by themselves
 
 Cells = Mapping[int, Sequence[Located]]  # by page
 
@@ -62,6 +62,11 @@ class Candidate:
         return label if count >= len(self.cells) / 2 else ""
 
     @cached_property
+    def stated_as(self) -> list[str]:
+        """The places of statements that say the same."""
+        return []
+
+    @cached_property
     def texts(self) -> list[str]:
         """All texts."""
         return [found.text for texts in self.cells.values() for found in texts]
@@ -86,19 +91,29 @@ def texts_at(address: Address, at_place: Sequence[Located]) -> Sequence[Located]
     return group[address.nth - 1 : address.nth] if address.nth else group
 
 
-def candidates(pages: Sequence[Sequence[Located]]) -> list[Candidate]:
-    """The possible columns of pages; without those that few pages have, or that say the same on all of them."""
+def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = False) -> list[Candidate]:
+    """The possible columns of pages; without those that few pages have, or that say the same on all of them.
+
+    `keep_constants` keeps those with a label that say the same. Of a single page only what it names is kept.
+    """
     groups: defaultdict[str, dict[int, list[Located]]] = defaultdict(dict)
     for page, texts in enumerate(pages):
         for found in texts:
             groups[found.place].setdefault(page, []).append(found)
     found_columns = [column for place, cells in groups.items() for column in _of_place(place, cells, len(pages))]
+    if len(pages) == 1:
+        return [column for column in found_columns if column.label or _is_named(column.address.place)]
     min_pages = min(len(pages), max(2, MIN_PAGE_SHARE * len(pages)))
     return [
         column
         for column in found_columns
-        if len(column.cells) >= min_pages and (column.distinct > 1 or len(pages) == 1)
+        if len(column.cells) >= min_pages and (column.distinct > 1 or (keep_constants and column.label))
     ]
+
+
+def _is_named(place: str) -> bool:
+    """Whether a place says what stands there, even on one page: a statement, a property, an id, a headline."""
+    return " " in place or place == "title" or "@" in place or place.startswith("#") or "h1" in re.split(r"[/.@]", place)
 
 
 def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:
@@ -122,7 +137,7 @@ def _steady_or_list(address: Address, cells: Cells) -> Iterable[Candidate]:
     else:
         yield Candidate(address._replace(nth=0), cells, size)
         if not address.heading:
-            yield from _each(address, cells, min(FIRST_TEXTS, max(map(len, cells.values()))))
+            yield from _each(address, cells, 1)  # the first may stand for itself, such as a price before other prices
 
 
 def _each(address: Address, cells: Cells, size: int) -> Iterable[Candidate]:

@@ -13,11 +13,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from upwell.extract.column_names import LAYOUT_CLASS, column_name
 from upwell.extract.entity_columns import Candidate, plain
+from upwell.extract.entity_stated import JSON_LD, TITLE, is_stated, property_of
 from upwell.extract.values import column_type
 from upwell.page.spots import BROKEN
 from upwell.page.tree import TagTree
 
-__all__ = ["name_of", "title_fit"]
+__all__ = ["name_of"]
 
 MAX_SAMPLES = 8  # pages that a name is looked for on
 SHARED = 0.9  # of the texts that have a word or a form
@@ -27,9 +28,11 @@ MAX_NAME_WORDS = 5
 MAX_WORDS_CHARS = 80  # of texts whose shared words may name them; longer ones share words by chance
 LINE_TAGS = ("tr", "dl", "li", "p", "label", "dt", "th")  # what stands in one of them stands together
 LINK_TAGS = ("a", "button", "option")  # what these say is an action or a choice
-HEADLINES = {"h1": 0.3, "h2": 0.2, "h3": 0.1, "strong": 0.05, "b": 0.05}  # what speaks for a title; not swept
 WORDS = re.compile(r"[^\W\d_]{2,}")
-PHONE = re.compile(r"\W*(?:tel|phone|fax|[tf])?\W*\+?(?:\d[\s().-]{0,3}){7,15}(?:\s*(?:x|ext)\.?\s*\d+)?\W*", re.I)
+# Three groups of digits or more, or a country's number first; a date has at most four digits in a group, too, but is found by its type.
+PHONE = re.compile(
+    r"\W*(?:tel|phone|fax|[tf])?\W*(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*", re.I
+)
 FORMS = {
     "phone": PHONE,
     "email": re.compile(r"\S+@\S+\.\w+"),
@@ -53,21 +56,6 @@ class Sample:
 Source = Callable[[Candidate, Sequence[Sample]], str]
 
 
-def title_fit(candidate: Candidate, trees: Sequence[TagTree], constant: frozenset[str]) -> float:
-    """How well a column fits as the title of its pages: by its words in <title> (without the constant ones), and by its tags."""
-    fits = []
-    for page, texts in candidate.cells.items():
-        words = set(_words(texts[0].text))
-        title = set(_words(trees[page].title)) - constant
-        fits.append(2 * len(words & title) / max(1, len(words) + len(title)))
-    tags = {step.split(".")[0] for step in candidate.address.place.split("/")}
-    return sum(fits) / len(trees) + max((HEADLINES[tag] for tag in tags if tag in HEADLINES), default=0.0)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
-
-
 def name_of(candidate: Candidate, trees: Sequence[TagTree]) -> str:
     """The best name of a column; it may be taken."""
     cells = [(page, texts[0]) for page, texts in list(candidate.cells.items())[:MAX_SAMPLES] if texts[0].chunk >= 0]
@@ -77,6 +65,10 @@ def name_of(candidate: Candidate, trees: Sequence[TagTree]) -> str:
             break
     form = _form(candidate, samples)
     return f"{name}_{form}" if form and form not in name else name
+
+
+def _page_title(candidate: Candidate, samples: Sequence[Sample]) -> str:
+    return "page_title" if candidate.address.place == TITLE else ""
 
 
 def _label(candidate: Candidate, samples: Sequence[Sample]) -> str:
@@ -102,7 +94,9 @@ def _stand_together(sample: Sample) -> bool:
 
 
 def _stated_property(candidate: Candidate, samples: Sequence[Sample]) -> str:
-    return _most(_attributes(sample, ("itemprop", "property")) for sample in samples)
+    stated = [candidate.address.place, *candidate.stated_as]
+    names = [name for place in sorted(stated, key=lambda place: not place.startswith(JSON_LD)) if is_stated(place) and (name := property_of(place))]
+    return _most(_attributes(sample, ("itemprop", "property")) for sample in samples) or (_short_name(names[0]) if names else "")
 
 
 def _column_heading(candidate: Candidate, samples: Sequence[Sample]) -> str:
@@ -164,7 +158,7 @@ def _form(candidate: Candidate, samples: Sequence[Sample]) -> str:
     texts = [text.strip() for text in candidate.texts]
     for name, form in FORMS.items():
         if sum(form.fullmatch(text) is not None for text in texts) >= SHARED * len(texts):
-            return name
+            return name if name != "phone" or column_type(texts) != "date" else ""
     return ""
 
 
@@ -224,5 +218,5 @@ def _most(names: "Sequence[Iterator[str]] | Iterator[Iterator[str]]") -> str:
 
 
 SOURCES: tuple[Source, ...] = (
-    _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _tags,
+    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _tags,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has
 MAX_LABEL_CHARS = 60
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=]\s*(?=\S)")
 TERM_TAGS = ("dt", "th")
+NUMBER = re.compile(r"\d+")
 
 
 @lru_cache(maxsize=50_000)
@@ -68,6 +69,12 @@ class PageTexts:
             if row in attributes and (name := attributes[row].get("id")):
                 ids[chunk] = f"#{name}"
         return ids
+
+    @cached_property
+    def numbered_ids(self) -> set[str]:
+        """Ids that only differ by a number from another on the page: these say where something stands, not what it is."""
+        forms = Counter(NUMBER.sub("0", place) for place in set(self.ids.values()))
+        return {place for place in self.ids.values() if forms[NUMBER.sub("0", place)] > 1}
 
     @cached_property
     def texts(self) -> list[tuple[int, str, str]]:
@@ -105,6 +112,21 @@ class Template:
     furniture: Mapping[str, frozenset[str]]
     inline: Mapping[str, frozenset[str]]  # labels that stand at the begin of a text
     ids: frozenset[str]  # places that are ids
+
+    def as_dict(self) -> dict[str, object]:
+        """The template as JSON has it."""
+        parts = {"labels": self.labels, "furniture": self.furniture, "inline": self.inline}
+        return {name: {cell: sorted(texts) for cell, texts in part.items()} for name, part in parts.items()} | {
+            "ids": sorted(self.ids)
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> "Template":
+        """The template from its JSON."""
+        parts = {
+            name: {cell: frozenset(texts) for cell, texts in saved[name].items()} for name in ("labels", "furniture", "inline")
+        }
+        return cls(**parts, ids=frozenset(saved["ids"]))
 
     @cached_property
     def cells(self) -> frozenset[str]:
@@ -188,11 +210,12 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
         if count >= min(min_pages, len(pages)):
             inline_at[cell].add(label)
     ids = Counter(place for page in pages for place in set(page.ids.values()))
+    numbered = {place for page in pages for place in page.numbered_ids}
     return Template(
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
-        ids=frozenset(place for place, count in ids.items() if count >= min(min_pages, len(pages))),
+        ids=frozenset(place for place, count in ids.items() if count >= min(min_pages, len(pages)) and place not in numbered),
     )
 
 
