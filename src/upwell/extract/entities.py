@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from os.path import commonprefix
 from typing import Any
 
 from upwell.errors import WrongUsage
@@ -67,7 +66,9 @@ class EntityModel:
 
     def to_json(self) -> str:
         """The model as JSON, the columns first and one a line."""
-        columns = ",\n  ".join(json.dumps(asdict(column) | {"at": column.at._asdict()}, ensure_ascii=False) for column in self.columns)
+        columns = ",\n  ".join(
+            json.dumps(asdict(column) | {"at": column.at._asdict()}, ensure_ascii=False) for column in self.columns
+        )
         template = json.dumps(self.template.as_dict(), ensure_ascii=False)
         return f'{{"version": {self.version},\n "columns": [\n  {columns}\n ],\n "template": {template}}}\n'
 
@@ -81,7 +82,9 @@ def load_model(text: str) -> EntityModel:
         columns = tuple(EntityColumn(**(column | {"at": Address(**column["at"])})) for column in saved["columns"])
         return EntityModel(columns=columns, template=Template.from_dict(saved["template"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WrongUsage(f"this is no model of entities ({error}); `upwell entities PATH --save FILE` makes one") from error
+        raise WrongUsage(
+            f"this is no model of entities ({error}); `upwell entities PATH --save FILE` makes one"
+        ) from error
 
 
 def learn(trees: Sequence[TagTree], *, keep_constants: bool = False) -> EntityModel:
@@ -112,9 +115,12 @@ def _shared_prefix(texts: Sequence[str]) -> str:
     >>> _shared_prefix(["Height: 6'9", "Height: 7'1"]), _shared_prefix(["$ 3", "$ 4"]), _shared_prefix(["The Hobbit", "The Iliad"])
     ('Height: ', '', '')
     """
-    prefix = commonprefix([text + "\0" for text in texts])
-    end = max((i + 1 for i, c in enumerate(prefix) if c.isspace() or c in PREFIX_ENDS), default=0)
-    prefix = prefix[:end]
+    first, last = min(texts), max(texts)  # what these two share at their begin, all share
+    shared = next(
+        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)) - 1
+    )
+    end = max((i + 1 for i, c in enumerate(first[:shared]) if c.isspace() or c in PREFIX_ENDS), default=0)
+    prefix = first[:end]
     if len(set(texts)) < 2 or any(c in CURRENCIES or c.isdigit() for c in prefix):
         return ""
     is_label = prefix.rstrip().endswith(PREFIX_ENDS) or not any(map(str.isalnum, prefix))

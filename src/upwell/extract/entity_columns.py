@@ -113,7 +113,9 @@ def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = Fal
 
 def _is_named(place: str) -> bool:
     """Whether a place says what stands there, even on one page: a statement, a property, an id, a headline."""
-    return " " in place or place == "title" or "@" in place or place.startswith("#") or "h1" in re.split(r"[/.@]", place)
+    return (
+        " " in place or place == "title" or "@" in place or place.startswith("#") or "h1" in re.split(r"[/.@]", place)
+    )
 
 
 def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:

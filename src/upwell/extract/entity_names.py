@@ -31,7 +31,8 @@ LINK_TAGS = ("a", "button", "option")  # what these say is an action or a choice
 WORDS = re.compile(r"[^\W\d_]{2,}")
 # Three groups of digits or more, or a country's number first; a date has at most four digits in a group, too, but is found by its type.
 PHONE = re.compile(
-    r"\W*(?:tel|phone|fax|[tf])?\W*(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*", re.I
+    r"\W*(?:tel|phone|fax|[tf])?\W*(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*",
+    re.I,
 )
 FORMS = {
     "phone": PHONE,
@@ -41,7 +42,9 @@ FORMS = {
 # Names of programs and pages in addresses, not of things.
 FILE_WORDS = frozenset(["html", "htm", "php", "asp", "aspx", "jsp", "cgi", "index", "default", "http", "https", "www"])
 # Parts of class names that say how an element is made, not what it holds.
-MADE = re.compile(r"^(?:lbl|txt|span|div|lit|ctl|hl|lnk|img)(?=[A-Z_-])|(?<=[a-z])[_-]?(?:Label|Text|Literal|HyperLink|Link)$")
+MADE = re.compile(
+    r"^(?:lbl|txt|span|div|lit|ctl|hl|lnk|img)(?=[A-Z_-])|(?<=[a-z])[_-]?(?:Label|Text|Literal|HyperLink|Link)$"
+)
 
 
 class Sample:
@@ -95,8 +98,14 @@ def _stand_together(sample: Sample) -> bool:
 
 def _stated_property(candidate: Candidate, samples: Sequence[Sample]) -> str:
     stated = [candidate.address.place, *candidate.stated_as]
-    names = [name for place in sorted(stated, key=lambda place: not place.startswith(JSON_LD)) if is_stated(place) and (name := property_of(place))]
-    return _most(_attributes(sample, ("itemprop", "property")) for sample in samples) or (_short_name(names[0]) if names else "")
+    names = [
+        name
+        for place in sorted(stated, key=lambda place: not place.startswith(JSON_LD))
+        if is_stated(place) and (name := property_of(place))
+    ]
+    return _most(_attributes(sample, ("itemprop", "property")) for sample in samples) or (
+        _short_name(names[0]) if names else ""
+    )
 
 
 def _column_heading(candidate: Candidate, samples: Sequence[Sample]) -> str:

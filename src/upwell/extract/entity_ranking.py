@@ -72,14 +72,14 @@ def _words(text: str) -> list[str]:
 
 def _score(candidate: Candidate, pages: int, title_chunks: dict[int, int]) -> float:
     cells, nth = candidate.cells, candidate.address.nth
-    score = len(cells) / pages * min(1.0, candidate.distinct / len(cells) / VARIED_SHARE) ** 0.5
+    score: float = len(cells) / pages * min(1.0, candidate.distinct / len(cells) / VARIED_SHARE) ** 0.5
     chars = median(sum(len(found.text) for found in texts) for texts in cells.values())
     score *= next((factor for least, factor in LONG_CHARS.items() if chars >= least), 1.0)
     if is_stated(candidate.address.place):
         return score * (JSON_LD_FACTOR if candidate.address.place.startswith(JSON_LD) else STATED_FACTOR)
     score *= 1.0 if nth == 1 else LIST_FACTOR if not nth else LATER_FACTOR if nth <= LATE else LATE_FACTOR
     score *= LABEL_FACTOR if candidate.label else 1 / (1 + candidate.group_size / GROUP_SIZE)
-    away = median(texts[0].chunk - title_chunks.get(page, 0) for page, texts in cells.items())
+    away: float = median(texts[0].chunk - title_chunks.get(page, 0) for page, texts in cells.items())
     return score / (1 + (away if away >= 0 else -BEFORE_TITLE * away) / TITLE_DISTANCE)
 
 

@@ -33,7 +33,11 @@ def property_of(place: str) -> str:
 
 def stated_texts(tree: TagTree, wanted: Collection[str] | None = None) -> Iterator[Located]:
     """The statements of a page; only those at wanted places, where some are named."""
-    kinds = (JSON_LD, META, ATTRIBUTE) if wanted is None else {kind for kind in (JSON_LD, META, ATTRIBUTE) for place in wanted if place.startswith(kind)}
+    kinds = (
+        (JSON_LD, META, ATTRIBUTE)
+        if wanted is None
+        else {kind for kind in (JSON_LD, META, ATTRIBUTE) for place in wanted if place.startswith(kind)}
+    )
     statements: list[tuple[str, str]] = [(TITLE, tree.title)]
     if JSON_LD in kinds:
         statements += _json_ld(tree)
@@ -60,7 +64,9 @@ def _json_ld(tree: TagTree) -> Iterator[tuple[str, str]]:
             if depth > MAX_JSON_DEPTH:
                 continue
             if isinstance(value, dict):
-                inner = [(f"{name}.{key}".strip("."), part) for key, part in value.items() if not str(key).startswith("@")]
+                inner = [
+                    (f"{name}.{key}".strip("."), part) for key, part in value.items() if not str(key).startswith("@")
+                ]
                 inner += [(name, value["@graph"])] if "@graph" in value else []
                 stack.extend((key, part, depth + 1) for key, part in reversed(inner))
             elif isinstance(value, list):

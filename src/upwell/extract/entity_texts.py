@@ -11,10 +11,12 @@ A label names what stands in its line, or in the next cell or block beside it; n
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,14 +24,16 @@ import numpy as np
 from upwell.page.spots import BROKEN, STATED, Spot, look
 from upwell.page.tree import TagTree
 
-__all__ = ["Located", "PageTexts", "Template", "learn_template", "locate", "place_of"]
+__all__ = ["Located", "PageTexts", "Template", "learn_template", "locate", "place_of", "places_on"]
 
 # Steps of a place. On 24 sites: all steps 0.952, 5 and 4 steps 0.977, 3 steps 0.980, 2 steps 0.981; on 16 others 3 steps are best (0.994).
 PLACE_STEPS = 3
 MIN_SHARED_PAGES = 0.1  # share of the pages (and at least two) that have a text of the template; not swept
 NEARLY_ALL = 0.9  # share of the pages from which on a text is furniture wherever it stands
 LABEL_PLACE_SHARE = 0.8  # of the texts at a cell that pages share, where all of them are labels
-MAX_TEXTS_FOR_ONE = 1.5  # distinct shared texts for each that one page shows: labels come together, values one instead of another
+MAX_TEXTS_FOR_ONE = (
+    1.5  # distinct shared texts for each that one page shows: labels come together, values one instead of another
+)
 MAX_REPEATS = 1.3  # times that a label stands on a page that has it
 CONSTANT_SHARE = 0.8  # of the times that a text is followed by one and the same other: it names nothing
 VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has it
@@ -42,7 +46,8 @@ NUMBER = re.compile(r"\d+")
 @lru_cache(maxsize=50_000)
 def place_of(spot: Spot) -> tuple[str, str]:
     """The place and the cell of rows at a spot."""
-    steps, cells = [], []
+    steps: list[str] = []
+    cells: list[str] = []
     above: Spot | None = spot
     while above is not None and len(steps) < PLACE_STEPS:
         names = look(above.cls).split() if above.tag not in STATED else ()
@@ -51,6 +56,11 @@ def place_of(spot: Spot) -> tuple[str, str]:
         cells.append(f"{step}[{above.column}]" if above.column else step)
         above = above.above
     return "/".join(reversed(steps)), "/".join(reversed(cells))
+
+
+def places_on(tree: TagTree) -> frozenset[str]:
+    """The places where a page has texts: pages of one template share most of them."""
+    return frozenset(place_of(tree.spots[spot])[0] for spot in set(tree.spot[tree.chunk_row].tolist()))
 
 
 class PageTexts:
@@ -82,6 +92,11 @@ class PageTexts:
         rows = zip(range(len(self.tree.chunks)), self.spot_of_chunk.tolist(), self.tree.chunks, strict=True)
         return [(chunk, self.places[spot][1], text) for chunk, spot, text in rows if _says_something(text)]
 
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """The chunks that begin a line."""
+        return np.flatnonzero(self.tree.chunk_gap == BROKEN).tolist()  # type: ignore[no-any-return]
+
     def scope(self, label: int) -> tuple[int, int]:
         """The chunks that a label (a chunk) may name: first … end."""
         tree, chunks = self.tree, self.tree.chunks
@@ -94,10 +109,11 @@ class PageTexts:
         around = int(tree.chunk_row[label])  # the smallest row that holds label and value
         while not around <= value_row < tree.end[around]:
             around = int(tree.parent[around])
-        gaps = tree.chunk_gap
-        if around == value_row or not (gaps[label + 1 : first + 1] == BROKEN).any():
-            breaks = np.flatnonzero(gaps[first + 1 :] == BROKEN)
-            return first, first + 1 + int(breaks[0]) if len(breaks) else len(chunks)
+        breaks = self._breaks
+        is_in_line = bisect_right(breaks, label) == bisect_right(breaks, first)
+        if around == value_row or is_in_line:
+            following = bisect_right(breaks, first)
+            return first, breaks[following] if following < len(breaks) else len(chunks)
         block = value_row
         while tree.parent[block] != around:
             block = int(tree.parent[block])
@@ -124,7 +140,8 @@ class Template:
     def from_dict(cls, saved: Mapping[str, Any]) -> "Template":
         """The template from its JSON."""
         parts = {
-            name: {cell: frozenset(texts) for cell, texts in saved[name].items()} for name in ("labels", "furniture", "inline")
+            name: {cell: frozenset(texts) for cell, texts in saved[name].items()}
+            for name in ("labels", "furniture", "inline")
         }
         return cls(**parts, ids=frozenset(saved["ids"]))
 
@@ -152,7 +169,9 @@ def locate(page: PageTexts, template: Template, wanted: Collection[str] | None =
     numbers: Sequence[int] = range(len(chunks))
     if wanted is not None and chunks:
         cells = template.cells
-        is_wanted = np.array([place in wanted or cell in cells for place, cell in places], dtype=bool)[page.spot_of_chunk]
+        is_wanted = np.array([place in wanted or cell in cells for place, cell in places], dtype=bool)[
+            page.spot_of_chunk
+        ]
         is_wanted[[chunk for chunk, place in ids.items() if place in wanted]] = True
         numbers = np.flatnonzero(is_wanted).tolist()
     labels, furniture, inline = template.labels, template.furniture, template.inline
@@ -202,7 +221,9 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
                 if is_everywhere:
                     furniture[cell].add(text)
             elif is_marked or is_everywhere or (is_label_place and not seen.is_alternative(at, len(pages))):
-                is_label = len(text) <= MAX_LABEL_CHARS and (is_marked if len(pages) == 1 else seen.names(at, is_marked))
+                is_label = len(text) <= MAX_LABEL_CHARS and (
+                    is_marked if len(pages) == 1 else seen.names(at, is_marked)
+                )
                 (labels if is_label else furniture)[cell].add(text)
     inline = Counter((cell, label) for page in pages for cell, label in _inline_labels(page))
     inline_at: defaultdict[str, set[str]] = defaultdict(set)
@@ -215,7 +236,9 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
-        ids=frozenset(place for place, count in ids.items() if count >= min(min_pages, len(pages)) and place not in numbered),
+        ids=frozenset(
+            place for place, count in ids.items() if count >= min(min_pages, len(pages)) and place not in numbered
+        ),
     )
 
 
@@ -240,7 +263,7 @@ class _Counts:
                 self.most_on_a_page[cell] = max(self.most_on_a_page[cell], count)
             for cell, text in here:
                 self.texts_at[cell][text] = None
-            for at, following in zip(here, here[1:], strict=False):
+            for at, following in pairwise(here):
                 self.after[at][following] += 1
                 self.before[following][at] += 1
 

@@ -19,12 +19,14 @@ Format = Literal["parquet", "csv", "jsonl", "sqlite"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
-def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
-    """Writes `records.<format>`; the columns are all that any row has, in order of first appearance."""
+def write(
+    rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet", *, name: str = "records"
+) -> Path:
+    """Writes `<name>.<format>`; the columns are all that any row has, in order of first appearance."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
-    path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
+    path, partial = folder / f"{name}.{format}", folder / f".{name}.{format}.part"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
@@ -32,7 +34,7 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({key: _csv_cell(value) for key, value in row.items()} for row in rows)
     elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
@@ -73,6 +75,11 @@ def _distinct_names(columns: list[str]) -> list[str]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _csv_cell(value: object) -> object:
+    """A value as CSV has it: several texts are joined."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _cell(value: object) -> object:
