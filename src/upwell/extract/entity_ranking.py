@@ -77,7 +77,7 @@ def _score(candidate: Candidate, pages: int, title_chunks: dict[int, int]) -> fl
     score *= next((factor for least, factor in LONG_CHARS.items() if chars >= least), 1.0)
     if is_stated(candidate.address.place):
         return score * (JSON_LD_FACTOR if candidate.address.place.startswith(JSON_LD) else STATED_FACTOR)
-    score *= 1.0 if nth == 1 else LIST_FACTOR if not nth else LATER_FACTOR if nth <= LATE else LATE_FACTOR
+    score *= 1.0 if nth == 1 else (1.0 if candidate.label else LIST_FACTOR) if not nth else LATER_FACTOR if nth <= LATE else LATE_FACTOR
     score *= LABEL_FACTOR if candidate.label else 1 / (1 + candidate.group_size / GROUP_SIZE)
     away: float = median(texts[0].chunk - title_chunks.get(page, 0) for page, texts in cells.items())
     return score / (1 + (away if away >= 0 else -BEFORE_TITLE * away) / TITLE_DISTANCE)

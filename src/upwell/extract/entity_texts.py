@@ -38,7 +38,7 @@ MAX_REPEATS = 1.3  # times that a label stands on a page that has it
 CONSTANT_SHARE = 0.8  # of the times that a text is followed by one and the same other: it names nothing
 VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has it
 MAX_LABEL_CHARS = 60
-INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=]\s*(?=\S)")
+INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
 TERM_TAGS = ("dt", "th")
 NUMBER = re.compile(r"\d+")
 
