@@ -38,6 +38,7 @@ MAX_REPEATS = 1.3  # times that a label stands on a page that has it
 CONSTANT_SHARE = 0.8  # of the times that a text is followed by one and the same other: it names nothing
 VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has it
 MAX_LABEL_CHARS = 60
+COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
 TERM_TAGS = ("dt", "th")
 NUMBER = re.compile(r"\d+")
@@ -213,10 +214,13 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
             shared_times >= LABEL_PLACE_SHARE * sum(seen.times[cell, text] for text in texts)
             and len(shared) <= MAX_TEXTS_FOR_ONE * seen.most_on_a_page[cell]
         )
+        holds_values = seen.holds_values(cell)
         for text in texts if len(pages) == 1 else shared:
             at = cell, text
-            is_marked = text.endswith((":", "：")) or (len(pages) == 1 and _last_tag(cell) in TERM_TAGS)
+            is_marked = text.endswith(COLONS) or (len(pages) == 1 and _last_tag(cell) in TERM_TAGS)
             is_everywhere = seen.pages[at] >= NEARLY_ALL * len(pages) and len(pages) > 1
+            if holds_values and not is_marked:
+                continue
             if seen.times[at] > MAX_REPEATS * seen.pages[at] and not is_marked:
                 if is_everywhere:
                     furniture[cell].add(text)
@@ -254,6 +258,8 @@ class _Counts:
         self.most_on_a_page: Counter[str] = Counter()
         self.before: defaultdict[At, Counter[At]] = defaultdict(Counter)
         self.after: defaultdict[At, Counter[At]] = defaultdict(Counter)
+        self.runs: Counter[str] = Counter()  # of texts at one cell
+        self.led_runs: Counter[str] = Counter()  # those with a colon before them
         self.texts_at: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for page in pages:
             here = [(cell, text) for _, cell, text in page.texts]
@@ -264,8 +270,15 @@ class _Counts:
             for cell, text in here:
                 self.texts_at[cell][text] = None
             for at, following in pairwise(here):
+                if at[0] != following[0]:
+                    self.runs[following[0]] += 1
+                    self.led_runs[following[0]] += at[1].endswith(COLONS)
                 self.after[at][following] += 1
                 self.before[following][at] += 1
+
+    def holds_values(self, cell: str) -> bool:
+        """Whether most runs of texts at a cell come after a text that ends with a colon."""
+        return self.led_runs[cell] > self.runs[cell] / 2
 
     def is_alternative(self, at: At, pages: int) -> bool:
         """Whether a text is one of several values that follow one and the same label: "Private" or "Public"."""
@@ -280,9 +293,9 @@ class _Counts:
         )
 
     def names(self, at: At, is_marked: bool) -> bool:
-        """Whether what follows a text varies, so that the text may be its label."""
+        """Whether a text may be a label: it ends with a colon, or what follows it varies."""
         varied = len(self.after[at]) >= max(2, VARIED_SHARE * self.pages[at])
-        return bool(self.after[at]) and (varied or is_marked) and not self._is_constant(at)
+        return is_marked or (varied and not self._is_constant(at))
 
     def _is_constant(self, at: At) -> bool:
         following = self.after[at]
