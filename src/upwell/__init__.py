@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from upwell.lazy import lazily
 
 if TYPE_CHECKING:
-    from upwell.api import Result, blocks, demo, extract, forms, harvest, harvest_all, records
+    from upwell.api import Result, blocks, demo, entities, extract, forms, harvest, harvest_all, records
     from upwell.demo import Switches
     from upwell.errors import UpwellError
     from upwell.harvest.events import Event, Observer
@@ -29,6 +29,7 @@ __all__ = [
     "UpwellError",
     "blocks",
     "demo",
+    "entities",
     "extract",
     "forms",
     "harvest",
@@ -44,7 +45,7 @@ _HOMES = {
     "Switches": "upwell.demo",
     "UpwellError": "upwell.errors",
 } | dict.fromkeys(
-    ("Result", "blocks", "demo", "extract", "forms", "harvest", "harvest_all", "records"), "upwell.api"
+    ("Result", "blocks", "demo", "entities", "extract", "forms", "harvest", "harvest_all", "records"), "upwell.api"
 )  # fmt: skip
 
 

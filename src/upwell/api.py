@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from upwell.harvest.files import Result
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
+    from upwell.offline.entities import entities
     from upwell.offline.extract import extract
     from upwell.offline.links import links
     from upwell.offline.queries import queries
@@ -38,6 +39,7 @@ else:
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
+            "entities": "upwell.offline.entities",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
             "links": "upwell.offline.links",
@@ -46,8 +48,8 @@ else:
     )
 
 __all__ = [
-    "Result", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries", "records",
-    "sites_of",
+    "Result", "blocks", "cluster", "demo", "entities", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
+    "records", "sites_of",
 ]  # fmt: skip
 
 T = TypeVar("T")

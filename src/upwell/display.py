@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
+    EntityPage,
     ExtractedPage,
     FormsOnPage,
     LinksOfAnswers,
@@ -68,6 +69,15 @@ def _(result: PageBlocks) -> Iterator[str]:
     yield f"{result.page}:"
     for block in result.blocks:
         yield f"  {block.type:<8} {' '.join(block.text.split())[:BLOCK_CHARS]}"
+
+
+@lines.register
+def _(result: EntityPage) -> Iterator[str]:
+    yield f"{result.page}:"
+    for name, value in result.fields.items():
+        text = "; ".join(value) if isinstance(value, list) else value
+        if text:
+            yield f"  {name}: {' '.join(text.split())[:BLOCK_CHARS]}"
 
 
 @lines.register

@@ -98,6 +98,12 @@ ExtractMethod = Annotated[
     typer.Option("--method", help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings."),
 ]
 
+# upwell entities
+RecordPages = Annotated[Path, typer.Argument(help="Saved pages of one site that each show one thing.")]
+TableFolder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the table.")]
+KnownEntities = Annotated[Path | None, typer.Option("--model", help="A model of columns: apply it, learn nothing.")]
+SaveEntities = Annotated[Path | None, typer.Option("--save", help="Where to keep what was learned, as JSON to edit.")]
+
 # upwell cluster
 Signature = Annotated[str, typer.Option(help=", ".join(SIGNATURES))]
 Algorithm = Annotated[str, typer.Option(help="simple or bisecting.")]
@@ -173,9 +179,9 @@ def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
     raise WrongUsage(f"{option} {value}: it is {', '.join(choices[:-1])} or {choices[-1]}")
 
 
-def source_text(path: Path) -> str:
-    """The text of the source.json that --source names."""
+def source_text(path: Path, made_by: str = "upwell extract --save") -> str:
+    """The text of the file with what was learned that --source or --model names."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
+        raise UpwellError(f"{path} cannot be read ({error}); `{made_by}` makes one") from error

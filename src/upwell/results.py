@@ -6,6 +6,7 @@ extract     ExtractedPage, one for each saved answer
 cluster     ClusteredPage, one for each saved answer
 links       LinksOfAnswers
 blocks      PageBlocks, one for each page
+entities    EntityPage, one for each saved page
 queries     SuggestedQuery, one for each query
 probe       ProbeSummary
 harvest     upwell.Result, whose `summary` is a Summary: what `summary.json` holds
@@ -29,6 +30,7 @@ __all__ = [
     "BlockOnPage",
     "ClusteredPage",
     "DemoTruth",
+    "EntityPage",
     "ExtractedPage",
     "ExtractedRecord",
     "FormsOnPage",
@@ -206,6 +208,19 @@ class PageBlocks:
             "structure": self.structure.as_dict() if self.structure else None,
             "blocks": [block.as_dict() for block in self.blocks],
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntityPage:
+    """One saved page that shows one thing."""
+
+    page: str
+    fields: Mapping[str, str | list[str] | None]  # as the page writes them; None where it has none
+    template: int | None = None  # where the pages are of several templates: which, from 0
+
+    def as_dict(self) -> dict[str, object]:
+        template = {} if self.template is None else {"template": self.template}
+        return {"page": self.page, "fields": dict(self.fields), **template}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@
 app          the command itself
 network      the options of all verbs that fetch
 harvesting   forms, harvest, probe, demo
-offline      extract, cluster, links, queries, blocks
+offline      extract, entities, cluster, links, queries, blocks
 printing     results and warnings
 
 A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.

@@ -31,6 +31,11 @@ class Table:
     rows: list[Row]
     types: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The name of its file, without what the format adds."""
+        return f"records-{self.kind}" if self.kind else "records"
+
     def fill(self) -> dict[str, float]:
         """The share of the rows that have each column, the fullest first."""
         names = [column.name for column in self.columns if not column.drop]

@@ -5,7 +5,7 @@ import datetime
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -20,26 +20,21 @@ FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
 def write(
-    rows: Iterable[Mapping[str, object]],
-    folder: Path,
-    format: Format = "parquet",
-    kind: str = "",
-    columns: Sequence[str] = (),
+    rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet", *, name: str = "records"
 ) -> Path:
-    """Writes `records.<format>`, or `records-<kind>.<format>`; the columns are those named, then all others that any row has."""
+    """Writes `<name>.<format>`; the columns are all that any row has, in order of first appearance."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
-    name = f"records-{kind}.{format}" if kind else f"records.{format}"
-    path, partial = folder / name, folder / f".{name}.part"
-    columns = list(dict.fromkeys((*columns, *(name for row in rows for name in row))))
+    path, partial = folder / f"{name}.{format}", folder / f".{name}.{format}.part"
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({key: _csv_cell(value) for key, value in row.items()} for row in rows)
     elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
@@ -80,6 +75,11 @@ def _distinct_names(columns: list[str]) -> list[str]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _csv_cell(value: object) -> object:
+    """A value as CSV has it: several texts are joined."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _cell(value: object) -> object:

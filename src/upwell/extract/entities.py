@@ -1,0 +1,155 @@
+"""Pages that each show one thing: one row for each, the same columns for all.
+
+    learn    what pages of one site share, and which columns they have (an `EntityModel`)
+    apply    the fields of one page, as it writes them
+    clean    fields without the words that begin all texts of their column ("Publisher: ")
+
+Learning tells template from data over all pages (`entity_texts`), makes candidates of what stands alike (`entity_columns`), keeps the best
+(`entity_ranking`) and names them (`entity_names`). A model is JSON that people can edit: columns may be renamed, dropped and put in order.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from upwell.errors import WrongUsage
+from upwell.extract.column_names import unused_name
+from upwell.extract.entity_columns import Address, Candidate, candidates, texts_at
+from upwell.extract.entity_names import name_of
+from upwell.extract.entity_ranking import best_candidates
+from upwell.extract.entity_stated import is_stated, stated_texts
+from upwell.extract.entity_texts import Located, PageTexts, Template, learn_template, locate
+from upwell.extract.values import Type, column_type
+from upwell.page.tree import TagTree
+
+__all__ = ["EntityColumn", "EntityModel", "Fields", "apply", "clean", "learn", "load_model"]
+
+VERSION = 1  # of a saved model; a file of another version is refused
+MIN_TEXTS_FOR_PREFIX = 5  # from which on words that begin all texts are cut even if they end without a colon
+PREFIX_ENDS = (":", "=", "：")
+CURRENCIES = "$€£¥₹₽₩₺₪฿"
+
+Fields = dict[str, str | list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntityColumn:
+    """One column, as the model's JSON has it."""
+
+    name: str
+    at: Address
+    type: Type = "text"
+    share: float = 0.0  # of the pages that have it
+    prefix: str = ""  # that all texts begin with
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntityModel:
+    """What pages of one site that each show one thing look like."""
+
+    columns: tuple[EntityColumn, ...]
+    template: Template
+    version: int = VERSION
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """Where columns are read."""
+        return frozenset(column.at.place for column in self.columns)
+
+    @cached_property
+    def stated_places(self) -> frozenset[str]:
+        """Those of them that are statements of the page."""
+        return frozenset(filter(is_stated, self.places))
+
+    def to_json(self) -> str:
+        """The model as JSON, the columns first and one a line."""
+        columns = ",\n  ".join(
+            json.dumps(asdict(column) | {"at": column.at._asdict()}, ensure_ascii=False) for column in self.columns
+        )
+        template = json.dumps(self.template.as_dict(), ensure_ascii=False)
+        return f'{{"version": {self.version},\n "columns": [\n  {columns}\n ],\n "template": {template}}}\n'
+
+
+def load_model(text: str) -> EntityModel:
+    """A model from its JSON."""
+    try:
+        saved: dict[str, Any] = json.loads(text)
+        if saved.get("version") != VERSION:
+            raise WrongUsage(f"this model has version {saved.get('version')}, not {VERSION}; learn it again")
+        columns = tuple(EntityColumn(**(column | {"at": Address(**column["at"])})) for column in saved["columns"])
+        return EntityModel(columns=columns, template=Template.from_dict(saved["template"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WrongUsage(
+            f"this is no model of entities ({error}); `upwell entities PATH --save FILE` makes one"
+        ) from error
+
+
+def learn(trees: Sequence[TagTree], *, keep_constants: bool = False) -> EntityModel:
+    """The columns of pages of one site; `keep_constants` keeps what has a label and says the same on all of these pages."""
+    pages = [PageTexts(tree) for tree in trees]
+    template = learn_template(pages)
+    texts = [[*locate(page, template), *stated_texts(page.tree)] for page in pages]
+    kept, title = best_candidates(candidates(texts, keep_constants=keep_constants), trees)
+    columns: list[EntityColumn] = []
+    taken: set[str] = set()
+    for candidate in kept:
+        name = unused_name("title" if candidate is title else name_of(candidate, trees), taken)
+        taken.add(name)
+        columns.append(_column(name, candidate, len(trees)))
+    return EntityModel(columns=tuple(columns), template=template)
+
+
+def _column(name: str, candidate: Candidate, pages: int) -> EntityColumn:
+    prefix = _shared_prefix(candidate.texts)
+    values = [text.removeprefix(prefix) for text in candidate.texts]
+    share = round(len(candidate.cells) / pages, 3)
+    return EntityColumn(name=name, at=candidate.address, type=column_type(values), share=share, prefix=prefix)
+
+
+def _shared_prefix(texts: Sequence[str]) -> str:
+    """The words that begin all texts and are no part of the values.
+
+    >>> _shared_prefix(["Height: 6'9", "Height: 7'1"]), _shared_prefix(["$ 3", "$ 4"]), _shared_prefix(["The Hobbit", "The Iliad"])
+    ('Height: ', '', '')
+    """
+    first, last = min(texts), max(texts)  # what these two share at their begin, all share
+    shared = next(
+        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)) - 1
+    )
+    end = max((i + 1 for i, c in enumerate(first[:shared]) if c.isspace() or c in PREFIX_ENDS), default=0)
+    prefix = first[:end]
+    if len(set(texts)) < 2 or any(c in CURRENCIES or c.isdigit() for c in prefix):
+        return ""
+    is_label = prefix.rstrip().endswith(PREFIX_ENDS) or not any(map(str.isalnum, prefix))
+    return prefix if is_label or len(set(texts)) >= MIN_TEXTS_FOR_PREFIX else ""
+
+
+def apply(model: EntityModel, tree: TagTree) -> Fields:
+    """The fields of a page in the order of the columns, as the page writes them; a column of several texts has a list."""
+    at: defaultdict[str, list[Located]] = defaultdict(list)
+    for found in locate(PageTexts(tree), model.template, model.places):
+        at[found.place].append(found)
+    if model.stated_places:
+        for found in stated_texts(tree, model.stated_places):
+            at[found.place].append(found)
+    fields: Fields = {}
+    for column in model.columns:
+        if column.at.place in at and (texts := texts_at(column.at, at[column.at.place])):
+            fields[column.name] = texts[0].text if column.at.nth else [found.text for found in texts]
+    return fields
+
+
+def clean(model: EntityModel, fields: Mapping[str, str | list[str]]) -> Fields:
+    """Fields without the words that begin all texts of their column."""
+    prefixes = {column.name: column.prefix for column in model.columns if column.prefix}
+    return {
+        name: value
+        if name not in prefixes
+        else value.removeprefix(prefixes[name])
+        if isinstance(value, str)
+        else [text.removeprefix(prefixes[name]) for text in value]
+        for name, value in fields.items()
+    }

@@ -1,0 +1,145 @@
+"""`upwell entities`: saved pages of one site that each show one thing → one row a page, the same columns for all.
+
+Pages of different templates (a list among record pages, another site) share few places: they are told apart and learned each by itself.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from upwell.errors import WrongUsage
+from upwell.extract.entities import EntityModel, Fields, apply, clean, learn
+from upwell.extract.entity_texts import places_on
+from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
+from upwell.page.tree import TagTree
+from upwell.results import EntityPage
+from upwell.store import records
+from upwell.store.typed import types_of, with_types
+
+__all__ = ["entities"]
+
+MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
+# Two pages are of one template if they share this part of the places of the one that has fewer. 0.5 to 0.7 divide none of 40 sites, and
+# all 37 mixes of two of them; 0.3 misses one mix.
+MIN_SHARED_PLACES = 0.6
+COMMON_SHARE = 0.5  # of the pages of a template that have a place by which further pages are compared
+HUGE_BYTES = 50_000_000  # larger files are not read as one page
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Pages of one template."""
+
+    model: EntityModel
+    places: frozenset[str]
+
+
+def entities(
+    path: str | Path,
+    *,
+    model: EntityModel | None = None,
+    save: str | Path | None = None,
+    out: str | Path | None = None,
+    format: records.Format = "parquet",
+    warn: Callable[[str], None] = lambda _: None,
+) -> Iterator[EntityPage]:
+    """Offline: the fields of saved pages that each show one thing, one result a page, in page order, the same columns for all.
+
+    Learns from up to a hundred of the pages (`save` keeps what was learned), or only applies `model`; `out` is a folder for the table;
+    `warn` hears what looks wrong.
+    """
+    folder = Path(path)
+    groups = [_Group(model, frozenset())] if model else _learn_groups(folder, warn)
+    if save is not None:
+        if len(groups) > 1:
+            warn(f"{save} keeps the columns of the largest template only")
+        Path(save).write_text(groups[0].model.to_json(), encoding="utf-8")
+    rows: list[list[dict[str, object]]] = [[] for _ in groups]
+    for page in pages_at(folder):
+        tree = _tree(page, warn)
+        if tree is None:
+            continue
+        number = _group_of(tree, groups)
+        fields = apply(groups[number].model, tree)
+        if not fields:
+            warn(f"{page.name}: nothing of the columns stands on this page")
+        if out is not None:
+            rows[number].append({"_page": page.name, "_url": page.url or None, **clean(groups[number].model, fields)})
+        yield EntityPage(
+            page=page.name, fields=_in_order(groups[number].model, fields), template=number if len(groups) > 1 else None
+        )
+    if out is not None:
+        _write(rows, groups, Path(out), format)
+
+
+def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
+    """The templates of the pages, that of most pages first."""
+    sample = sample_evenly(pages_at(folder), MAX_LEARNED_PAGES)
+    trees = [tree for page in sample if (tree := _tree(page, lambda _: None)) is not None]
+    if not trees:
+        raise WrongUsage(f"{folder} has no page with text; this wants saved pages of one site that each show one thing")
+    places = [places_on(tree) for tree in trees]
+    numbers = divide(places)
+    sizes = Counter(numbers).most_common()
+    if len(sizes) > 1:
+        parts = " and ".join(str(count) for _, count in sizes)
+        warn(f"these pages are of {len(sizes)} templates ({parts} pages): each has columns of its own")
+    if len(trees) == 1:
+        warn(
+            "one page only: what it does not name is not known from what all pages of the site say; give more of its pages"
+        )
+    groups = []
+    for number, count in sizes:
+        members = [i for i, group in enumerate(numbers) if group == number]
+        pages_with = Counter(place for i in members for place in places[i])
+        common = frozenset(place for place, pages in pages_with.items() if pages >= COMMON_SHARE * count)
+        groups.append(_Group(learn([trees[i] for i in members]), common))
+    if not any(group.model.columns for group in groups):
+        warn(f"no columns: {len(trees)} pages of {folder} say the same, or nothing that they name")
+    return groups
+
+
+def divide(places: Sequence[frozenset[str]]) -> list[int]:
+    """The template of each page, as the number of its first page: pages that share most of their places are of one."""
+    template = list(range(len(places)))
+    for i, here in enumerate(places):
+        for j in range(i):
+            least = min(len(here), len(places[j]))
+            if template[i] != template[j] and len(here & places[j]) >= MIN_SHARED_PLACES * least:
+                joining, kept = max(template[i], template[j]), min(template[i], template[j])
+                template = [kept if number == joining else number for number in template]
+    return template
+
+
+def _group_of(tree: TagTree, groups: Sequence[_Group]) -> int:
+    if len(groups) == 1:
+        return 0
+    here = places_on(tree)
+    shared = [len(here & group.places) / max(1, min(len(here), len(group.places))) for group in groups]
+    return shared.index(max(shared))
+
+
+def _tree(page: SavedPage, warn: Callable[[str], None]) -> TagTree | None:
+    """A page as a tree; None, and a word about it, where it cannot be read as one."""
+    tree = page.tree()
+    if not tree.chunks:
+        warn(f"{page.name}: no text on this page, so it has no row")
+        return None
+    return tree
+
+
+def _in_order(model: EntityModel, fields: Fields) -> Mapping[str, str | list[str] | None]:
+    return {column.name: fields.get(column.name) for column in model.columns}
+
+
+def _write(
+    rows: Sequence[list[dict[str, object]]], groups: Sequence[_Group], folder: Path, format: records.Format
+) -> None:
+    """A table for each template: `entities.parquet`, `entities-2.parquet` …"""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (found, group) in enumerate(zip(rows, groups, strict=True), 1):
+        columns = dict.fromkeys(["_page", "_url", *(column.name for column in group.model.columns)])
+        whole = [columns | row for row in found]
+        name = "entities" if number == 1 else f"entities-{number}"
+        records.write(with_types(whole, types_of(whole)), folder, format, name=name)
