@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
+    Details,
     EntityPage,
     ExtractedPage,
     FormsOnPage,
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["lines", "lines_of_harvest"]
 
+SAMPLED = 10  # record pages that are read at most where nobody asks for them, with answers that were such pages
+MAX_NAMES = 6  # of columns that are named
 BLOCK_CHARS = 90  # of a block's text that are shown
 
 
@@ -96,5 +99,18 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
     if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
+    if line := _details(summary["details"]):
+        yield line
     yield f"records: {result.records}"
     yield f"report:  {result.report}"
+
+
+def _details(details: Details) -> str:
+    """What record pages have added, or would add."""
+    names, waiting = details["columns"], details["requests"]
+    some = ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+    if not names or not waiting:
+        return ""
+    if details["pages"] > SAMPLED:
+        return f"{details['pages']:,} record pages read, about {waiting:,} more requests to read all"
+    return f"record pages would add {some} (+{len(names)} columns, about {waiting:,} requests): --details"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from upwell.errors import UpwellError, WrongUsage
 
@@ -79,6 +80,14 @@ KnowledgeForHarvest = Annotated[
     typer.Option(
         help="A knowledge base (TSV or Parquet of domain, type, entity): names of the types that the records mention "
         "are asked, and the log's queries are cleaned with it."
+    ),
+]
+Details = Annotated[
+    str,
+    typer.Option(
+        "--details",
+        metavar="[first|last|N]",
+        help="Read each record's own page too: last, when no question is left (what --details alone means), first, or at most N.",
     ),
 ]
 Refresh = Annotated[
@@ -162,6 +171,31 @@ ServeOnly = Annotated[
 Port = Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")]
 
 Word = TypeVar("Word", bound=str)
+
+
+class OptionalValues(TyperCommand):
+    """A command whose option `--details` may stand alone: it means `--details last` then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, with what the option means where it stands alone."""
+        whole = []
+        for arg, following in zip(args, [*args[1:], ""], strict=True):
+            whole.append(arg)
+            if arg == "--details" and following not in ("first", "last") and not following.isdigit():
+                whole.append("last")
+        return super().parse_args(ctx, whole)
+
+
+def details(value: str) -> Literal["", "first", "last"] | int:
+    """How many record pages are read, as `Plan` has it.
+
+    >>> details("first"), details("20"), details("")
+    ('first', 20, '')
+    """
+    if value.isdigit():
+        return int(value)
+    names: tuple[Literal["", "first", "last"], ...] = ("", "first", "last")
+    return choice("--details", value, names)
 
 
 def choice(option: str, value: str, choices: Sequence[Word]) -> Word:

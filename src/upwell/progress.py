@@ -8,7 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
+from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Trouble
 
 __all__ = ["ProgressLine"]
 
@@ -59,6 +59,10 @@ class ProgressLine:
             self._say(f"left out: {event.skipped.reason}")
         elif isinstance(event, Asked):
             self._count(event)
+        elif isinstance(event, Opened):
+            self.requests[event.site] = event.requests
+            description = f"{event.pages:,} record pages read, {event.waiting:,} waiting; {sum(self.requests.values()):,} requests"
+            self.bar.update(self.task, description=description)
         elif isinstance(event, Stopped):
             self.bar.update(self.task, description=f"stopped: {event.reason}")
 

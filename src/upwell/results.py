@@ -30,6 +30,7 @@ __all__ = [
     "BlockOnPage",
     "ClusteredPage",
     "DemoTruth",
+    "Details",
     "EntityPage",
     "ExtractedPage",
     "ExtractedRecord",
@@ -299,6 +300,15 @@ class SummaryChecks(TypedDict):
     types: dict[str, str]
 
 
+class Details(TypedDict):
+    """Record pages: how many were read, the columns that they have beyond the lists', and the requests that the others need."""
+
+    pages: int
+    columns: list[str]
+    requests: int
+    left_out: dict[str, int]  # pages that say nothing of a record, by reason
+
+
 class Summary(TypedDict):
     """`summary.json` of a harvest."""
 
@@ -312,6 +322,7 @@ class Summary(TypedDict):
     statement: str
     out_of_reach: list[str]
     checks: SummaryChecks
+    details: Details
     tables: dict[str, int]  # kind of thing → rows
     stopped: str
     seconds: float

@@ -50,9 +50,11 @@ def forms(
 
 
 @app.command(
+    cls=options.OptionalValues,
     epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
+    "Example: upwell harvest https://example.org/ --details --budget 5000\n\n"
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
-    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv"
+    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv",
 )
 @takes_manners
 def harvest(
@@ -71,6 +73,7 @@ def harvest(
     queries: options.Queries = None,
     query_log: options.QueryLog = None,
     knowledge: options.KnowledgeForHarvest = None,
+    details: options.Details = "",
     refresh: options.Refresh = False,
     format: options.Format = "parquet",
     log: options.EventLog = None,
@@ -98,6 +101,7 @@ def harvest(
         template=template,
         models=load_all(options.source_text(source)) if source else (),
         words=tuple(words.split()),
+        details=options.details(details),
         refresh=refresh,
         browser=options.choice("--browser", browser, options.BROWSERS),
     )

@@ -12,13 +12,13 @@ begin with `PAGE`. What an earlier table said of a column (its name, whether it 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from upwell.extract.column_names import column_name
 from upwell.extract.values import Type, column_type, split_unit
 
-__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
+__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "as_they_are", "load_columns", "rows_of"]
 
 Cell = str | list[str] | None
 PAGE = "page."
@@ -34,6 +34,7 @@ MIN_LABELLED = 5  # different texts that begin with the same label and a colon
 MIN_WORDED = 20  # the same, without a colon
 MAX_LABEL_CHARS = 40
 MIN_CUT_CHARS = 15  # of a text that ends in "…", before it counts as the beginning of a longer one
+SEPARATED = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # the name of a site behind a title
 ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
 TAG_NAME = re.compile(
     r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
@@ -47,34 +48,38 @@ class TableColumn:
     name: str
     of: tuple[str, ...]  # names in the records and on their pages; the first is what it is known by
     type: Type = "text"
-    cut: str = ""  # what its texts begin with
+    cut: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of names: what their texts begin and end with
     unit: str = ""  # of its numbers; "…": a column of its own has them
     is_list: bool = False
     drop: bool = False
     pin: bool = False  # kept, also where it is rare or always the same
+
+    @property
+    def is_of_page(self) -> bool:
+        """Whether only the records' own pages have it."""
+        return self.of[0].startswith(PAGE)
 
     def cell(self, row: Mapping[str, Any]) -> Cell:
         """The fullest of the texts that a row has for it."""
         best: Cell = None
         for name in self.of:
             value = row.get(name)
+            if isinstance(value, str) and name in self.cut:
+                value = _without(value, self.cut[name])
             if value in (None, "", []):
                 continue
             if best is None or (_is_fuller(_text(value), _text(best)) and isinstance(value, str | list)):
                 best = value
-        if isinstance(best, str) and self.is_list:
-            return best.split("; ")
-        return self.without_label(best) if isinstance(best, str) else best
-
-    def without_label(self, text: str) -> str:
-        """The text without the words that all texts begin with."""
-        return text[len(self.cut) :].strip() if self.cut and text.startswith(self.cut) else text
+        return best.split("; ") if isinstance(best, str) and self.is_list else best
 
 
 def load_columns(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
     """Columns as `source.json` has them."""
     known = set(TableColumn.__dataclass_fields__)
-    return [TableColumn(**{**{k: v for k, v in one.items() if k in known}, "of": tuple(one["of"])}) for one in saved]
+    return [
+        TableColumn(**{**{k: v for k, v in one.items() if k in known}, "of": tuple(one["of"]), "cut": {}})
+        for one in saved
+    ]
 
 
 def arrange(
@@ -89,21 +94,26 @@ def arrange(
             if value not in (None, "", []) and not name.startswith("_"):
                 filled[name] += 1
                 texts[name].add(_text(value))
+    cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := _cut(found)) != ("", "")}
+    for name, cut in cuts.items():
+        texts[name] = {_without(text, cut) for text in texts[name]} - {""}
     known = {column.of[0]: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
+    with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
     columns = []
-    for group in _groups(useful, rows):
+    for group in _groups(useful, rows, cuts):
         seen = set().union(*(texts[name] for name in group))
         repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
-        cut = "" if repeats else _label(seen)
-        column = TableColumn(name=_named(group, cut), of=tuple(group), cut=cut, is_list=repeats)
+        labels = {name: cuts[name] for name in group if name in cuts}
+        column = TableColumn(name=_named(group, labels), of=tuple(group), cut=labels, is_list=repeats)
         if not repeats:
-            column = _typed(column, {column.without_label(text) for text in seen} - {""})
+            column = _typed(column, seen)
         if before := known.get(group[0]):
             column = replace(column, name=before.name, drop=before.drop, pin=before.pin)
-        share = sum(any(row.get(name) not in (None, "", []) for name in group) for row in rows) / max(1, len(rows))
-        is_same = len({column.without_label(text) for text in seen}) == 1 and len(rows) > 1
+        of_rows = with_page if group[0].startswith(PAGE) else rows
+        share = sum(any(row.get(name) not in (None, "", []) for name in group) for row in rows) / max(1, len(of_rows))
+        is_same = len(seen) == 1 and len(rows) > 1
         if column.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
             columns.append(column)
     taken: set[str] = set()
@@ -119,7 +129,21 @@ def arrange(
     return unique
 
 
-def rows_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) -> Iterator[dict[str, Cell]]:
+def as_they_are(rows: Sequence[Mapping[str, Any]]) -> list[TableColumn]:
+    """A column for each name, typed, nothing merged, cut or left out."""
+    names = dict.fromkeys(name for row in rows for name in row if not name.startswith("_"))
+    columns = []
+    for name in names:
+        values = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
+        is_text = all(isinstance(value, str) for value in values)
+        kind: Type = column_type(set(values), lossless=True) if is_text else "text"
+        columns.append(TableColumn(name=name, of=(name,), type=kind))
+    return columns
+
+
+def rows_of(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn], *, with_pages: bool = True
+) -> Iterator[dict[str, Cell]]:
     """The rows with these columns; what stands in none of them, and is not always the same, is in `_other`."""
     shown = [column for column in columns if not column.drop]
     in_table = {name for column in columns for name in column.of}
@@ -129,7 +153,7 @@ def rows_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) -
         for name in row.keys() - in_table:
             if not name.startswith("_") and len(seen[name]) < 2 and row[name]:  # enough to tell it from a constant
                 seen[name].add(_text(row[name]))
-    rare = [name for name, values in seen.items() if len(values) > 1]
+    rare = [name for name, values in seen.items() if len(values) > 1 and (with_pages or not name.startswith(PAGE))]
     for row in rows:
         kept: dict[str, Cell] = {name: value for name, value in row.items() if name.startswith("_")}
         left = [f"{name.removeprefix(PAGE)}: {_text(row[name])}" for name in sorted(rare) if row.get(name)]
@@ -138,16 +162,20 @@ def rows_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) -
         yield kept | {column.name: column.cell(row) for column in shown}
 
 
-def _groups(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def _groups(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], cuts: Mapping[str, tuple[str, str]]
+) -> list[list[str]]:
     """Columns that say the same of nearly every record, together; those of the list come before those of the page."""
     step = max(1, len(rows) // COMPARED_ROWS)
-    cells = {
-        name: {i: _plain(_text(row[name])) for i, row in enumerate(rows[::step]) if row.get(name)} for name in names
-    }
-    cut_off = {
-        name: {i for i, row in enumerate(rows[::step]) if row.get(name) and ELLIPSIS.search(_text(row[name]))}
-        for name in names
-    }
+    cells: dict[str, dict[int, str]] = {name: {} for name in names}
+    cut_off: dict[str, set[int]] = {name: set() for name in names}
+    for i, row in enumerate(rows[::step]):
+        for name in names:
+            if row.get(name):
+                text = _without(_text(row[name]), cuts.get(name, ("", "")))
+                cells[name][i] = _plain(text)
+                if ELLIPSIS.search(text):
+                    cut_off[name].add(i)
     groups: list[list[str]] = []
     for name in names:
         is_page = name.startswith(PAGE)
@@ -181,18 +209,31 @@ def _share_alike(
     return alike / len(both)
 
 
-def _label(texts: Collection[str]) -> str:
-    """The words that the texts of a column begin with; "" where they begin differently."""
+def _cut(texts: Collection[str]) -> tuple[str, str]:
+    """What the texts of a column begin and end with that is no part of their values; "" where they differ."""
     if len(texts) < MIN_LABELLED:
-        return ""
+        return "", ""
     ordered = sorted(texts)
     slips = int(SLIPS * len(ordered))
     found = re.match(r".*[:\s]\s*", _common_start(ordered[slips], ordered[-1 - slips]), re.S)
     label = found[0] if found else ""
-    is_address = "://" in label
-    if is_address or len(label) > MAX_LABEL_CHARS or not any(map(str.isalpha, label)):
-        return ""
-    return label if len(texts) >= (MIN_LABELLED if label.rstrip().endswith(":") else MIN_WORDED) else ""
+    if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_WORDED) or not _is_label(label):
+        label = ""
+    backwards = sorted(text[::-1] for text in texts)
+    end = SEPARATED.search(_common_start(backwards[slips], backwards[-1 - slips])[::-1])
+    return label, end[0] if end and _is_label(end[0]) else ""
+
+
+def _is_label(text: str) -> bool:
+    return "://" not in text and len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text))
+
+
+def _without(text: str, cut: tuple[str, str]) -> str:
+    """The text without what all texts begin and end with."""
+    begin, end = cut
+    if begin and text.startswith(begin):
+        text = text[len(begin) :]
+    return (text.removesuffix(end) if end else text).strip()
 
 
 def _common_start(one: str, other: str) -> str:
@@ -200,11 +241,12 @@ def _common_start(one: str, other: str) -> str:
     return one[:length]
 
 
-def _named(group: Sequence[str], cut: str) -> str:
+def _named(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
     """The best of the names of a column: one that a site gave, not one made of tags."""
     names = [name.removeprefix(PAGE) for name in group]
     given = next((name for name in names if not TAG_NAME.match(name)), "")
-    return given or (column_name(cut) if cut else names[0])
+    label = next((begin for begin, _ in cut.values() if begin), "")
+    return given or (column_name(label) if label else names[0])
 
 
 def _typed(column: TableColumn, texts: Collection[str]) -> TableColumn:

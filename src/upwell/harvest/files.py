@@ -28,7 +28,7 @@ class Result:
 def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Writes the tables, model, summary and report of a harvest, each file whole or not at all."""
     lists = {column.name for source in site.sources for column in source.model.columns.columns if column.repeats}
-    tables = tables_of(site.state.rows(), lists=lists, earlier=earlier_columns(folder))
+    tables = tables_of(site.state.rows(), lists=lists, earlier=earlier_columns(folder), with_pages=site.with_pages)
     paths = [write(table.rows, folder, format, name=table.name) for table in tables]
     for stale in set(folder.glob(f"records*.{format}")) - set(paths):
         stale.unlink()

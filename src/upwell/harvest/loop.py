@@ -149,6 +149,7 @@ async def run(
             if not len(site.state):
                 raise
             _stop(site, "forbidden")
+        site.details = [session.details for session in sessions]
         site.sources = [source for source in site.sources if source.model.leader] or site.sources
         if plan.refresh:
             site.refreshed = await _compare(site, before, net)

@@ -1,11 +1,13 @@
 """What was brought up from a site: its sources together, as `summary.json` says it."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from upwell.harvest.details import Details
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Reason
 from upwell.harvest.tables import Table
@@ -37,12 +39,18 @@ class SiteHarvest:
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
     about: str = ""  # what the records are about, where not all were wanted
+    details: list[Details] = field(default_factory=list)
     before: tuple[Estimate, bool] | None = None  # size and lower bound as the run before a refresh had them
 
     @property
     def stopped(self) -> Reason:
         """Why the harvest ended."""
         return next((why for why in REASONS if any(source.stopped == why for source in self.sources)), "exhausted")
+
+    @property
+    def with_pages(self) -> bool:
+        """Whether record pages were read for their own sake, not just as a sample."""
+        return any(details.plan.details for details in self.details)
 
     @property
     def size(self) -> Estimate:
@@ -132,6 +140,12 @@ class SiteHarvest:
                 **({"robots": "ignored"} if self.ignored_robots else {}),
                 "fill": {name: share for table in reversed(tables) for name, share in table.fill().items()},
                 "types": {name: kind for table in reversed(tables) for name, kind in table.types.items()},
+            },
+            "details": {
+                "pages": sum(details.pages for details in self.details),
+                "columns": [name for table in tables for name in table.of_pages],
+                "requests": sum(details.waiting for details in self.details),
+                "left_out": dict(sum((details.left_out for details in self.details), Counter[str]())),
             },
             "tables": {table.kind or "records": len(table.rows) for table in tables},
             "stopped": self.stopped,

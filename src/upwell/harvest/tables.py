@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
-from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
+from upwell.extract.tidy import PAGE, TableColumn, arrange, load_columns, rows_of
 from upwell.store.typed import types_of, with_types
 
 __all__ = ["Table", "earlier_columns", "tables_of"]
@@ -30,6 +30,9 @@ class Table:
     columns: list[TableColumn]
     rows: list[Row]
     types: dict[str, str] = field(default_factory=dict)
+    of_pages: list[str] = field(
+        default_factory=list
+    )  # columns that record pages add, also where only a sample was read
 
     @property
     def name(self) -> str:
@@ -55,9 +58,16 @@ def earlier_columns(folder: Path) -> dict[str, list[TableColumn]]:
 
 
 def tables_of(
-    rows: Iterable[Row], *, lists: Iterable[str] = (), earlier: dict[str, list[TableColumn]] | None = None
+    rows: Iterable[Row],
+    *,
+    lists: Iterable[str] = (),
+    earlier: dict[str, list[TableColumn]] | None = None,
+    with_pages: bool = True,
 ) -> list[Table]:
-    """The tables, the largest first: sources whose records have other columns are of another kind."""
+    """The tables, the largest first: sources whose records have other columns are of another kind.
+
+    Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
+    """
     by_source: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_source[str(row.get("_source") or "")].append(_with_time(row))
@@ -77,10 +87,15 @@ def tables_of(
     for kind, group in zip(names, groups, strict=True):
         held = [row for source in group for row in by_source[source]]
         arranged = arrange(held, lists=lists, earlier=(earlier or {}).get(kind, ()))
-        texts = list(rows_of(held, arranged))
-        tables.append(
-            Table(kind=kind, columns=arranged, rows=list(with_types(texts, arranged)), types=types_of(texts, arranged))
-        )
+        added = []
+        if not with_pages:
+            sample = [row for row in held if any(name.startswith(PAGE) for name in row)]
+            added = [column.name for column in arrange(sample, lists=lists) if column.is_of_page]
+            arranged = [column for column in arranged if not column.is_of_page]
+        texts = list(rows_of(held, arranged, with_pages=with_pages))
+        typed = list(with_types(texts, arranged))
+        added = added or [column.name for column in arranged if column.is_of_page]
+        tables.append(Table(kind=kind, columns=arranged, rows=typed, types=types_of(texts, arranged), of_pages=added))
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
 
 

@@ -10,19 +10,17 @@ from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.extract.entities import EntityModel, Fields, apply, clean, learn
-from upwell.extract.entity_texts import places_on
+from upwell.extract.entity_texts import divide, places_on
+from upwell.extract.tidy import as_they_are
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.results import EntityPage
 from upwell.store import records
-from upwell.store.typed import types_of, with_types
+from upwell.store.typed import with_types
 
 __all__ = ["entities"]
 
 MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
-# Two pages are of one template if they share this part of the places of the one that has fewer. 0.5 to 0.7 divide none of 40 sites, and
-# all 37 mixes of two of them; 0.3 misses one mix.
-MIN_SHARED_PLACES = 0.6
 COMMON_SHARE = 0.5  # of the pages of a template that have a place by which further pages are compared
 HUGE_BYTES = 50_000_000  # larger files are not read as one page
 
@@ -100,18 +98,6 @@ def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
     return groups
 
 
-def divide(places: Sequence[frozenset[str]]) -> list[int]:
-    """The template of each page, as the number of its first page: pages that share most of their places are of one."""
-    template = list(range(len(places)))
-    for i, here in enumerate(places):
-        for j in range(i):
-            least = min(len(here), len(places[j]))
-            if template[i] != template[j] and len(here & places[j]) >= MIN_SHARED_PLACES * least:
-                joining, kept = max(template[i], template[j]), min(template[i], template[j])
-                template = [kept if number == joining else number for number in template]
-    return template
-
-
 def _group_of(tree: TagTree, groups: Sequence[_Group]) -> int:
     if len(groups) == 1:
         return 0
@@ -142,4 +128,4 @@ def _write(
         columns = dict.fromkeys(["_page", "_url", *(column.name for column in group.model.columns)])
         whole = [columns | row for row in found]
         name = "entities" if number == 1 else f"entities-{number}"
-        records.write(with_types(whole, types_of(whole)), folder, format, name=name)
+        records.write(with_types(whole, as_they_are(whole)), folder, format, name=name)
