@@ -64,7 +64,9 @@ def test_no_column_is_constant_and_none_is_furniture() -> None:
     rows = [apply(model, page) for page in pages]
     for column in model.columns:
         assert len({json.dumps(row[column.name]) for row in rows if column.name in row}) > 1
-    assert not {"Home", "Basket", "Call us", "Help"} & {text for row in rows for text in row.values() if isinstance(text, str)}
+    assert not {"Home", "Basket", "Call us", "Help"} & {
+        text for row in rows for text in row.values() if isinstance(text, str)
+    }
 
 
 def test_the_order_of_pages_does_not_matter() -> None:
@@ -111,7 +113,9 @@ def test_one_page_alone_gives_what_it_names() -> None:
         '<script type="application/ld+json">{"@type": "Product", "offers": {"price": 8.5}, "gtin": "400123"}</script>'
     )
     fields = apply(learn([page]), page)
-    assert fields.items() >= {"title": "Lamp 5", "maker": "Fjord", "weight": "105 g", "sku": "L-5", "price": "8.5"}.items()
+    assert (
+        fields.items() >= {"title": "Lamp 5", "maker": "Fjord", "weight": "105 g", "sku": "L-5", "price": "8.5"}.items()
+    )
     assert fields["gtin"] == "400123"
     assert not {"Home", "Basket"} & set(map(str, fields.values()))
 
@@ -163,9 +167,7 @@ def test_constants_with_a_label_are_kept_for_later_pages() -> None:
 
 def test_thousands_of_fields_keep_forty_columns() -> None:
     """A page of 3,000 labels, and tables in tables, are read; the table stays one that people can read."""
-    rows = [
-        "".join(f"<tr><td>Field {i}:</td><td>{i * 7 + n}</td></tr>" for i in range(3000)) for n in range(3)
-    ]
+    rows = ["".join(f"<tr><td>Field {i}:</td><td>{i * 7 + n}</td></tr>" for i in range(3000)) for n in range(3)]
     model = learn([read(f"<h1>Thing {n}</h1><table>{row}</table>") for n, row in enumerate(rows)])
     assert len(model.columns) == 40
     nested = "<table><tr><td>Depth:</td><td>" * 60

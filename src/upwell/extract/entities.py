@@ -2,7 +2,7 @@
 
     learn    what pages of one site share, and which columns they have (an `EntityModel`)
     apply    the fields of one page, as it writes them
-    clean    fields without the words that begin all texts of their column ("Publisher: ")
+    clean    fields without the label that begins all texts of their column ("Publisher: ")
 
 Learning tells template from data over all pages (`entity_texts`), makes candidates of what stands alike (`entity_columns`), keeps the best
 (`entity_ranking`) and names them (`entity_names`). A model is JSON that people can edit: columns may be renamed, dropped and put in order.
@@ -21,14 +21,13 @@ from upwell.extract.entity_columns import Address, Candidate, candidates, texts_
 from upwell.extract.entity_names import name_of
 from upwell.extract.entity_ranking import best_candidates
 from upwell.extract.entity_stated import is_stated, stated_texts
-from upwell.extract.entity_texts import Located, PageTexts, Template, learn_template, locate
+from upwell.extract.entity_texts import Located, Locator, PageTexts, Template, learn_template
 from upwell.extract.values import Type, column_type
 from upwell.page.tree import TagTree
 
 __all__ = ["EntityColumn", "EntityModel", "Fields", "apply", "clean", "learn", "load_model"]
 
 VERSION = 1  # of a saved model; a file of another version is refused
-MIN_TEXTS_FOR_PREFIX = 5  # from which on words that begin all texts are cut even if they end without a colon
 PREFIX_ENDS = (":", "=", "：")
 CURRENCIES = "$€£¥₹₽₩₺₪฿"
 
@@ -52,6 +51,7 @@ class EntityModel:
 
     columns: tuple[EntityColumn, ...]
     template: Template
+    left_out: int = 0  # candidates that were not kept
     version: int = VERSION
 
     @cached_property
@@ -64,13 +64,19 @@ class EntityModel:
         """Those of them that are statements of the page."""
         return frozenset(filter(is_stated, self.places))
 
+    @cached_property
+    def locator(self) -> Locator:
+        """What finds the texts of the columns on pages."""
+        by_label = {column.at.place for column in self.columns if column.at.label is not None}
+        return Locator(self.template, self.places, self.places - by_label)
+
     def to_json(self) -> str:
         """The model as JSON, the columns first and one a line."""
         columns = ",\n  ".join(
             json.dumps(asdict(column) | {"at": column.at._asdict()}, ensure_ascii=False) for column in self.columns
         )
         template = json.dumps(self.template.as_dict(), ensure_ascii=False)
-        return f'{{"version": {self.version},\n "columns": [\n  {columns}\n ],\n "template": {template}}}\n'
+        return f'{{"version": {self.version}, "left_out": {self.left_out},\n "columns": [\n  {columns}\n ],\n "template": {template}}}\n'
 
 
 def load_model(text: str) -> EntityModel:
@@ -80,7 +86,8 @@ def load_model(text: str) -> EntityModel:
         if saved.get("version") != VERSION:
             raise WrongUsage(f"this model has version {saved.get('version')}, not {VERSION}; learn it again")
         columns = tuple(EntityColumn(**(column | {"at": Address(**column["at"])})) for column in saved["columns"])
-        return EntityModel(columns=columns, template=Template.from_dict(saved["template"]))
+        template = Template.from_dict(saved["template"])
+        return EntityModel(columns=columns, template=template, left_out=saved["left_out"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WrongUsage(
             f"this is no model of entities ({error}); `upwell entities PATH --save FILE` makes one"
@@ -91,15 +98,17 @@ def learn(trees: Sequence[TagTree], *, keep_constants: bool = False) -> EntityMo
     """The columns of pages of one site; `keep_constants` keeps what has a label and says the same on all of these pages."""
     pages = [PageTexts(tree) for tree in trees]
     template = learn_template(pages)
-    texts = [[*locate(page, template), *stated_texts(page.tree)] for page in pages]
-    kept, title = best_candidates(candidates(texts, keep_constants=keep_constants), trees)
+    locator = Locator(template)
+    texts = [[*locator.texts(page), *stated_texts(page.tree)] for page in pages]
+    found = candidates(texts, keep_constants=keep_constants)
+    kept, title = best_candidates(found, trees)
     columns: list[EntityColumn] = []
     taken: set[str] = set()
     for candidate in kept:
         name = unused_name("title" if candidate is title else name_of(candidate, trees), taken)
         taken.add(name)
         columns.append(_column(name, candidate, len(trees)))
-    return EntityModel(columns=tuple(columns), template=template)
+    return EntityModel(columns=tuple(columns), template=template, left_out=len(found) - len(kept))
 
 
 def _column(name: str, candidate: Candidate, pages: int) -> EntityColumn:
@@ -110,7 +119,7 @@ def _column(name: str, candidate: Candidate, pages: int) -> EntityColumn:
 
 
 def _shared_prefix(texts: Sequence[str]) -> str:
-    """The words that begin all texts and are no part of the values.
+    """The label or the signs that begin all texts: no part of the values. Words without a colon may be, and stay ("Lamp 3").
 
     >>> _shared_prefix(["Height: 6'9", "Height: 7'1"]), _shared_prefix(["$ 3", "$ 4"]), _shared_prefix(["The Hobbit", "The Iliad"])
     ('Height: ', '', '')
@@ -124,13 +133,13 @@ def _shared_prefix(texts: Sequence[str]) -> str:
     if len(set(texts)) < 2 or any(c in CURRENCIES or c.isdigit() for c in prefix):
         return ""
     is_label = prefix.rstrip().endswith(PREFIX_ENDS) or not any(map(str.isalnum, prefix))
-    return prefix if is_label or len(set(texts)) >= MIN_TEXTS_FOR_PREFIX else ""
+    return prefix if is_label else ""
 
 
 def apply(model: EntityModel, tree: TagTree) -> Fields:
     """The fields of a page in the order of the columns, as the page writes them; a column of several texts has a list."""
     at: defaultdict[str, list[Located]] = defaultdict(list)
-    for found in locate(PageTexts(tree), model.template, model.places):
+    for found in model.locator.texts(PageTexts(tree)):
         at[found.place].append(found)
     if model.stated_places:
         for found in stated_texts(tree, model.stated_places):
@@ -143,7 +152,7 @@ def apply(model: EntityModel, tree: TagTree) -> Fields:
 
 
 def clean(model: EntityModel, fields: Mapping[str, str | list[str]]) -> Fields:
-    """Fields without the words that begin all texts of their column."""
+    """Fields without the label that begins all texts of their column."""
     prefixes = {column.name: column.prefix for column in model.columns if column.prefix}
     return {
         name: value

@@ -21,7 +21,9 @@ __all__ = ["Address", "Candidate", "candidates", "plain", "texts_at"]
 
 STEADY_SHARE = 0.8  # of the pages that have a group, those with the usual number of texts; as in `columns`
 PURE_SHARE = 0.9  # of the texts at a place and number, those with the usual label
-MIN_PAGE_SHARE = 0.1  # of the pages that have a column (and at least two); 0.05 and 0.1 give the same F1, 0.1 fewer columns
+MIN_PAGE_SHARE = (
+    0.1  # of the pages that have a column (and at least two); 0.05 and 0.1 give the same F1, 0.1 fewer columns
+)
 MAX_STEADY_TEXTS = 60  # of a group; more are a list
 
 Cells = Mapping[int, Sequence[Located]]  # by page

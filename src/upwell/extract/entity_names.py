@@ -134,7 +134,11 @@ def _shared_words(candidate: Candidate, samples: Sequence[Sample]) -> str:
     if len(candidate.cells) < 2 or len(texts[0]) > MAX_WORDS_CHARS:
         return ""
     counts = Counter(word for text in texts for word in dict.fromkeys(WORDS.findall(text.lower())))
-    shared = [word for word in dict.fromkeys(WORDS.findall(texts[0].lower())) if counts[word] >= SHARED * len(texts) and word not in FILE_WORDS]
+    shared = [
+        word
+        for word in dict.fromkeys(WORDS.findall(texts[0].lower()))
+        if counts[word] >= SHARED * len(texts) and word not in FILE_WORDS
+    ]
     return column_name(" ".join(shared)) if 0 < len(shared) <= MAX_NAME_WORDS else ""
 
 

@@ -9,7 +9,7 @@ from upwell.extract.entity_columns import Candidate
 from upwell.extract.entity_stated import JSON_LD, is_stated
 from upwell.page.tree import TagTree
 
-__all__ = ["best_candidates"]
+__all__ = ["MAX_COLUMNS", "best_candidates"]
 
 # The factors below were swept on 24 sites by the F1 of the first 20 columns, and checked on 16 others (docs/decisions/0081-entities.md).
 MAX_COLUMNS = 40  # nobody reads a wider table
@@ -77,7 +77,15 @@ def _score(candidate: Candidate, pages: int, title_chunks: dict[int, int]) -> fl
     score *= next((factor for least, factor in LONG_CHARS.items() if chars >= least), 1.0)
     if is_stated(candidate.address.place):
         return score * (JSON_LD_FACTOR if candidate.address.place.startswith(JSON_LD) else STATED_FACTOR)
-    score *= 1.0 if nth == 1 else (1.0 if candidate.label else LIST_FACTOR) if not nth else LATER_FACTOR if nth <= LATE else LATE_FACTOR
+    score *= (
+        1.0
+        if nth == 1
+        else (1.0 if candidate.label else LIST_FACTOR)
+        if not nth
+        else LATER_FACTOR
+        if nth <= LATE
+        else LATE_FACTOR
+    )
     score *= LABEL_FACTOR if candidate.label else 1 / (1 + candidate.group_size / GROUP_SIZE)
     away: float = median(texts[0].chunk - title_chunks.get(page, 0) for page, texts in cells.items())
     return score / (1 + (away if away >= 0 else -BEFORE_TITLE * away) / TITLE_DISTANCE)

@@ -15,19 +15,17 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from upwell.page.spots import BROKEN, STATED, Spot, look
+from upwell.page.spots import BROKEN, Spot
 from upwell.page.tree import TagTree
 
-__all__ = ["Located", "PageTexts", "Template", "learn_template", "locate", "place_of", "places_on"]
+__all__ = ["Located", "Locator", "PageTexts", "Template", "learn_template", "places_on"]
 
-# Steps of a place. On 24 sites: all steps 0.952, 5 and 4 steps 0.977, 3 steps 0.980, 2 steps 0.981; on 16 others 3 steps are best (0.994).
-PLACE_STEPS = 3
 MIN_SHARED_PAGES = 0.1  # share of the pages (and at least two) that have a text of the template; not swept
 NEARLY_ALL = 0.9  # share of the pages from which on a text is furniture wherever it stands
 LABEL_PLACE_SHARE = 0.8  # of the texts at a cell that pages share, where all of them are labels
@@ -41,27 +39,14 @@ MAX_LABEL_CHARS = 60
 COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
 TERM_TAGS = ("dt", "th")
+NOTHING: frozenset[str] = frozenset()
+MAX_KNOWN_SPOTS = 20_000  # whose rules are remembered from page to page
 NUMBER = re.compile(r"\d+")
-
-
-@lru_cache(maxsize=50_000)
-def place_of(spot: Spot) -> tuple[str, str]:
-    """The place and the cell of rows at a spot."""
-    steps: list[str] = []
-    cells: list[str] = []
-    above: Spot | None = spot
-    while above is not None and len(steps) < PLACE_STEPS:
-        names = look(above.cls).split() if above.tag not in STATED else ()
-        step = ".".join([above.tag, *names]) + (f"@{above.prop}" if above.prop else "")
-        steps.append(step)
-        cells.append(f"{step}[{above.column}]" if above.column else step)
-        above = above.above
-    return "/".join(reversed(steps)), "/".join(reversed(cells))
 
 
 def places_on(tree: TagTree) -> frozenset[str]:
     """The places where a page has texts: pages of one template share most of them."""
-    return frozenset(place_of(tree.spots[spot])[0] for spot in set(tree.spot[tree.chunk_row].tolist()))
+    return frozenset(tree.spots[spot].place for spot in set(tree.spot[tree.chunk_row].tolist()))
 
 
 class PageTexts:
@@ -69,17 +54,13 @@ class PageTexts:
 
     def __init__(self, tree: TagTree) -> None:
         self.tree = tree
-        self.places = [place_of(spot) for spot in tree.spots]
         self.spot_of_chunk = tree.spot[tree.chunk_row]
 
     @cached_property
     def ids(self) -> dict[int, str]:
         """The places of chunks whose own row has an id."""
-        attributes, ids = self.tree.attributes, {}
-        for chunk, row in enumerate(self.tree.chunk_row.tolist()):
-            if row in attributes and (name := attributes[row].get("id")):
-                ids[chunk] = f"#{name}"
-        return ids
+        found = map(self.tree.attributes.get, self.tree.chunk_row.tolist())
+        return {chunk: f"#{own['id']}" for chunk, own in enumerate(found) if own and own.get("id")}
 
     @cached_property
     def numbered_ids(self) -> set[str]:
@@ -90,13 +71,14 @@ class PageTexts:
     @cached_property
     def texts(self) -> list[tuple[int, str, str]]:
         """Chunk, cell and text of each."""
+        cells = [spot.cell for spot in self.tree.spots]
         rows = zip(range(len(self.tree.chunks)), self.spot_of_chunk.tolist(), self.tree.chunks, strict=True)
-        return [(chunk, self.places[spot][1], text) for chunk, spot, text in rows if _says_something(text)]
+        return [(chunk, cells[spot], text) for chunk, spot, text in rows if _says_something(text)]
 
     @cached_property
     def _breaks(self) -> list[int]:
         """The chunks that begin a line."""
-        return np.flatnonzero(self.tree.chunk_gap == BROKEN).tolist()  # type: ignore[no-any-return]
+        return np.flatnonzero(self.tree.chunk_gap == BROKEN).tolist()
 
     def scope(self, label: int) -> tuple[int, int]:
         """The chunks that a label (a chunk) may name: first … end."""
@@ -146,11 +128,6 @@ class Template:
         }
         return cls(**parts, ids=frozenset(saved["ids"]))
 
-    @cached_property
-    def cells(self) -> frozenset[str]:
-        """Where labels and furniture stand."""
-        return frozenset([*self.labels, *self.furniture])
-
 
 class Located(NamedTuple):
     """A text that is not part of the template."""
@@ -163,42 +140,74 @@ class Located(NamedTuple):
     label_chunk: int  # where the label stands: its own chunk for a label that begins the text; -1: no label
 
 
-def locate(page: PageTexts, template: Template, wanted: Collection[str] | None = None) -> Iterator[Located]:
-    """The texts of a page that are not part of the template; only at the places that are wanted, where some are named."""
-    chunks, places, spots = page.tree.chunks, page.places, page.spot_of_chunk.tolist()
-    ids = {chunk: place for chunk, place in page.ids.items() if place in template.ids} if template.ids else {}
-    numbers: Sequence[int] = range(len(chunks))
-    if wanted is not None and chunks:
-        cells = template.cells
-        is_wanted = np.array([place in wanted or cell in cells for place, cell in places], dtype=bool)[
-            page.spot_of_chunk
-        ]
-        is_wanted[[chunk for chunk, place in ids.items() if place in wanted]] = True
-        numbers = np.flatnonzero(is_wanted).tolist()
-    labels, furniture, inline = template.labels, template.furniture, template.inline
-    none: frozenset[str] = frozenset()
-    label, heading, label_chunk, first, end = "", "", -1, -1, 0
-    for chunk in numbers:
-        text = chunks[chunk]
-        place, cell = places[spots[chunk]]
-        if text in labels.get(cell, none):
-            label, heading, label_chunk = text, text, chunk
-            first, end = page.scope(chunk)
-            continue
-        if text in furniture.get(cell, none):
-            heading = text
-            if chunk != first:
-                label, end = "", 0
+class _Rule(NamedTuple):
+    """What is known of the texts at a spot."""
+
+    place: str
+    labels: frozenset[str]
+    furniture: frozenset[str]
+    inline: frozenset[str]
+
+
+class Locator:
+    """Finds the texts of pages that are not part of the template.
+
+    `wanted` are the places that are read (None: all); at those of `unlabelled` nobody asks for labels, which costs less.
+    """
+
+    def __init__(
+        self, template: Template, wanted: Collection[str] | None = None, unlabelled: Collection[str] = ()
+    ) -> None:
+        self.template, self.wanted, self.unlabelled = template, wanted, unlabelled
+        self.rules: dict[Spot, _Rule | None] = {}  # None: nothing that counts stands there
+
+    def texts(self, page: PageTexts) -> Iterator[Located]:
+        """The texts of a page that are not part of the template, in document order."""
+        tree, wanted, known_ids = page.tree, self.wanted, self.template.ids
+        chunks, spots = tree.chunks, page.spot_of_chunk.tolist()
+        rules = [self.rules[spot] if spot in self.rules else self._rule(spot) for spot in tree.spots]
+        ids = {chunk: place for chunk, place in page.ids.items() if place in known_ids} if known_ids else {}
+        label, heading, label_chunk, first, end = "", "", -1, -1, 0
+        for chunk, spot in enumerate(spots):
+            rule = rules[spot]
+            if rule is None and chunk not in ids:
                 continue
-        if not _says_something(text):
-            continue
-        place = ids.get(chunk, place)
-        found = INLINE_LABEL.match(text) if cell in inline else None
-        if found and found[1] in inline[cell]:
-            yield Located(chunk, place, text, found[1], heading, chunk)
-        else:
-            is_named = chunk < end
-            yield Located(chunk, place, text, label if is_named else "", heading, label_chunk if is_named else -1)
+            place, labels, furniture, inline = rule or self._full_rule(tree.spots[spot])
+            text = chunks[chunk]
+            if text in labels:
+                label, heading, label_chunk, end = text, text, chunk, -1
+                continue
+            place = ids.get(chunk, place)
+            is_furniture = text in furniture
+            is_read = wanted is None or place in wanted
+            if end < 0 and (is_furniture or (is_read and place not in self.unlabelled)):
+                first, end = page.scope(label_chunk)
+            if is_furniture:
+                heading = text
+                if chunk != first:
+                    label, end = "", 0
+                    continue
+            if not is_read or not _says_something(text):
+                continue
+            found = INLINE_LABEL.match(text) if inline else None
+            if found and found[1] in inline:
+                yield Located(chunk, place, text, found[1], heading, chunk)
+            elif chunk < end:
+                yield Located(chunk, place, text, label, heading, label_chunk)
+            else:
+                yield Located(chunk, place, text, "", heading, -1)
+
+    def _rule(self, spot: Spot) -> _Rule | None:
+        if len(self.rules) > MAX_KNOWN_SPOTS:
+            self.rules.clear()
+        rule = self._full_rule(spot)
+        is_used = self.wanted is None or rule.place in self.wanted or rule.labels or rule.furniture
+        self.rules[spot] = rule if is_used else None
+        return self.rules[spot]
+
+    def _full_rule(self, spot: Spot) -> _Rule:
+        parts = (self.template.labels, self.template.furniture, self.template.inline)
+        return _Rule(spot.place, *(part.get(spot.cell, NOTHING) for part in parts))
 
 
 def learn_template(pages: Sequence[PageTexts]) -> Template:

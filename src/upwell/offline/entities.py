@@ -10,6 +10,7 @@ from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.extract.entities import EntityModel, Fields, apply, clean, learn
+from upwell.extract.entity_ranking import MAX_COLUMNS
 from upwell.extract.entity_texts import places_on
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
@@ -24,7 +25,7 @@ MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
 # all 37 mixes of two of them; 0.3 misses one mix.
 MIN_SHARED_PLACES = 0.6
 COMMON_SHARE = 0.5  # of the pages of a template that have a place by which further pages are compared
-HUGE_BYTES = 50_000_000  # larger files are not read as one page
+MANY_FIELDS = 500  # columns that are left out from which on it is said
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,9 @@ def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
         pages_with = Counter(place for i in members for place in places[i])
         common = frozenset(place for place, pages in pages_with.items() if pages >= COMMON_SHARE * count)
         groups.append(_Group(learn([trees[i] for i in members]), common))
+    left_out = max(group.model.left_out for group in groups)
+    if left_out > MANY_FIELDS:
+        warn(f"these pages have about {left_out:,} fields more than the {MAX_COLUMNS} columns that are kept")
     if not any(group.model.columns for group in groups):
         warn(f"no columns: {len(trees)} pages of {folder} say the same, or nothing that they name")
     return groups
