@@ -203,7 +203,7 @@ def test_public_names_errors_events_and_reasons_are_in_the_reference() -> None:
 
 
 # Objects whose keys are names of columns, reasons, operators, kinds of answers, pages or URL arguments.
-FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "types", "understands", "values")
+FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "tables", "types", "understands", "values")
 
 
 def _keys(value: object) -> Iterator[str]:

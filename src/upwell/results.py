@@ -312,6 +312,7 @@ class Summary(TypedDict):
     statement: str
     out_of_reach: list[str]
     checks: SummaryChecks
+    tables: dict[str, int]  # kind of thing → rows
     stopped: str
     seconds: float
     bytes: int

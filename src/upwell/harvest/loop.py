@@ -121,6 +121,7 @@ async def run(
             return Spent(requests=net.sent, limit_reached="budget" if is_over else None)
 
         before = _begin_again(site.state) if plan.refresh else {}
+        site.recall_size()
         discovery = await _discover(url, plan, net, chromium)
         setting = Setting(
             discovery=discovery,
@@ -152,6 +153,7 @@ async def run(
         if plan.refresh:
             site.refreshed = await _compare(site, before, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
+        site.keep_size()
         observe(Stopped(reason=site.stopped))
         return site
 

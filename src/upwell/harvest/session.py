@@ -3,11 +3,13 @@
 Nothing is sent from here: `steps` is a generator that yields the request it wants and is sent the response (`loop.drive`).
 """
 
+import datetime
 import hashlib
+import time
 from collections.abc import Generator, Sequence
 from urllib.parse import urlsplit
 
-from upwell.answers.facets import facet_links
+from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
@@ -118,6 +120,9 @@ class SourceSession:
             totals=totals,
             has_next=next_page is not None,
             links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
+            related=related_queries(tree, ledger.model.roles, query.query)
+            if self.plan.goal == "representative"
+            else (),
         )
         query.request = request_of(next_page, query.query) if next_page is not None else None
         self._keep(page.wanted, self.chooser.take(query, page), query, response)
@@ -127,7 +132,9 @@ class SourceSession:
         """Puts the records of a page into the state, and tells of those that are new."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
         asked = query.facet.link.url if query.facet else query.query
-        self.state.add(list(records), {"_source": self.ledger.interface.url, "_query": asked, "_page": page})
+        came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC)
+        origin = {"_source": self.ledger.interface.url, "_query": asked, "_page": page, "_fetched": came_at.isoformat()}
+        self.state.add(list(records), origin)
         for record in new:
             row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
             self.observe(Held(row={**row, **record.fields}))

@@ -27,7 +27,7 @@ def write(
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
     path, partial = folder / f"{name}.{format}", folder / f".{name}.{format}.part"
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":

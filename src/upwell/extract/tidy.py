@@ -1,0 +1,250 @@
+"""The table that a harvest hands over: what its records and their own pages say, as the columns that people expect.
+
+    constant    a column that says the same in every row is a label or part of the page: it is left out
+    cut         the words that every text of a column begins with ("Population: 5") are cut off
+    merged      columns that say the same of nearly every record are one, and the fuller text counts
+    rare        a column that few rows have goes to `_other`, with its name before the text
+
+`arrange` looks at all rows and says what the columns are; `rows_of` makes the rows. Columns of a record's own page have names that
+begin with `PAGE`. What an earlier table said of a column (its name, whether it is dropped or pinned) stays: a person may have edited it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from upwell.extract.column_names import column_name
+from upwell.extract.values import Type, column_type, split_unit
+
+__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
+
+Cell = str | list[str] | None
+PAGE = "page."
+OTHER = "_other"
+MIN_SHARE = 0.05  # of the rows that a column needs; the scorer of tables calls others sparse
+MIN_ROWS = 20  # of a table, before its columns can be too rare
+MERGE_SHARE = 0.8  # of the rows that have both, that say the same
+MIN_COMMON = 3  # rows that have both
+DUPLICATE_SHARE = 0.98  # the same for two columns of one page
+COMPARED_ROWS = 400  # are compared at most
+SLIPS = 0.01  # of the texts, at each end of the alphabet, need not begin as the others do
+MIN_LABELLED = 5  # different texts that begin with the same label and a colon
+MIN_WORDED = 20  # the same, without a colon
+MAX_LABEL_CHARS = 40
+MIN_CUT_CHARS = 15  # of a text that ends in "…", before it counts as the beginning of a longer one
+ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
+TAG_NAME = re.compile(
+    r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableColumn:
+    """One column, as `source.json` has it; edit `name`, `drop` or `pin` there."""
+
+    name: str
+    of: tuple[str, ...]  # names in the records and on their pages; the first is what it is known by
+    type: Type = "text"
+    cut: str = ""  # what its texts begin with
+    unit: str = ""  # of its numbers; "…": a column of its own has them
+    is_list: bool = False
+    drop: bool = False
+    pin: bool = False  # kept, also where it is rare or always the same
+
+    def cell(self, row: Mapping[str, Any]) -> Cell:
+        """The fullest of the texts that a row has for it."""
+        best: Cell = None
+        for name in self.of:
+            value = row.get(name)
+            if value in (None, "", []):
+                continue
+            if best is None or (_is_fuller(_text(value), _text(best)) and isinstance(value, str | list)):
+                best = value
+        if isinstance(best, str) and self.is_list:
+            return best.split("; ")
+        return self.without_label(best) if isinstance(best, str) else best
+
+    def without_label(self, text: str) -> str:
+        """The text without the words that all texts begin with."""
+        return text[len(self.cut) :].strip() if self.cut and text.startswith(self.cut) else text
+
+
+def load_columns(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
+    """Columns as `source.json` has them."""
+    known = set(TableColumn.__dataclass_fields__)
+    return [TableColumn(**{**{k: v for k, v in one.items() if k in known}, "of": tuple(one["of"])}) for one in saved]
+
+
+def arrange(
+    rows: Sequence[Mapping[str, Any]], *, lists: Collection[str] = (), earlier: Sequence[TableColumn] = ()
+) -> list[TableColumn]:
+    """The columns of a table, in the order in which they first appear; `lists` are names of those with several texts."""
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if not name.startswith("_")]
+    filled: defaultdict[str, int] = defaultdict(int)
+    texts: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for name, value in row.items():
+            if value not in (None, "", []) and not name.startswith("_"):
+                filled[name] += 1
+                texts[name].add(_text(value))
+    known = {column.of[0]: column for column in earlier}
+    pinned = {column.of[0] for column in earlier if column.pin}
+    useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
+    columns = []
+    for group in _groups(useful, rows):
+        seen = set().union(*(texts[name] for name in group))
+        repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
+        cut = "" if repeats else _label(seen)
+        column = TableColumn(name=_named(group, cut), of=tuple(group), cut=cut, is_list=repeats)
+        if not repeats:
+            column = _typed(column, {column.without_label(text) for text in seen} - {""})
+        if before := known.get(group[0]):
+            column = replace(column, name=before.name, drop=before.drop, pin=before.pin)
+        share = sum(any(row.get(name) not in (None, "", []) for name in group) for row in rows) / max(1, len(rows))
+        is_same = len({column.without_label(text) for text in seen}) == 1 and len(rows) > 1
+        if column.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
+            columns.append(column)
+    taken: set[str] = set()
+    unique = []
+    for column in columns:
+        name = (
+            column.name
+            if column.name not in taken
+            else next(f"{column.name}_{i}" for i in range(2, len(columns) + 2) if f"{column.name}_{i}" not in taken)
+        )
+        taken.add(name)
+        unique.append(replace(column, name=name))
+    return unique
+
+
+def rows_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) -> Iterator[dict[str, Cell]]:
+    """The rows with these columns; what stands in none of them, and is not always the same, is in `_other`."""
+    shown = [column for column in columns if not column.drop]
+    in_table = {name for column in columns for name in column.of}
+    seen: defaultdict[str, set[str]] = defaultdict(set)
+    rows = list(rows)
+    for row in rows:
+        for name in row.keys() - in_table:
+            if not name.startswith("_") and len(seen[name]) < 2 and row[name]:  # enough to tell it from a constant
+                seen[name].add(_text(row[name]))
+    rare = [name for name, values in seen.items() if len(values) > 1]
+    for row in rows:
+        kept: dict[str, Cell] = {name: value for name, value in row.items() if name.startswith("_")}
+        left = [f"{name.removeprefix(PAGE)}: {_text(row[name])}" for name in sorted(rare) if row.get(name)]
+        if rare:
+            kept[OTHER] = "; ".join(left) or None
+        yield kept | {column.name: column.cell(row) for column in shown}
+
+
+def _groups(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Columns that say the same of nearly every record, together; those of the list come before those of the page."""
+    step = max(1, len(rows) // COMPARED_ROWS)
+    cells = {
+        name: {i: _plain(_text(row[name])) for i, row in enumerate(rows[::step]) if row.get(name)} for name in names
+    }
+    cut_off = {
+        name: {i for i, row in enumerate(rows[::step]) if row.get(name) and ELLIPSIS.search(_text(row[name]))}
+        for name in names
+    }
+    groups: list[list[str]] = []
+    for name in names:
+        is_page = name.startswith(PAGE)
+        best, best_share = None, 0.0
+        for group in groups:
+            other = group[0]
+            least = MERGE_SHARE if is_page != other.startswith(PAGE) else DUPLICATE_SHARE
+            share = _share_alike(cells[name], cells[other], cut_off[name], cut_off[other])
+            if share >= least and share > best_share:
+                best, best_share = group, share
+        if best is None:
+            groups.append([name])
+        else:
+            best.append(name)
+    return groups
+
+
+def _share_alike(
+    one: Mapping[int, str], other: Mapping[int, str], one_cut: Collection[int], other_cut: Collection[int]
+) -> float:
+    """The share of the rows with both that say the same; 0 where too few have both, or all say one and the same."""
+    both = one.keys() & other.keys()
+    if len(both) < MIN_COMMON or len({one[i] for i in both}) < 2 or 2 * len(both) < min(len(one), len(other)):  # texts
+        return 0.0
+    alike = sum(
+        one[i] == other[i]
+        or (i in one_cut and len(one[i]) >= MIN_CUT_CHARS and other[i].startswith(one[i]))
+        or (i in other_cut and len(other[i]) >= MIN_CUT_CHARS and one[i].startswith(other[i]))
+        for i in both
+    )
+    return alike / len(both)
+
+
+def _label(texts: Collection[str]) -> str:
+    """The words that the texts of a column begin with; "" where they begin differently."""
+    if len(texts) < MIN_LABELLED:
+        return ""
+    ordered = sorted(texts)
+    slips = int(SLIPS * len(ordered))
+    found = re.match(r".*[:\s]\s*", _common_start(ordered[slips], ordered[-1 - slips]), re.S)
+    label = found[0] if found else ""
+    is_address = "://" in label
+    if is_address or len(label) > MAX_LABEL_CHARS or not any(map(str.isalpha, label)):
+        return ""
+    return label if len(texts) >= (MIN_LABELLED if label.rstrip().endswith(":") else MIN_WORDED) else ""
+
+
+def _common_start(one: str, other: str) -> str:
+    length = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[:length]
+
+
+def _named(group: Sequence[str], cut: str) -> str:
+    """The best of the names of a column: one that a site gave, not one made of tags."""
+    names = [name.removeprefix(PAGE) for name in group]
+    given = next((name for name in names if not TAG_NAME.match(name)), "")
+    return given or (column_name(cut) if cut else names[0])
+
+
+def _typed(column: TableColumn, texts: Collection[str]) -> TableColumn:
+    kind = column_type(texts, lossless=True)
+    if kind != "text":
+        return replace(column, type=kind)
+    parts = [split_unit(text) for text in texts]
+    units = {part[1] for part in parts if part}
+    if all(parts) and len(units) <= 3:  # a column of numbers has few units
+        kind = column_type([part[0] for part in parts if part], lossless=True)
+        if kind in ("integer", "decimal"):
+            (unit, *others) = sorted(units)
+            name = (
+                column.name
+                if others or column.name.endswith(f"_{column_name(unit)}")
+                else f"{column.name}_{column_name(unit)}"
+            )
+            return replace(column, type=kind, unit="…" if others else unit, name=name)
+    return column
+
+
+def _is_fuller(text: str, than: str) -> bool:
+    """Whether a text is the whole of another that is cut off."""
+    return (
+        ELLIPSIS.search(than) is not None
+        and len(_plain(text)) > len(_plain(than))
+        and _plain(text).startswith(_plain(than))
+    )
+
+
+def _text(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def as_saved(columns: Iterable[TableColumn]) -> list[dict[str, Any]]:
+    """As `source.json` has them."""
+    return [
+        {name: value for name, value in asdict(column).items() if value or name in ("name", "of")} for column in columns
+    ]
