@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from upwell.errors import WrongUsage
-from upwell.extract.entities import EntityModel, apply, clean, learn, load_model
+from upwell.extract.entities import EntityModel, apply, learn, load_model
 from upwell.page.tree import TagTree, read
 
 FIRMS = ["Aster", "Birch & Sons", "Cedar Works", "Dune", "Ember", "Fjord", "Grove", "Heath"]
@@ -47,14 +47,6 @@ def test_every_field_is_found_under_the_name_that_the_site_gives() -> None:
     without = apply(model, pages[4])
     assert "maker" not in without
     assert (without["weight"], without["bulb"]) == ("104 g", "E14")
-
-
-def test_words_that_begin_all_texts_are_cut_on_request() -> None:
-    """The label inside a text is no part of the value; a currency is."""
-    pages = lamps()
-    model = learn(pages)
-    fields = clean(model, apply(model, pages[5]))
-    assert (fields["article_number"], fields["price"]) == ("7005", "$ 8.50")
 
 
 def test_no_column_is_constant_and_none_is_furniture() -> None:

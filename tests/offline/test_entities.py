@@ -57,7 +57,7 @@ def test_the_table_has_types_lists_and_no_label_words(tmp_path: Path) -> None:
         list(entities(place, out=tmp_path / "out", format=format))
     table = pq.read_table(tmp_path / "out" / "entities.parquet").to_pylist()
     assert [row["_page"] for row in table] == [f"{n}.html" for n in range(6)]
-    assert (table[2]["price"], table[2]["price_currency"]) == (2.5, "$")
+    assert (table[2]["title"], table[2]["price"], table[2]["weight_g"]) == ("Lamp 2", 2.5, 102)
     assert (table[2]["number"], str(table[2]["since"]), table[1]["tags"]) == (2, "2010-05-03", ["tag 1", "tag 2"])
     with (tmp_path / "out" / "entities.csv").open(encoding="utf-8", newline="") as lines:
         assert next(csv.DictReader(lines))["tags"] == "tag 0"

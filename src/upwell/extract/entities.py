@@ -2,34 +2,31 @@
 
     learn    what pages of one site share, and which columns they have (an `EntityModel`)
     apply    the fields of one page, as it writes them
-    clean    fields without the label that begins all texts of their column ("Publisher: ")
 
 Learning tells template from data over all pages (`entity_texts`), makes candidates of what stands alike (`entity_columns`), keeps the best
 (`entity_ranking`) and names them (`entity_names`). A model is JSON that people can edit: columns may be renamed, dropped and put in order.
+`tidy` makes a table of the fields.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from upwell.errors import WrongUsage
 from upwell.extract.column_names import unused_name
-from upwell.extract.entity_columns import Address, Candidate, candidates, texts_at
+from upwell.extract.entity_columns import Address, candidates, texts_at
 from upwell.extract.entity_names import name_of
 from upwell.extract.entity_ranking import best_candidates
 from upwell.extract.entity_stated import is_stated, stated_texts
 from upwell.extract.entity_texts import Located, Locator, PageTexts, Template, learn_template
-from upwell.extract.values import Type, column_type
 from upwell.page.tree import TagTree
 
-__all__ = ["EntityColumn", "EntityModel", "Fields", "apply", "clean", "learn", "load_model"]
+__all__ = ["EntityColumn", "EntityModel", "Fields", "apply", "learn", "load_model"]
 
 VERSION = 1  # of a saved model; a file of another version is refused
-PREFIX_ENDS = (":", "=", "：")
-CURRENCIES = "$€£¥₹₽₩₺₪฿"
 
 Fields = dict[str, str | list[str]]
 
@@ -40,9 +37,7 @@ class EntityColumn:
 
     name: str
     at: Address
-    type: Type = "text"
     share: float = 0.0  # of the pages that have it
-    prefix: str = ""  # that all texts begin with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,33 +102,8 @@ def learn(trees: Sequence[TagTree], *, keep_constants: bool = False) -> EntityMo
     for candidate in kept:
         name = unused_name("title" if candidate is title else name_of(candidate, trees), taken)
         taken.add(name)
-        columns.append(_column(name, candidate, len(trees)))
+        columns.append(EntityColumn(name=name, at=candidate.address, share=round(len(candidate.cells) / len(trees), 3)))
     return EntityModel(columns=tuple(columns), template=template, left_out=len(found) - len(kept))
-
-
-def _column(name: str, candidate: Candidate, pages: int) -> EntityColumn:
-    prefix = _shared_prefix(candidate.texts)
-    values = [text.removeprefix(prefix) for text in candidate.texts]
-    share = round(len(candidate.cells) / pages, 3)
-    return EntityColumn(name=name, at=candidate.address, type=column_type(values), share=share, prefix=prefix)
-
-
-def _shared_prefix(texts: Sequence[str]) -> str:
-    """The label or the signs that begin all texts: no part of the values. Words without a colon may be, and stay ("Lamp 3").
-
-    >>> _shared_prefix(["Height: 6'9", "Height: 7'1"]), _shared_prefix(["$ 3", "$ 4"]), _shared_prefix(["The Hobbit", "The Iliad"])
-    ('Height: ', '', '')
-    """
-    first, last = min(texts), max(texts)  # what these two share at their begin, all share
-    shared = next(
-        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)) - 1
-    )
-    end = max((i + 1 for i, c in enumerate(first[:shared]) if c.isspace() or c in PREFIX_ENDS), default=0)
-    prefix = first[:end]
-    if len(set(texts)) < 2 or any(c in CURRENCIES or c.isdigit() for c in prefix):
-        return ""
-    is_label = prefix.rstrip().endswith(PREFIX_ENDS) or not any(map(str.isalnum, prefix))
-    return prefix if is_label else ""
 
 
 def apply(model: EntityModel, tree: TagTree) -> Fields:
@@ -149,16 +119,3 @@ def apply(model: EntityModel, tree: TagTree) -> Fields:
         if column.at.place in at and (texts := texts_at(column.at, at[column.at.place])):
             fields[column.name] = texts[0].text if column.at.nth else [found.text for found in texts]
     return fields
-
-
-def clean(model: EntityModel, fields: Mapping[str, str | list[str]]) -> Fields:
-    """Fields without the label that begins all texts of their column."""
-    prefixes = {column.name: column.prefix for column in model.columns if column.prefix}
-    return {
-        name: value
-        if name not in prefixes
-        else value.removeprefix(prefixes[name])
-        if isinstance(value, str)
-        else [text.removeprefix(prefixes[name]) for text in value]
-        for name, value in fields.items()
-    }

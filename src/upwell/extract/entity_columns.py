@@ -122,7 +122,10 @@ def _is_named(place: str) -> bool:
 
 def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:
     size, is_steady = _usual_size(cells)
-    if is_steady and (size == 1 or all(_is_pure(cells, nth) for nth in range(size))):
+    labels = [_usual_label(cells, nth) for nth in range(size)] if is_steady else []
+    # a label of its own finds a text on pages that lack another, too
+    has_own_labels = size > 1 and all(labels) and len(set(labels)) == size
+    if is_steady and not has_own_labels and (size == 1 or None not in labels):
         yield from _each(Address(place, None, None, 1), cells, size)
         return
     for label, labelled in _divided(cells, [found.label for texts in cells.values() for found in texts]).items():
@@ -156,9 +159,11 @@ def _usual_size(cells: Cells) -> tuple[int, bool]:
     return size, count >= STEADY_SHARE * len(cells) and size <= MAX_STEADY_TEXTS
 
 
-def _is_pure(cells: Cells, nth: int) -> bool:
+def _usual_label(cells: Cells, nth: int) -> str | None:
+    """The label that nearly all texts have which are the n-th of their page; None where they differ."""
     labels = Counter(texts[nth].label for texts in cells.values() if len(texts) > nth)
-    return labels.most_common(1)[0][1] >= PURE_SHARE * labels.total()
+    label, count = labels.most_common(1)[0]
+    return label if count >= PURE_SHARE * labels.total() else None
 
 
 def _divided(cells: Cells, names: Sequence[str]) -> dict[str, dict[int, list[Located]]]:

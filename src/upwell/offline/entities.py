@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from upwell.errors import WrongUsage
-from upwell.extract.entities import EntityModel, Fields, apply, clean, learn
+from upwell.extract.entities import EntityModel, Fields, apply, learn
 from upwell.extract.entity_ranking import MAX_COLUMNS
 from upwell.extract.entity_texts import places_on
+from upwell.extract.tidy import arrange, rows_of
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.results import EntityPage
 from upwell.store import records
-from upwell.store.typed import types_of, with_types
+from upwell.store.typed import with_types
 
 __all__ = ["entities"]
 
@@ -66,12 +67,14 @@ def entities(
         if not fields:
             warn(f"{page.name}: nothing of the columns stands on this page")
         if out is not None:
-            rows[number].append({"_page": page.name, "_url": page.url or None, **clean(groups[number].model, fields)})
+            rows[number].append(
+                {"_page": page.name, "_url": page.url or None, **_in_order(groups[number].model, fields)}
+            )
         yield EntityPage(
             page=page.name, fields=_in_order(groups[number].model, fields), template=number if len(groups) > 1 else None
         )
     if out is not None:
-        _write(rows, groups, Path(out), format)
+        _write(rows, Path(out), format)
 
 
 def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
@@ -137,13 +140,10 @@ def _in_order(model: EntityModel, fields: Fields) -> Mapping[str, str | list[str
     return {column.name: fields.get(column.name) for column in model.columns}
 
 
-def _write(
-    rows: Sequence[list[dict[str, object]]], groups: Sequence[_Group], folder: Path, format: records.Format
-) -> None:
+def _write(rows: Sequence[list[dict[str, object]]], folder: Path, format: records.Format) -> None:
     """A table for each template: `entities.parquet`, `entities-2.parquet` …"""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, (found, group) in enumerate(zip(rows, groups, strict=True), 1):
-        columns = dict.fromkeys(["_page", "_url", *(column.name for column in group.model.columns)])
-        whole = [columns | row for row in found]
+    for number, found in enumerate(rows, 1):
+        columns = arrange(found)
         name = "entities" if number == 1 else f"entities-{number}"
-        records.write(with_types(whole, types_of(whole)), folder, format, name=name)
+        records.write(with_types(rows_of(found, columns), columns), folder, format, name=name)
