@@ -17,11 +17,12 @@ from typing import Any
 
 from upwell.errors import WrongUsage
 from upwell.extract.column_names import unused_name
+from upwell.extract.entity_alone import labels_alone
 from upwell.extract.entity_columns import Address, candidates, texts_at
 from upwell.extract.entity_names import name_of
 from upwell.extract.entity_ranking import best_candidates
 from upwell.extract.entity_stated import is_stated, stated_texts
-from upwell.extract.entity_texts import Located, Locator, PageTexts, Template, learn_template
+from upwell.extract.entity_texts import Located, Locator, PageTexts, Template, learn_template, template_alone
 from upwell.page.tree import TagTree
 
 __all__ = ["EntityColumn", "EntityModel", "Fields", "apply", "learn", "load_model"]
@@ -92,7 +93,7 @@ def load_model(text: str) -> EntityModel:
 def learn(trees: Sequence[TagTree], *, keep_constants: bool = False) -> EntityModel:
     """The columns of pages of one site; `keep_constants` keeps what has a label and says the same on all of these pages."""
     pages = [PageTexts(tree) for tree in trees]
-    template = learn_template(pages)
+    template = learn_template(pages) if len(pages) != 1 else template_alone(pages[0], labels_alone(pages[0]))
     locator = Locator(template)
     texts = [[*locator.texts(page), *stated_texts(page.tree)] for page in pages]
     found = candidates(texts, keep_constants=keep_constants)

@@ -8,7 +8,6 @@ All texts of a place are one group. If each page has as many of them in the same
 a group; and texts without a label are divided by the heading before them.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +95,7 @@ def texts_at(address: Address, at_place: Sequence[Located]) -> Sequence[Located]
 def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = False) -> list[Candidate]:
     """The possible columns of pages; without those that few pages have, or that say the same on all of them.
 
-    `keep_constants` keeps those with a label that say the same. Of a single page only what it names is kept.
+    `keep_constants` keeps those with a label that say the same. Of a single page all are kept (see `entity_alone`).
     """
     groups: defaultdict[str, dict[int, list[Located]]] = defaultdict(dict)
     for page, texts in enumerate(pages):
@@ -104,20 +103,13 @@ def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = Fal
             groups[found.place].setdefault(page, []).append(found)
     found_columns = [column for place, cells in groups.items() for column in _of_place(place, cells, len(pages))]
     if len(pages) == 1:
-        return [column for column in found_columns if column.label or _is_named(column.address.place)]
+        return found_columns
     min_pages = min(len(pages), max(2, MIN_PAGE_SHARE * len(pages)))
     return [
         column
         for column in found_columns
         if len(column.cells) >= min_pages and (column.distinct > 1 or (keep_constants and column.label))
     ]
-
-
-def _is_named(place: str) -> bool:
-    """Whether a place says what stands there, even on one page: a statement, a property, an id, a headline."""
-    return (
-        " " in place or place == "title" or "@" in place or place.startswith("#") or "h1" in re.split(r"[/.@]", place)
-    )
 
 
 def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:

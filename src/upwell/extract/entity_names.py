@@ -18,7 +18,7 @@ from upwell.extract.values import column_type
 from upwell.page.spots import BROKEN
 from upwell.page.tree import TagTree
 
-__all__ = ["name_of"]
+__all__ = ["form_of", "name_of"]
 
 MAX_SAMPLES = 8  # pages that a name is looked for on
 SHARED = 0.9  # of the texts that have a word or a form
@@ -167,12 +167,21 @@ def _target_words(target: str, text: str) -> list[str]:
     return [word for word in words if word.lower() not in FILE_WORDS and plain(word) not in plain(text)]
 
 
-def _form(candidate: Candidate, samples: Sequence[Sample]) -> str:
-    texts = [text.strip() for text in candidate.texts]
+def form_of(texts: Sequence[str]) -> str:
+    """What texts are by their form: phone, email or website; "" where they are none of these.
+
+    >>> form_of(["(020) 7946-0018"]), form_of(["a@example.org"]), form_of(["www.example.org/a"]), form_of(["12-7-2010"])
+    ('phone', 'email', 'website', '')
+    """
+    texts = [text.strip() for text in texts]
     for name, form in FORMS.items():
         if sum(form.fullmatch(text) is not None for text in texts) >= SHARED * len(texts):
-            return name if name != "phone" or column_type(texts) != "date" else ""
+            return name if name != "phone" or column_type(texts) not in ("date", "datetime") else ""
     return ""
+
+
+def _form(candidate: Candidate, samples: Sequence[Sample]) -> str:
+    return form_of(candidate.texts)
 
 
 def _type(candidate: Candidate, samples: Sequence[Sample]) -> str:

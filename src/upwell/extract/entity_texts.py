@@ -13,7 +13,7 @@ A label names what stands in its line, or in the next cell or block beside it; n
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -24,7 +24,7 @@ import numpy as np
 from upwell.page.spots import BROKEN, Spot
 from upwell.page.tree import TagTree
 
-__all__ = ["Located", "Locator", "PageTexts", "Template", "learn_template", "places_on"]
+__all__ = ["COLONS", "Located", "Locator", "PageTexts", "Template", "learn_template", "places_on", "template_alone"]
 
 MIN_SHARED_PAGES = 0.1  # share of the pages (and at least two) that have a text of the template; not swept
 NEARLY_ALL = 0.9  # share of the pages from which on a text is furniture wherever it stands
@@ -38,7 +38,6 @@ VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has
 MAX_LABEL_CHARS = 60
 COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
-TERM_TAGS = ("dt", "th")
 NOTHING: frozenset[str] = frozenset()
 MAX_KNOWN_SPOTS = 20_000  # whose rules are remembered from page to page
 NUMBER = re.compile(r"\d+")
@@ -224,24 +223,22 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
             and len(shared) <= MAX_TEXTS_FOR_ONE * seen.most_on_a_page[cell]
         )
         holds_values = seen.holds_values(cell)
-        for text in texts if len(pages) == 1 else shared:
+        for text in shared:
             at = cell, text
-            is_marked = text.endswith(COLONS) or (len(pages) == 1 and _last_tag(cell) in TERM_TAGS)
-            is_everywhere = seen.pages[at] >= NEARLY_ALL * len(pages) and len(pages) > 1
+            is_marked = text.endswith(COLONS)
+            is_everywhere = seen.pages[at] >= NEARLY_ALL * len(pages)
             if holds_values and not is_marked:
                 continue
             if seen.times[at] > MAX_REPEATS * seen.pages[at] and not is_marked:
                 if is_everywhere:
                     furniture[cell].add(text)
             elif is_marked or is_everywhere or (is_label_place and not seen.is_alternative(at, len(pages))):
-                is_label = len(text) <= MAX_LABEL_CHARS and (
-                    is_marked if len(pages) == 1 else seen.names(at, is_marked)
-                )
+                is_label = len(text) <= MAX_LABEL_CHARS and seen.names(at, is_marked)
                 (labels if is_label else furniture)[cell].add(text)
     inline = Counter((cell, label) for page in pages for cell, label in _inline_labels(page))
     inline_at: defaultdict[str, set[str]] = defaultdict(set)
     for (cell, label), count in inline.items():
-        if count >= min(min_pages, len(pages)):
+        if count >= min_pages:
             inline_at[cell].add(label)
     ids = Counter(place for page in pages for place in set(page.ids.values()))
     numbered = {place for page in pages for place in page.numbered_ids}
@@ -249,10 +246,20 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
-        ids=frozenset(
-            place for place, count in ids.items() if count >= min(min_pages, len(pages)) and place not in numbered
-        ),
+        ids=frozenset(place for place, count in ids.items() if count >= min_pages and place not in numbered),
     )
+
+
+def template_alone(page: PageTexts, labels: Iterable[tuple[str, str]]) -> Template:
+    """The template of a page without others: only its labels are known."""
+    at: defaultdict[str, set[str]] = defaultdict(set)
+    for cell, text in labels:
+        at[cell].add(text)
+    inline: defaultdict[str, set[str]] = defaultdict(set)
+    for cell, text in _inline_labels(page):
+        inline[cell].add(text)
+    ids = frozenset(page.ids.values()) - page.numbered_ids
+    return Template(labels=_frozen(at), furniture={}, inline=_frozen(inline), ids=ids)
 
 
 At = tuple[str, str]  # a cell and a text there
@@ -321,10 +328,6 @@ def _inline_labels(page: PageTexts) -> set[At]:
 
 def _frozen(texts: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
     return {cell: frozenset(found) for cell, found in sorted(texts.items())}
-
-
-def _last_tag(cell: str) -> str:
-    return re.split(r"[.@\[]", cell.rsplit("/", 1)[-1])[0]
 
 
 def _says_something(text: str) -> bool:
