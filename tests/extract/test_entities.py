@@ -149,6 +149,29 @@ def test_a_value_that_many_pages_share_is_no_label() -> None:
     assert [apply(model, page)["type_of_school"] for page in pages] == ["Public", "Private"] * 5
 
 
+def test_a_paragraph_is_one_text_whatever_is_bold_in_it() -> None:
+    """Words that are marked or linked inside long lines are no columns; several paragraphs are a list."""
+
+    def page(n: int) -> TagTree:
+        lines = "".join(
+            f"<p>The {'small' if i % 2 else 'tall'} lamp number {n}.{i} was made <b>by hand</b> in the year {1900 + n}, and whoever looks at it "
+            f"will see that <a href=/x>{FIRMS[(n + i) % 8]}</a> did so with care and patience over many long evenings.</p>"
+            for i in range(1 + n % 3)
+        )
+        return read(f"<h1>Lamp {n}</h1><div class=about>{lines}</div><p>Made in: <b>{FIRMS[n]}</b></p>")
+
+    pages = [page(n) for n in range(8)]
+    fields = apply(learn(pages), pages[4])
+    assert isinstance(fields["about"], list)
+    assert [text[:30] for text in fields["about"]] == [
+        "The tall lamp number 4.0 was m",
+        "The small lamp number 4.1 was m"[:30],
+    ]
+    assert "by hand in the year 1904" in fields["about"][0]
+    assert fields["made_in"] == "Ember"
+    assert set(fields) == {"title", "about", "made_in"}
+
+
 def test_constants_with_a_label_are_kept_for_later_pages() -> None:
     """Three pages of one maker do not show that makers differ; asked to, learning keeps the column."""
     pages = [read(f"<h1>Lamp {n}</h1><dl><dt>Maker:<dd>Aster<dt>Weight:<dd>{n} g</dl>") for n in range(3)]

@@ -12,9 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import NamedTuple
 
-from upwell.extract.entity_texts import Located
+from upwell.extract.entity_texts import MIN_PROSE_CHARS, Located
 
 __all__ = ["Address", "Candidate", "candidates", "plain", "texts_at"]
 
@@ -135,7 +136,8 @@ def _steady_or_list(address: Address, cells: Cells) -> Iterable[Candidate]:
         yield from _each(address, cells, size)
     else:
         yield Candidate(address._replace(nth=0), cells, size)
-        if not address.label and not address.heading:
+        firsts = [len(texts[0].text) for texts in cells.values()]
+        if not address.label and not address.heading and median(firsts) < MIN_PROSE_CHARS:
             yield from _each(address, cells, 1)  # the first may stand for itself, such as a price before other prices
 
 

@@ -204,6 +204,11 @@ def _heading(candidate: Candidate, samples: Sequence[Sample]) -> str:
     return _short_name(heading) if count > len(candidate.cells) / 2 else ""
 
 
+def _class_of_place(candidate: Candidate, samples: Sequence[Sample]) -> str:
+    classes = re.findall(r"\.([^/.@]+)", candidate.address.place)
+    return _short_name(classes[-1]) if classes and not LAYOUT_CLASS.match(classes[-1].lower()) else ""
+
+
 def _tags(candidate: Candidate, samples: Sequence[Sample]) -> str:
     return column_name("_".join(re.sub(r"[.@][^/]*", "", candidate.address.place).split("/")[-2:]))
 
@@ -240,5 +245,5 @@ def _most(names: "Sequence[Iterator[str]] | Iterator[Iterator[str]]") -> str:
 
 
 SOURCES: tuple[Source, ...] = (
-    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _tags,
+    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _class_of_place, _tags,
 )  # fmt: skip

@@ -24,7 +24,17 @@ import numpy as np
 from upwell.page.spots import BROKEN, Spot
 from upwell.page.tree import TagTree
 
-__all__ = ["COLONS", "Located", "Locator", "PageTexts", "Template", "learn_template", "places_on", "template_alone"]
+__all__ = [
+    "COLONS",
+    "MIN_PROSE_CHARS",
+    "Located",
+    "Locator",
+    "PageTexts",
+    "Template",
+    "learn_template",
+    "places_on",
+    "template_alone",
+]
 
 MIN_SHARED_PAGES = 0.1  # share of the pages (and at least two) that have a text of the template; not swept
 NEARLY_ALL = 0.9  # share of the pages from which on a text is furniture wherever it stands
@@ -36,6 +46,8 @@ MAX_REPEATS = 1.3  # times that a label stands on a page that has it
 CONSTANT_SHARE = 0.8  # of the times that a text is followed by one and the same other: it names nothing
 VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has it
 MAX_LABEL_CHARS = 60
+MIN_PROSE_CHARS = 150  # of a line of text with pieces that are bold or linked
+PROSE_SHARE = 0.5  # of the lines of several pieces at a cell that are so long, where all of them are whole texts
 COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
 NOTHING: frozenset[str] = frozenset()
@@ -79,6 +91,15 @@ class PageTexts:
         """The chunks that begin a line."""
         return np.flatnonzero(self.tree.chunk_gap == BROKEN).tolist()
 
+    def line_end(self, chunk: int) -> int:
+        """The chunk that begins the line after that of a chunk."""
+        following = bisect_right(self._breaks, chunk)
+        return self._breaks[following] if following < len(self._breaks) else len(self.tree.chunks)
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """The chunks of each line: first … end."""
+        return pairwise([0, *self._breaks, len(self.tree.chunks)])
+
     def scope(self, label: int) -> tuple[int, int]:
         """The chunks that a label (a chunk) may name: first … end."""
         tree, chunks = self.tree, self.tree.chunks
@@ -94,8 +115,7 @@ class PageTexts:
         breaks = self._breaks
         is_in_line = bisect_right(breaks, label) == bisect_right(breaks, first)
         if around == value_row or is_in_line:
-            following = bisect_right(breaks, first)
-            return first, breaks[following] if following < len(breaks) else len(chunks)
+            return first, self.line_end(first)
         block = value_row
         while tree.parent[block] != around:
             block = int(tree.parent[block])
@@ -110,12 +130,14 @@ class Template:
     furniture: Mapping[str, frozenset[str]]
     inline: Mapping[str, frozenset[str]]  # labels that stand at the begin of a text
     ids: frozenset[str]  # places that are ids
+    prose: frozenset[str]  # cells whose lines are whole texts, whatever is bold or linked in them
 
     def as_dict(self) -> dict[str, object]:
         """The template as JSON has it."""
         parts = {"labels": self.labels, "furniture": self.furniture, "inline": self.inline}
         return {name: {cell: sorted(texts) for cell, texts in part.items()} for name, part in parts.items()} | {
-            "ids": sorted(self.ids)
+            "ids": sorted(self.ids),
+            "prose": sorted(self.prose),
         }
 
     @classmethod
@@ -125,7 +147,7 @@ class Template:
             name: {cell: frozenset(texts) for cell, texts in saved[name].items()}
             for name in ("labels", "furniture", "inline")
         }
-        return cls(**parts, ids=frozenset(saved["ids"]))
+        return cls(**parts, ids=frozenset(saved["ids"]), prose=frozenset(saved["prose"]))
 
 
 class Located(NamedTuple):
@@ -146,6 +168,7 @@ class _Rule(NamedTuple):
     labels: frozenset[str]
     furniture: frozenset[str]
     inline: frozenset[str]
+    prose: str  # the place of the paragraph that it is part of; "": it stands for itself
 
 
 class Locator:
@@ -166,17 +189,21 @@ class Locator:
         chunks, spots = tree.chunks, page.spot_of_chunk.tolist()
         rules = [self.rules[spot] if spot in self.rules else self._rule(spot) for spot in tree.spots]
         ids = {chunk: place for chunk, place in page.ids.items() if place in known_ids} if known_ids else {}
-        label, heading, label_chunk, first, end = "", "", -1, -1, 0
+        label, heading, label_chunk, first, end, prose_end = "", "", -1, -1, 0, 0
         for chunk, spot in enumerate(spots):
             rule = rules[spot]
-            if rule is None and chunk not in ids:
+            if chunk < prose_end or (rule is None and chunk not in ids):
                 continue
-            place, labels, furniture, inline = rule or self._full_rule(tree.spots[spot])
+            place, labels, furniture, inline, prose = rule or self._full_rule(tree.spots[spot])
             text = chunks[chunk]
             if text in labels:
                 label, heading, label_chunk, end = text, text, chunk, -1
                 continue
-            place = ids.get(chunk, place)
+            if prose and chunk not in ids:
+                place, prose_end = prose, page.line_end(chunk)
+                text = " ".join(tree.text_of(chunk, prose_end).split())
+            else:
+                place = ids.get(chunk, place)
             is_furniture = text in furniture
             is_read = wanted is None or place in wanted
             if end < 0 and (is_furniture or (is_read and place not in self.unlabelled)):
@@ -200,13 +227,21 @@ class Locator:
         if len(self.rules) > MAX_KNOWN_SPOTS:
             self.rules.clear()
         rule = self._full_rule(spot)
-        is_used = self.wanted is None or rule.place in self.wanted or rule.labels or rule.furniture
+        is_used = self.wanted is None or (rule.prose or rule.place) in self.wanted or rule.labels or rule.furniture
         self.rules[spot] = rule if is_used else None
         return self.rules[spot]
 
     def _full_rule(self, spot: Spot) -> _Rule:
-        parts = (self.template.labels, self.template.furniture, self.template.inline)
-        return _Rule(spot.place, *(part.get(spot.cell, NOTHING) for part in parts))
+        template, cell = self.template, spot.cell
+        block = _block(spot)
+        prose = block.place if block.cell in template.prose else ""
+        return _Rule(
+            spot.place,
+            template.labels.get(cell, NOTHING),
+            template.furniture.get(cell, NOTHING),
+            template.inline.get(cell, NOTHING),
+            prose,
+        )
 
 
 def learn_template(pages: Sequence[PageTexts]) -> Template:
@@ -233,7 +268,7 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
                 if is_everywhere:
                     furniture[cell].add(text)
             elif is_marked or is_everywhere or (is_label_place and not seen.is_alternative(at, len(pages))):
-                is_label = len(text) <= MAX_LABEL_CHARS and seen.names(at, is_marked)
+                is_label = len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text)) and seen.names(at, is_marked)
                 (labels if is_label else furniture)[cell].add(text)
     inline = Counter((cell, label) for page in pages for cell, label in _inline_labels(page))
     inline_at: defaultdict[str, set[str]] = defaultdict(set)
@@ -246,8 +281,32 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
+        prose=_prose(pages, labels),
         ids=frozenset(place for place, count in ids.items() if count >= min_pages and place not in numbered),
     )
+
+
+def _prose(pages: Sequence[PageTexts], labels: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The cells whose lines of several pieces are mostly long: words in them are bold or linked, and are no fields."""
+    lines: Counter[str] = Counter()
+    long_lines: Counter[str] = Counter()
+    for page in pages:
+        tree, spots = page.tree, page.spot_of_chunk.tolist()
+        for first, end in page.lines():
+            if end - first > 1:
+                cell = _block(tree.spots[spots[first]]).cell
+                has_label = any(tree.chunks[i] in labels.get(tree.spots[spots[i]].cell, ()) for i in range(first, end))
+                chars = sum(map(len, tree.chunks[first:end]))
+                lines[cell] += 1
+                long_lines[cell] += chars >= MIN_PROSE_CHARS and not has_label
+    return frozenset(cell for cell, count in long_lines.items() if count >= max(2, PROSE_SHARE * lines[cell]))
+
+
+def _block(spot: Spot) -> Spot:
+    """The nearest spot of a block: what stands in one begins on a line of its own."""
+    while spot.edge != BROKEN and spot.above is not None:
+        spot = spot.above
+    return spot
 
 
 def template_alone(page: PageTexts, labels: Iterable[tuple[str, str]]) -> Template:
@@ -259,7 +318,7 @@ def template_alone(page: PageTexts, labels: Iterable[tuple[str, str]]) -> Templa
     for cell, text in _inline_labels(page):
         inline[cell].add(text)
     ids = frozenset(page.ids.values()) - page.numbered_ids
-    return Template(labels=_frozen(at), furniture={}, inline=_frozen(inline), ids=ids)
+    return Template(labels=_frozen(at), furniture={}, inline=_frozen(inline), ids=ids, prose=NOTHING)
 
 
 At = tuple[str, str]  # a cell and a text there
