@@ -242,6 +242,7 @@ def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: P
         "extract": [saved],
         "cluster": [saved],
         "links": [saved],
+        "entities": [saved],
         "blocks": [demo.url, "--depth", "0", "--rate", "0"],
         "queries": ["--snapshot", str(texts)],
     }

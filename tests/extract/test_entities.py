@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from upwell.errors import WrongUsage
-from upwell.extract.entities import EntityModel, apply, clean, learn, load_model
+from upwell.extract.entities import EntityModel, apply, learn, load_model
 from upwell.page.tree import TagTree, read
 
 FIRMS = ["Aster", "Birch & Sons", "Cedar Works", "Dune", "Ember", "Fjord", "Grove", "Heath"]
@@ -47,14 +47,6 @@ def test_every_field_is_found_under_the_name_that_the_site_gives() -> None:
     without = apply(model, pages[4])
     assert "maker" not in without
     assert (without["weight"], without["bulb"]) == ("104 g", "E14")
-
-
-def test_words_that_begin_all_texts_are_cut_on_request() -> None:
-    """The label inside a text is no part of the value; a currency is."""
-    pages = lamps()
-    model = learn(pages)
-    fields = clean(model, apply(model, pages[5]))
-    assert (fields["article_number"], fields["price"]) == ("7005", "$ 8.50")
 
 
 def test_no_column_is_constant_and_none_is_furniture() -> None:
@@ -155,6 +147,29 @@ def test_a_value_that_many_pages_share_is_no_label() -> None:
     ]
     model = learn(pages)
     assert [apply(model, page)["type_of_school"] for page in pages] == ["Public", "Private"] * 5
+
+
+def test_a_paragraph_is_one_text_whatever_is_bold_in_it() -> None:
+    """Words that are marked or linked inside long lines are no columns; several paragraphs are a list."""
+
+    def page(n: int) -> TagTree:
+        lines = "".join(
+            f"<p>The {'small' if i % 2 else 'tall'} lamp number {n}.{i} was made <b>by hand</b> in the year {1900 + n}, and whoever looks at it "
+            f"will see that <a href=/x>{FIRMS[(n + i) % 8]}</a> did so with care and patience over many long evenings.</p>"
+            for i in range(1 + n % 3)
+        )
+        return read(f"<h1>Lamp {n}</h1><div class=about>{lines}</div><p>Made in: <b>{FIRMS[n]}</b></p>")
+
+    pages = [page(n) for n in range(8)]
+    fields = apply(learn(pages), pages[4])
+    assert isinstance(fields["about"], list)
+    assert [text[:30] for text in fields["about"]] == [
+        "The tall lamp number 4.0 was m",
+        "The small lamp number 4.1 was m"[:30],
+    ]
+    assert "by hand in the year 1904" in fields["about"][0]
+    assert fields["made_in"] == "Ember"
+    assert set(fields) == {"title", "about", "made_in"}
 
 
 def test_constants_with_a_label_are_kept_for_later_pages() -> None:

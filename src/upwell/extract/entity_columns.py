@@ -8,14 +8,14 @@ All texts of a place are one group. If each page has as many of them in the same
 a group; and texts without a label are divided by the heading before them.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import NamedTuple
 
-from upwell.extract.entity_texts import Located
+from upwell.extract.entity_texts import MIN_PROSE_CHARS, Located
 
 __all__ = ["Address", "Candidate", "candidates", "plain", "texts_at"]
 
@@ -96,7 +96,7 @@ def texts_at(address: Address, at_place: Sequence[Located]) -> Sequence[Located]
 def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = False) -> list[Candidate]:
     """The possible columns of pages; without those that few pages have, or that say the same on all of them.
 
-    `keep_constants` keeps those with a label that say the same. Of a single page only what it names is kept.
+    `keep_constants` keeps those with a label that say the same. Of a single page all are kept (see `entity_alone`).
     """
     groups: defaultdict[str, dict[int, list[Located]]] = defaultdict(dict)
     for page, texts in enumerate(pages):
@@ -104,7 +104,7 @@ def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = Fal
             groups[found.place].setdefault(page, []).append(found)
     found_columns = [column for place, cells in groups.items() for column in _of_place(place, cells, len(pages))]
     if len(pages) == 1:
-        return [column for column in found_columns if column.label or _is_named(column.address.place)]
+        return found_columns
     min_pages = min(len(pages), max(2, MIN_PAGE_SHARE * len(pages)))
     return [
         column
@@ -113,16 +113,12 @@ def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = Fal
     ]
 
 
-def _is_named(place: str) -> bool:
-    """Whether a place says what stands there, even on one page: a statement, a property, an id, a headline."""
-    return (
-        " " in place or place == "title" or "@" in place or place.startswith("#") or "h1" in re.split(r"[/.@]", place)
-    )
-
-
 def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:
     size, is_steady = _usual_size(cells)
-    if is_steady and (size == 1 or all(_is_pure(cells, nth) for nth in range(size))):
+    labels = [_usual_label(cells, nth) for nth in range(size)] if is_steady else []
+    # a label of its own finds a text on pages that lack another, too
+    has_own_labels = size > 1 and all(labels) and len(set(labels)) == size
+    if is_steady and not has_own_labels and (size == 1 or None not in labels):
         yield from _each(Address(place, None, None, 1), cells, size)
         return
     for label, labelled in _divided(cells, [found.label for texts in cells.values() for found in texts]).items():
@@ -140,7 +136,8 @@ def _steady_or_list(address: Address, cells: Cells) -> Iterable[Candidate]:
         yield from _each(address, cells, size)
     else:
         yield Candidate(address._replace(nth=0), cells, size)
-        if not address.label and not address.heading:
+        firsts = [len(texts[0].text) for texts in cells.values()]
+        if not address.label and not address.heading and median(firsts) < MIN_PROSE_CHARS:
             yield from _each(address, cells, 1)  # the first may stand for itself, such as a price before other prices
 
 
@@ -156,9 +153,11 @@ def _usual_size(cells: Cells) -> tuple[int, bool]:
     return size, count >= STEADY_SHARE * len(cells) and size <= MAX_STEADY_TEXTS
 
 
-def _is_pure(cells: Cells, nth: int) -> bool:
+def _usual_label(cells: Cells, nth: int) -> str | None:
+    """The label that nearly all texts have which are the n-th of their page; None where they differ."""
     labels = Counter(texts[nth].label for texts in cells.values() if len(texts) > nth)
-    return labels.most_common(1)[0][1] >= PURE_SHARE * labels.total()
+    label, count = labels.most_common(1)[0]
+    return label if count >= PURE_SHARE * labels.total() else None
 
 
 def _divided(cells: Cells, names: Sequence[str]) -> dict[str, dict[int, list[Located]]]:

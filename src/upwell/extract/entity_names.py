@@ -18,7 +18,7 @@ from upwell.extract.values import column_type
 from upwell.page.spots import BROKEN
 from upwell.page.tree import TagTree
 
-__all__ = ["name_of"]
+__all__ = ["form_of", "name_of"]
 
 MAX_SAMPLES = 8  # pages that a name is looked for on
 SHARED = 0.9  # of the texts that have a word or a form
@@ -167,12 +167,21 @@ def _target_words(target: str, text: str) -> list[str]:
     return [word for word in words if word.lower() not in FILE_WORDS and plain(word) not in plain(text)]
 
 
-def _form(candidate: Candidate, samples: Sequence[Sample]) -> str:
-    texts = [text.strip() for text in candidate.texts]
+def form_of(texts: Sequence[str]) -> str:
+    """What texts are by their form: phone, email or website; "" where they are none of these.
+
+    >>> form_of(["(020) 7946-0018"]), form_of(["a@example.org"]), form_of(["www.example.org/a"]), form_of(["12-7-2010"])
+    ('phone', 'email', 'website', '')
+    """
+    texts = [text.strip() for text in texts]
     for name, form in FORMS.items():
         if sum(form.fullmatch(text) is not None for text in texts) >= SHARED * len(texts):
-            return name if name != "phone" or column_type(texts) != "date" else ""
+            return name if name != "phone" or column_type(texts) not in ("date", "datetime") else ""
     return ""
+
+
+def _form(candidate: Candidate, samples: Sequence[Sample]) -> str:
+    return form_of(candidate.texts)
 
 
 def _type(candidate: Candidate, samples: Sequence[Sample]) -> str:
@@ -193,6 +202,11 @@ def _behind(candidate: Candidate, samples: Sequence[Sample]) -> str:
 def _heading(candidate: Candidate, samples: Sequence[Sample]) -> str:
     heading, count = Counter(texts[0].heading for texts in candidate.cells.values()).most_common(1)[0]
     return _short_name(heading) if count > len(candidate.cells) / 2 else ""
+
+
+def _class_of_place(candidate: Candidate, samples: Sequence[Sample]) -> str:
+    classes = re.findall(r"\.([^/.@]+)", candidate.address.place)
+    return _short_name(classes[-1]) if classes and not LAYOUT_CLASS.match(classes[-1].lower()) else ""
 
 
 def _tags(candidate: Candidate, samples: Sequence[Sample]) -> str:
@@ -231,5 +245,5 @@ def _most(names: "Sequence[Iterator[str]] | Iterator[Iterator[str]]") -> str:
 
 
 SOURCES: tuple[Source, ...] = (
-    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _tags,
+    _page_title, _label, _stated_property, _column_heading, _form, _class, _shared_words, _behind, _link_target, _type, _heading, _class_of_place, _tags,
 )  # fmt: skip

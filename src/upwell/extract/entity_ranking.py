@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
+from upwell.extract.entity_alone import named_alone
 from upwell.extract.entity_columns import Candidate
 from upwell.extract.entity_stated import JSON_LD, is_stated
 from upwell.page.tree import TagTree
 
-__all__ = ["best_candidates"]
+__all__ = ["MAX_COLUMNS", "best_candidates"]
 
 # The factors below were swept on 24 sites by the F1 of the first 20 columns, and checked on 16 others (docs/decisions/0081-entities.md).
 MAX_COLUMNS = 40  # nobody reads a wider table
@@ -32,6 +33,8 @@ HEADLINES = {"h1": 0.3, "h2": 0.2, "h3": 0.1, "strong": 0.05, "b": 0.05}  # what
 def best_candidates(found: Sequence[Candidate], trees: Sequence[TagTree]) -> tuple[list[Candidate], Candidate | None]:
     """At most `MAX_COLUMNS` candidates, best first, none of which says what another says; and the one that is the title."""
     title = _title(found, trees)
+    if len(trees) == 1:
+        found = named_alone(found, trees[0], title)
     title_chunks = {page: texts[0].chunk for page, texts in title.cells.items()} if title else {}
     scores = {candidate: _score(candidate, len(trees), title_chunks) for candidate in found}
     ranked = sorted(found, key=lambda candidate: (candidate is not title, -scores[candidate]))

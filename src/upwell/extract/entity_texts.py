@@ -13,21 +13,30 @@ A label names what stands in its line, or in the next cell or block beside it; n
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from upwell.page.spots import BROKEN, STATED, Spot, look
+from upwell.page.spots import BROKEN, Spot
 from upwell.page.tree import TagTree
 
-__all__ = ["Located", "PageTexts", "Template", "divide", "learn_template", "locate", "place_of", "places_on"]
+__all__ = [
+    "COLONS",
+    "MIN_PROSE_CHARS",
+    "Located",
+    "Locator",
+    "PageTexts",
+    "Template",
+    "divide",
+    "learn_template",
+    "places_on",
+    "template_alone",
+]
 
-# Steps of a place. On 24 sites: all steps 0.952, 5 and 4 steps 0.977, 3 steps 0.980, 2 steps 0.981; on 16 others 3 steps are best (0.994).
-PLACE_STEPS = 3
 # Two pages are of one template if they share this part of the places of the one that has fewer. 0.5 to 0.7 divide none of 40 sites, and
 # all 37 mixes of two of them; 0.3 misses one mix.
 MIN_SHARED_PLACES = 0.6
@@ -41,30 +50,18 @@ MAX_REPEATS = 1.3  # times that a label stands on a page that has it
 CONSTANT_SHARE = 0.8  # of the times that a text is followed by one and the same other: it names nothing
 VARIED_SHARE = 0.2  # distinct texts that follow a label, for each page that has it
 MAX_LABEL_CHARS = 60
+MIN_PROSE_CHARS = 150  # of a line of text with pieces that are bold or linked
+PROSE_SHARE = 0.5  # of the lines of several pieces at a cell that are so long, where all of them are whole texts
 COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
-TERM_TAGS = ("dt", "th")
+NOTHING: frozenset[str] = frozenset()
+MAX_KNOWN_SPOTS = 20_000  # whose rules are remembered from page to page
 NUMBER = re.compile(r"\d+")
-
-
-@lru_cache(maxsize=50_000)
-def place_of(spot: Spot) -> tuple[str, str]:
-    """The place and the cell of rows at a spot."""
-    steps: list[str] = []
-    cells: list[str] = []
-    above: Spot | None = spot
-    while above is not None and len(steps) < PLACE_STEPS:
-        names = look(above.cls).split() if above.tag not in STATED else ()
-        step = ".".join([above.tag, *names]) + (f"@{above.prop}" if above.prop else "")
-        steps.append(step)
-        cells.append(f"{step}[{above.column}]" if above.column else step)
-        above = above.above
-    return "/".join(reversed(steps)), "/".join(reversed(cells))
 
 
 def places_on(tree: TagTree) -> frozenset[str]:
     """The places where a page has texts: pages of one template share most of them."""
-    return frozenset(place_of(tree.spots[spot])[0] for spot in set(tree.spot[tree.chunk_row].tolist()))
+    return frozenset(tree.spots[spot].place for spot in set(tree.spot[tree.chunk_row].tolist()))
 
 
 class PageTexts:
@@ -72,17 +69,13 @@ class PageTexts:
 
     def __init__(self, tree: TagTree) -> None:
         self.tree = tree
-        self.places = [place_of(spot) for spot in tree.spots]
         self.spot_of_chunk = tree.spot[tree.chunk_row]
 
     @cached_property
     def ids(self) -> dict[int, str]:
         """The places of chunks whose own row has an id."""
-        attributes, ids = self.tree.attributes, {}
-        for chunk, row in enumerate(self.tree.chunk_row.tolist()):
-            if row in attributes and (name := attributes[row].get("id")):
-                ids[chunk] = f"#{name}"
-        return ids
+        found = map(self.tree.attributes.get, self.tree.chunk_row.tolist())
+        return {chunk: f"#{own['id']}" for chunk, own in enumerate(found) if own and own.get("id")}
 
     @cached_property
     def numbered_ids(self) -> set[str]:
@@ -93,13 +86,23 @@ class PageTexts:
     @cached_property
     def texts(self) -> list[tuple[int, str, str]]:
         """Chunk, cell and text of each."""
+        cells = [spot.cell for spot in self.tree.spots]
         rows = zip(range(len(self.tree.chunks)), self.spot_of_chunk.tolist(), self.tree.chunks, strict=True)
-        return [(chunk, self.places[spot][1], text) for chunk, spot, text in rows if _says_something(text)]
+        return [(chunk, cells[spot], text) for chunk, spot, text in rows if _says_something(text)]
 
     @cached_property
     def _breaks(self) -> list[int]:
         """The chunks that begin a line."""
         return [int(chunk) for chunk in np.flatnonzero(self.tree.chunk_gap == BROKEN)]
+
+    def line_end(self, chunk: int) -> int:
+        """The chunk that begins the line after that of a chunk."""
+        following = bisect_right(self._breaks, chunk)
+        return self._breaks[following] if following < len(self._breaks) else len(self.tree.chunks)
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """The chunks of each line: first … end."""
+        return pairwise([0, *self._breaks, len(self.tree.chunks)])
 
     def scope(self, label: int) -> tuple[int, int]:
         """The chunks that a label (a chunk) may name: first … end."""
@@ -116,8 +119,7 @@ class PageTexts:
         breaks = self._breaks
         is_in_line = bisect_right(breaks, label) == bisect_right(breaks, first)
         if around == value_row or is_in_line:
-            following = bisect_right(breaks, first)
-            return first, breaks[following] if following < len(breaks) else len(chunks)
+            return first, self.line_end(first)
         block = value_row
         while tree.parent[block] != around:
             block = int(tree.parent[block])
@@ -132,12 +134,14 @@ class Template:
     furniture: Mapping[str, frozenset[str]]
     inline: Mapping[str, frozenset[str]]  # labels that stand at the begin of a text
     ids: frozenset[str]  # places that are ids
+    prose: frozenset[str]  # cells whose lines are whole texts, whatever is bold or linked in them
 
     def as_dict(self) -> dict[str, object]:
         """The template as JSON has it."""
         parts = {"labels": self.labels, "furniture": self.furniture, "inline": self.inline}
         return {name: {cell: sorted(texts) for cell, texts in part.items()} for name, part in parts.items()} | {
-            "ids": sorted(self.ids)
+            "ids": sorted(self.ids),
+            "prose": sorted(self.prose),
         }
 
     @classmethod
@@ -147,12 +151,7 @@ class Template:
             name: {cell: frozenset(texts) for cell, texts in saved[name].items()}
             for name in ("labels", "furniture", "inline")
         }
-        return cls(**parts, ids=frozenset(saved["ids"]))
-
-    @cached_property
-    def cells(self) -> frozenset[str]:
-        """Where labels and furniture stand."""
-        return frozenset([*self.labels, *self.furniture])
+        return cls(**parts, ids=frozenset(saved["ids"]), prose=frozenset(saved["prose"]))
 
 
 class Located(NamedTuple):
@@ -166,42 +165,87 @@ class Located(NamedTuple):
     label_chunk: int  # where the label stands: its own chunk for a label that begins the text; -1: no label
 
 
-def locate(page: PageTexts, template: Template, wanted: Collection[str] | None = None) -> Iterator[Located]:
-    """The texts of a page that are not part of the template; only at the places that are wanted, where some are named."""
-    chunks, places, spots = page.tree.chunks, page.places, page.spot_of_chunk.tolist()
-    ids = {chunk: place for chunk, place in page.ids.items() if place in template.ids} if template.ids else {}
-    numbers: Sequence[int] = range(len(chunks))
-    if wanted is not None and chunks:
-        cells = template.cells
-        is_wanted = np.array([place in wanted or cell in cells for place, cell in places], dtype=bool)[
-            page.spot_of_chunk
-        ]
-        is_wanted[[chunk for chunk, place in ids.items() if place in wanted]] = True
-        numbers = np.flatnonzero(is_wanted).tolist()
-    labels, furniture, inline = template.labels, template.furniture, template.inline
-    none: frozenset[str] = frozenset()
-    label, heading, label_chunk, first, end = "", "", -1, -1, 0
-    for chunk in numbers:
-        text = chunks[chunk]
-        place, cell = places[spots[chunk]]
-        if text in labels.get(cell, none):
-            label, heading, label_chunk = text, text, chunk
-            first, end = page.scope(chunk)
-            continue
-        if text in furniture.get(cell, none):
-            heading = text
-            if chunk != first:
-                label, end = "", 0
+class _Rule(NamedTuple):
+    """What is known of the texts at a spot."""
+
+    place: str
+    labels: frozenset[str]
+    furniture: frozenset[str]
+    inline: frozenset[str]
+    prose: str  # the place of the paragraph that it is part of; "": it stands for itself
+
+
+class Locator:
+    """Finds the texts of pages that are not part of the template.
+
+    `wanted` are the places that are read (None: all); at those of `unlabelled` nobody asks for labels, which costs less.
+    """
+
+    def __init__(
+        self, template: Template, wanted: Collection[str] | None = None, unlabelled: Collection[str] = ()
+    ) -> None:
+        self.template, self.wanted, self.unlabelled = template, wanted, unlabelled
+        self.rules: dict[Spot, _Rule | None] = {}  # None: nothing that counts stands there
+
+    def texts(self, page: PageTexts) -> Iterator[Located]:
+        """The texts of a page that are not part of the template, in document order."""
+        tree, wanted, known_ids = page.tree, self.wanted, self.template.ids
+        chunks, spots = tree.chunks, page.spot_of_chunk.tolist()
+        rules = [self.rules[spot] if spot in self.rules else self._rule(spot) for spot in tree.spots]
+        ids = {chunk: place for chunk, place in page.ids.items() if place in known_ids} if known_ids else {}
+        label, heading, label_chunk, first, end, prose_end = "", "", -1, -1, 0, 0
+        for chunk, spot in enumerate(spots):
+            rule = rules[spot]
+            if chunk < prose_end or (rule is None and chunk not in ids):
                 continue
-        if not _says_something(text):
-            continue
-        place = ids.get(chunk, place)
-        found = INLINE_LABEL.match(text) if cell in inline else None
-        if found and found[1] in inline[cell]:
-            yield Located(chunk, place, text, found[1], heading, chunk)
-        else:
-            is_named = chunk < end
-            yield Located(chunk, place, text, label if is_named else "", heading, label_chunk if is_named else -1)
+            place, labels, furniture, inline, prose = rule or self._full_rule(tree.spots[spot])
+            text = chunks[chunk]
+            if text in labels:
+                label, heading, label_chunk, end = text, text, chunk, -1
+                continue
+            if prose and chunk not in ids:
+                place, prose_end = prose, page.line_end(chunk)
+                text = " ".join(tree.text_of(chunk, prose_end).split())
+            else:
+                place = ids.get(chunk, place)
+            is_furniture = text in furniture
+            is_read = wanted is None or place in wanted
+            if end < 0 and (is_furniture or (is_read and place not in self.unlabelled)):
+                first, end = page.scope(label_chunk)
+            if is_furniture:
+                heading = text
+                if chunk != first:
+                    label, end = "", 0
+                    continue
+            if not is_read or not _says_something(text):
+                continue
+            found = INLINE_LABEL.match(text) if inline else None
+            if found and found[1] in inline:
+                yield Located(chunk, place, text, found[1], heading, chunk)
+            elif chunk < end:
+                yield Located(chunk, place, text, label, heading, label_chunk)
+            else:
+                yield Located(chunk, place, text, "", heading, -1)
+
+    def _rule(self, spot: Spot) -> _Rule | None:
+        if len(self.rules) > MAX_KNOWN_SPOTS:
+            self.rules.clear()
+        rule = self._full_rule(spot)
+        is_used = self.wanted is None or (rule.prose or rule.place) in self.wanted or rule.labels or rule.furniture
+        self.rules[spot] = rule if is_used else None
+        return self.rules[spot]
+
+    def _full_rule(self, spot: Spot) -> _Rule:
+        template, cell = self.template, spot.cell
+        block = _block(spot)
+        prose = block.place if block.cell in template.prose else ""
+        return _Rule(
+            spot.place,
+            template.labels.get(cell, NOTHING),
+            template.furniture.get(cell, NOTHING),
+            template.inline.get(cell, NOTHING),
+            prose,
+        )
 
 
 def learn_template(pages: Sequence[PageTexts]) -> Template:
@@ -218,24 +262,22 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
             and len(shared) <= MAX_TEXTS_FOR_ONE * seen.most_on_a_page[cell]
         )
         holds_values = seen.holds_values(cell)
-        for text in texts if len(pages) == 1 else shared:
+        for text in shared:
             at = cell, text
-            is_marked = text.endswith(COLONS) or (len(pages) == 1 and _last_tag(cell) in TERM_TAGS)
-            is_everywhere = seen.pages[at] >= NEARLY_ALL * len(pages) and len(pages) > 1
+            is_marked = text.endswith(COLONS)
+            is_everywhere = seen.pages[at] >= NEARLY_ALL * len(pages)
             if holds_values and not is_marked:
                 continue
             if seen.times[at] > MAX_REPEATS * seen.pages[at] and not is_marked:
                 if is_everywhere:
                     furniture[cell].add(text)
             elif is_marked or is_everywhere or (is_label_place and not seen.is_alternative(at, len(pages))):
-                is_label = len(text) <= MAX_LABEL_CHARS and (
-                    is_marked if len(pages) == 1 else seen.names(at, is_marked)
-                )
+                is_label = len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text)) and seen.names(at, is_marked)
                 (labels if is_label else furniture)[cell].add(text)
     inline = Counter((cell, label) for page in pages for cell, label in _inline_labels(page))
     inline_at: defaultdict[str, set[str]] = defaultdict(set)
     for (cell, label), count in inline.items():
-        if count >= min(min_pages, len(pages)):
+        if count >= min_pages:
             inline_at[cell].add(label)
     ids = Counter(place for page in pages for place in set(page.ids.values()))
     numbered = {place for page in pages for place in page.numbered_ids}
@@ -243,10 +285,44 @@ def learn_template(pages: Sequence[PageTexts]) -> Template:
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
-        ids=frozenset(
-            place for place, count in ids.items() if count >= min(min_pages, len(pages)) and place not in numbered
-        ),
+        prose=_prose(pages, labels),
+        ids=frozenset(place for place, count in ids.items() if count >= min_pages and place not in numbered),
     )
+
+
+def _prose(pages: Sequence[PageTexts], labels: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The cells whose lines of several pieces are mostly long: words in them are bold or linked, and are no fields."""
+    lines: Counter[str] = Counter()
+    long_lines: Counter[str] = Counter()
+    for page in pages:
+        tree, spots = page.tree, page.spot_of_chunk.tolist()
+        for first, end in page.lines():
+            if end - first > 1:
+                cell = _block(tree.spots[spots[first]]).cell
+                has_label = any(tree.chunks[i] in labels.get(tree.spots[spots[i]].cell, ()) for i in range(first, end))
+                chars = sum(map(len, tree.chunks[first:end]))
+                lines[cell] += 1
+                long_lines[cell] += chars >= MIN_PROSE_CHARS and not has_label
+    return frozenset(cell for cell, count in long_lines.items() if count >= max(2, PROSE_SHARE * lines[cell]))
+
+
+def _block(spot: Spot) -> Spot:
+    """The nearest spot of a block: what stands in one begins on a line of its own."""
+    while spot.edge != BROKEN and spot.above is not None:
+        spot = spot.above
+    return spot
+
+
+def template_alone(page: PageTexts, labels: Iterable[tuple[str, str]]) -> Template:
+    """The template of a page without others: only its labels are known."""
+    at: defaultdict[str, set[str]] = defaultdict(set)
+    for cell, text in labels:
+        at[cell].add(text)
+    inline: defaultdict[str, set[str]] = defaultdict(set)
+    for cell, text in _inline_labels(page):
+        inline[cell].add(text)
+    ids = frozenset(page.ids.values()) - page.numbered_ids
+    return Template(labels=_frozen(at), furniture={}, inline=_frozen(inline), ids=ids, prose=NOTHING)
 
 
 At = tuple[str, str]  # a cell and a text there
@@ -315,10 +391,6 @@ def _inline_labels(page: PageTexts) -> set[At]:
 
 def _frozen(texts: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
     return {cell: frozenset(found) for cell, found in sorted(texts.items())}
-
-
-def _last_tag(cell: str) -> str:
-    return re.split(r"[.@\[]", cell.rsplit("/", 1)[-1])[0]
 
 
 def _says_something(text: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from upwell.extract.column_names import column_name
 from upwell.extract.values import Type, column_type, split_unit
 
-__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "as_they_are", "load_columns", "rows_of"]
+__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
 
 Cell = str | list[str] | None
 PAGE = "page."
@@ -127,18 +127,6 @@ def arrange(
         taken.add(name)
         unique.append(replace(column, name=name))
     return unique
-
-
-def as_they_are(rows: Sequence[Mapping[str, Any]]) -> list[TableColumn]:
-    """A column for each name, typed, nothing merged, cut or left out."""
-    names = dict.fromkeys(name for row in rows for name in row if not name.startswith("_"))
-    columns = []
-    for name in names:
-        values = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
-        is_text = all(isinstance(value, str) for value in values)
-        kind: Type = column_type(set(values), lossless=True) if is_text else "text"
-        columns.append(TableColumn(name=name, of=(name,), type=kind))
-    return columns
 
 
 def rows_of(

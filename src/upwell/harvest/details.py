@@ -152,7 +152,7 @@ class Details:
         return True
 
     def _store(self, key: str, model: EntityModel, tree: TagTree) -> None:
-        fields = entities.clean(model, entities.apply(model, tree))
+        fields = entities.apply(model, tree)
         if fields:
             self.state.add_details(key, fields)
         else:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from upwell.errors import WrongUsage
-from upwell.extract.entities import EntityModel, Fields, apply, clean, learn
+from upwell.extract.entities import EntityModel, Fields, apply, learn
+from upwell.extract.entity_ranking import MAX_COLUMNS
 from upwell.extract.entity_texts import divide, places_on
-from upwell.extract.tidy import as_they_are
+from upwell.extract.tidy import arrange, rows_of
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.results import EntityPage
@@ -22,7 +23,7 @@ __all__ = ["entities"]
 
 MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
 COMMON_SHARE = 0.5  # of the pages of a template that have a place by which further pages are compared
-HUGE_BYTES = 50_000_000  # larger files are not read as one page
+MANY_FIELDS = 500  # columns that are left out from which on it is said
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,14 @@ def entities(
         if not fields:
             warn(f"{page.name}: nothing of the columns stands on this page")
         if out is not None:
-            rows[number].append({"_page": page.name, "_url": page.url or None, **clean(groups[number].model, fields)})
+            rows[number].append(
+                {"_page": page.name, "_url": page.url or None, **_in_order(groups[number].model, fields)}
+            )
         yield EntityPage(
             page=page.name, fields=_in_order(groups[number].model, fields), template=number if len(groups) > 1 else None
         )
     if out is not None:
-        _write(rows, groups, Path(out), format)
+        _write(rows, Path(out), format)
 
 
 def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
@@ -93,6 +96,9 @@ def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
         pages_with = Counter(place for i in members for place in places[i])
         common = frozenset(place for place, pages in pages_with.items() if pages >= COMMON_SHARE * count)
         groups.append(_Group(learn([trees[i] for i in members]), common))
+    left_out = max(group.model.left_out for group in groups)
+    if left_out > MANY_FIELDS:
+        warn(f"these pages have about {left_out:,} fields more than the {MAX_COLUMNS} columns that are kept")
     if not any(group.model.columns for group in groups):
         warn(f"no columns: {len(trees)} pages of {folder} say the same, or nothing that they name")
     return groups
@@ -119,13 +125,10 @@ def _in_order(model: EntityModel, fields: Fields) -> Mapping[str, str | list[str
     return {column.name: fields.get(column.name) for column in model.columns}
 
 
-def _write(
-    rows: Sequence[list[dict[str, object]]], groups: Sequence[_Group], folder: Path, format: records.Format
-) -> None:
+def _write(rows: Sequence[list[dict[str, object]]], folder: Path, format: records.Format) -> None:
     """A table for each template: `entities.parquet`, `entities-2.parquet` …"""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, (found, group) in enumerate(zip(rows, groups, strict=True), 1):
-        columns = dict.fromkeys(["_page", "_url", *(column.name for column in group.model.columns)])
-        whole = [columns | row for row in found]
+    for number, found in enumerate(rows, 1):
+        columns = arrange(found)
         name = "entities" if number == 1 else f"entities-{number}"
-        records.write(with_types(whole, as_they_are(whole)), folder, format, name=name)
+        records.write(with_types(rows_of(found, columns), columns), folder, format, name=name)
