@@ -23,7 +23,7 @@ __all__ = ["entities"]
 
 MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
 # Two pages are of one template if they share this part of the places of the one that has fewer. 0.5 to 0.7 divide none of 40 sites, and
-# all 37 mixes of two of them; 0.3 misses one mix.
+# all 39 mixes of two of them; 0.3 misses one mix.
 MIN_SHARED_PLACES = 0.6
 COMMON_SHARE = 0.5  # of the pages of a template that have a place by which further pages are compared
 MANY_FIELDS = 500  # columns that are left out from which on it is said
