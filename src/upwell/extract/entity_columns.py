@@ -114,7 +114,7 @@ def candidates(pages: Sequence[Sequence[Located]], *, keep_constants: bool = Fal
 
 
 def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:
-    size, is_steady = _usual_size(cells)
+    size, is_steady = _usual_size(cells, pages)
     labels = [_usual_label(cells, nth) for nth in range(size)] if is_steady else []
     # a label of its own finds a text on pages that lack another, too
     has_own_labels = size > 1 and all(labels) and len(set(labels)) == size
@@ -123,15 +123,15 @@ def _of_place(place: str, cells: Cells, pages: int) -> Iterable[Candidate]:
         return
     for label, labelled in _divided(cells, [found.label for texts in cells.values() for found in texts]).items():
         address = Address(place, label, None, 0)
-        yield from _steady_or_list(address, labelled)
-        if not label and not _usual_size(labelled)[1]:
+        yield from _steady_or_list(address, labelled, pages)
+        if not label and not _usual_size(labelled, pages)[1]:
             headings = [found.heading for texts in labelled.values() for found in texts]
             for heading, headed in _divided(labelled, headings).items():
-                yield from _steady_or_list(address._replace(heading=heading), headed)
+                yield from _steady_or_list(address._replace(heading=heading), headed, pages)
 
 
-def _steady_or_list(address: Address, cells: Cells) -> Iterable[Candidate]:
-    size, is_steady = _usual_size(cells)
+def _steady_or_list(address: Address, cells: Cells, pages: int) -> Iterable[Candidate]:
+    size, is_steady = _usual_size(cells, pages)
     if is_steady:
         yield from _each(address, cells, size)
     else:
@@ -147,10 +147,11 @@ def _each(address: Address, cells: Cells, size: int) -> Iterable[Candidate]:
         yield Candidate(address._replace(nth=nth), found, size)
 
 
-def _usual_size(cells: Cells) -> tuple[int, bool]:
-    """The usual number of texts on a page, and whether nearly all pages have it."""
+def _usual_size(cells: Cells, pages: int) -> tuple[int, bool]:
+    """The usual number of texts on a page, and whether nearly all pages have it; one page alone does not show that of several texts."""
     size, count = Counter(map(len, cells.values())).most_common(1)[0]
-    return size, count >= STEADY_SHARE * len(cells) and size <= MAX_STEADY_TEXTS
+    is_known = size == 1 or pages > 1
+    return size, is_known and count >= STEADY_SHARE * len(cells) and size <= MAX_STEADY_TEXTS
 
 
 def _usual_label(cells: Cells, nth: int) -> str | None:

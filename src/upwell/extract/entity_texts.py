@@ -31,15 +31,11 @@ __all__ = [
     "Locator",
     "PageTexts",
     "Template",
-    "divide",
     "learn_template",
     "places_on",
     "template_alone",
 ]
 
-# Two pages are of one template if they share this part of the places of the one that has fewer. 0.5 to 0.7 divide none of 40 sites, and
-# all 37 mixes of two of them; 0.3 misses one mix.
-MIN_SHARED_PLACES = 0.6
 MIN_SHARED_PAGES = 0.1  # share of the pages (and at least two) that have a text of the template; not swept
 NEARLY_ALL = 0.9  # share of the pages from which on a text is furniture wherever it stands
 LABEL_PLACE_SHARE = 0.8  # of the texts at a cell that pages share, where all of them are labels
@@ -395,15 +391,3 @@ def _frozen(texts: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
 
 def _says_something(text: str) -> bool:
     return text[:1].isalnum() or any(map(str.isalnum, text))
-
-
-def divide(places: Sequence[frozenset[str]]) -> list[int]:
-    """The template of each page, as the number of its first page: pages that share most of their places are of one."""
-    template = list(range(len(places)))
-    for i, here in enumerate(places):
-        for j in range(i):
-            least = min(len(here), len(places[j]))
-            if template[i] != template[j] and len(here & places[j]) >= MIN_SHARED_PLACES * least:
-                joining, kept = max(template[i], template[j]), min(template[i], template[j])
-                template = [kept if number == joining else number for number in template]
-    return template

@@ -11,7 +11,7 @@ from urllib.parse import urldefrag
 
 from upwell.extract import entities
 from upwell.extract.entities import EntityModel
-from upwell.extract.entity_texts import divide, places_on
+from upwell.extract.entity_templates import EntityTemplate, best_fit, divide, learn_template_of
 from upwell.harvest.plan import Plan
 from upwell.model import Record, Response
 from upwell.page.hosts import leaves_site, site_host
@@ -43,7 +43,7 @@ class Details:
     _waiting: deque[tuple[str, str]] = field(default_factory=deque)  # key and address
     _keys: dict[str, str] = field(default_factory=dict)  # address → key of the record whose page it is; "": of several
     _unread: list[tuple[str, TagTree]] = field(default_factory=list)  # pages that no template fits yet
-    _models: list[tuple[EntityModel, frozenset[str]]] = field(default_factory=list)  # with the places of their pages
+    _templates: list[EntityTemplate] = field(default_factory=list)
     _sampled: int = 0
     _control: tuple[str, str] | None = None  # the first page: it is fetched twice
     _twice: list[TagTree] = field(default_factory=list)  # that page, each time
@@ -118,20 +118,15 @@ class Details:
     def learn(self, *, is_end: bool = False) -> None:
         """Learns the templates of the pages that none fits, and reads them; what is too rare waits for more, until the end."""
         unread, self._unread = self._unread, []
-        places = [places_on(tree) for _, tree in unread]
-        groups: dict[int, list[int]] = {}
-        for i, template in enumerate(divide(places)):
-            groups.setdefault(template, []).append(i)
-        for members in sorted(groups.values(), key=len, reverse=True):
-            if len(members) < MIN_PAGES and not (is_end and not self._models):
+        for members in divide([tree for _, tree in unread]):
+            if len(members) < MIN_PAGES and not (is_end and not self._templates):
                 self._unread += [unread[i] for i in members]
                 continue
-            model = self._without_changing(entities.learn([unread[i][1] for i in members], keep_constants=True))
-            pages_with = Counter(place for i in members for place in places[i])
-            common = frozenset(place for place, n in pages_with.items() if n >= COMMON_SHARE * len(members))
-            self._models.append((model, common))
+            learned = learn_template_of([unread[i][1] for i in members], keep_constants=True)
+            template = EntityTemplate(self._without_changing(learned.model), learned.places)
+            self._templates.append(template)
             for i in members:
-                self._store(unread[i][0], model, unread[i][1])
+                self._store(unread[i][0], template.model, unread[i][1])
         if is_end and self._unread:
             self.left_out["look like no other"] += len(self._unread)
 
@@ -144,12 +139,10 @@ class Details:
 
     def _read(self, key: str, tree: TagTree) -> bool:
         """Whether a known template fits; the page is read with the one that fits best."""
-        here = places_on(tree) if self._models else frozenset()
-        fits = [len(here & places) / max(1, min(len(here), len(places))) for _, places in self._models]
-        if max(fits, default=0.0) < MIN_FIT:
-            return False
-        self._store(key, self._models[fits.index(max(fits))][0], tree)
-        return True
+        fit, number = best_fit(self._templates, tree)
+        if fit >= MIN_FIT:
+            self._store(key, self._templates[number].model, tree)
+        return fit >= MIN_FIT
 
     def _store(self, key: str, model: EntityModel, tree: TagTree) -> None:
         fields = entities.apply(model, tree)

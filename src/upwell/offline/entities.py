@@ -3,15 +3,13 @@
 Pages of different templates (a list among record pages, another site) share few places: they are told apart and learned each by itself.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from upwell.errors import WrongUsage
-from upwell.extract.entities import EntityModel, Fields, apply, learn
+from upwell.extract.entities import EntityModel, Fields, apply
 from upwell.extract.entity_ranking import MAX_COLUMNS
-from upwell.extract.entity_texts import divide, places_on
+from upwell.extract.entity_templates import EntityTemplate, best_fit, divide, learn_template_of
 from upwell.extract.tidy import arrange, rows_of
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
@@ -22,16 +20,7 @@ from upwell.store.typed import with_types
 __all__ = ["entities"]
 
 MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
-COMMON_SHARE = 0.5  # of the pages of a template that have a place by which further pages are compared
 MANY_FIELDS = 500  # columns that are left out from which on it is said
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Pages of one template."""
-
-    model: EntityModel
-    places: frozenset[str]
 
 
 def entities(
@@ -49,7 +38,7 @@ def entities(
     `warn` hears what looks wrong.
     """
     folder = Path(path)
-    groups = [_Group(model, frozenset())] if model else _learn_groups(folder, warn)
+    groups = [EntityTemplate(model, frozenset())] if model else _learn_groups(folder, warn)
     if save is not None:
         if len(groups) > 1:
             warn(f"{save} keeps the columns of the largest template only")
@@ -59,7 +48,7 @@ def entities(
         tree = _tree(page, warn)
         if tree is None:
             continue
-        number = _group_of(tree, groups)
+        number = best_fit(groups, tree)[1]
         fields = apply(groups[number].model, tree)
         if not fields:
             warn(f"{page.name}: nothing of the columns stands on this page")
@@ -74,42 +63,27 @@ def entities(
         _write(rows, Path(out), format)
 
 
-def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[_Group]:
+def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[EntityTemplate]:
     """The templates of the pages, that of most pages first."""
     sample = sample_evenly(pages_at(folder), MAX_LEARNED_PAGES)
     trees = [tree for page in sample if (tree := _tree(page, lambda _: None)) is not None]
     if not trees:
         raise WrongUsage(f"{folder} has no page with text; this wants saved pages of one site that each show one thing")
-    places = [places_on(tree) for tree in trees]
-    numbers = divide(places)
-    sizes = Counter(numbers).most_common()
-    if len(sizes) > 1:
-        parts = " and ".join(str(count) for _, count in sizes)
-        warn(f"these pages are of {len(sizes)} templates ({parts} pages): each has columns of its own")
+    parts = divide(trees)
+    if len(parts) > 1:
+        sizes = " and ".join(str(len(part)) for part in parts)
+        warn(f"these pages are of {len(parts)} templates ({sizes} pages): each has columns of its own")
     if len(trees) == 1:
         warn(
             "one page only: what it does not name is not known from what all pages of the site say; give more of its pages"
         )
-    groups = []
-    for number, count in sizes:
-        members = [i for i, group in enumerate(numbers) if group == number]
-        pages_with = Counter(place for i in members for place in places[i])
-        common = frozenset(place for place, pages in pages_with.items() if pages >= COMMON_SHARE * count)
-        groups.append(_Group(learn([trees[i] for i in members]), common))
+    groups = [learn_template_of([trees[i] for i in part]) for part in parts]
     left_out = max(group.model.left_out for group in groups)
     if left_out > MANY_FIELDS:
         warn(f"these pages have about {left_out:,} fields more than the {MAX_COLUMNS} columns that are kept")
     if not any(group.model.columns for group in groups):
         warn(f"no columns: {len(trees)} pages of {folder} say the same, or nothing that they name")
     return groups
-
-
-def _group_of(tree: TagTree, groups: Sequence[_Group]) -> int:
-    if len(groups) == 1:
-        return 0
-    here = places_on(tree)
-    shared = [len(here & group.places) / max(1, min(len(here), len(group.places))) for group in groups]
-    return shared.index(max(shared))
 
 
 def _tree(page: SavedPage, warn: Callable[[str], None]) -> TagTree | None:
