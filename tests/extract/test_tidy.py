@@ -64,3 +64,22 @@ def test_edits_stay() -> None:
 def test_lists() -> None:
     rows = [{"tags": "red; green"}, {"tags": "blue"}]
     assert [row["tags"] for row in table(rows, lists=["tags"])[1]] == [["red", "green"], ["blue"]]
+
+
+def test_texts_made_of_the_same_phrases_are_taken_apart() -> None:
+    """What follows a phrase that all texts have is a column; a phrase may be missing."""
+    rows = [
+        {
+            "about": f"Kept by person{i}; section s{i % 4};{f' homepage http://h{i}/;' if i % 3 else ''} installed size {i} kB."
+        }
+        for i in range(40)
+    ]
+    columns, tidy = table(rows)
+    assert [column.name for column in columns] == ["about", "section", "homepage", "installed_size_kb"]
+    assert tidy[7] == {"about": "person7", "section": "s3", "homepage": "http://h7/", "installed_size_kb": "7 kB"}
+    assert tidy[9]["homepage"] == ""
+
+
+def test_prose_stays_whole() -> None:
+    rows = [{"about": f"The {c} region has a river and the town of {c}ville, which is old."} for c in CITIES]
+    assert len(table(rows)[0]) == 1

@@ -84,7 +84,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {
         "site", "requests", "answers", "records", "overlap_rate", "size", "coverage", "statement", "out_of_reach", "checks",
-        "tables", "stopped", "seconds", "bytes", "sources",
+        "details", "tables", "stopped", "seconds", "bytes", "sources",
     }  # fmt: skip
     assert set(summary["answers"]) == {"multi", "single", "none", "error"}
     assert summary["requests"] <= 81

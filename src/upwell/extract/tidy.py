@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from upwell.extract.column_names import column_name
+from upwell.extract.phrases_in_texts import phrases_of, values_between
 from upwell.extract.values import Type, column_type, split_unit
 
 __all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
@@ -51,6 +52,10 @@ class TableColumn:
     cut: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of names: what their texts begin and end with
     unit: str = ""  # of its numbers; "…": a column of its own has them
     is_list: bool = False
+    phrases: tuple[
+        str, ...
+    ] = ()  # that its texts are made of ("section … installed size …"); it has what stands after one of them
+    part: int = 0  # which one, from 1; 0: what stands before the first
     drop: bool = False
     pin: bool = False  # kept, also where it is rare or always the same
 
@@ -70,7 +75,14 @@ class TableColumn:
                 continue
             if best is None or (_is_fuller(_text(value), _text(best)) and isinstance(value, str | list)):
                 best = value
+        if isinstance(best, str) and self.phrases:
+            return values_between(best, self.phrases)[self.part]
         return best.split("; ") if isinstance(best, str) and self.is_list else best
+
+    @property
+    def id(self) -> tuple[str, int]:
+        """What it is known by, from one table to the next."""
+        return self.of[0], self.part
 
 
 def load_columns(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
@@ -97,7 +109,7 @@ def arrange(
     cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := _cut(found)) != ("", "")}
     for name, cut in cuts.items():
         texts[name] = {_without(text, cut) for text in texts[name]} - {""}
-    known = {column.of[0]: column for column in earlier}
+    known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
     with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
@@ -107,15 +119,15 @@ def arrange(
         repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
         labels = {name: cuts[name] for name in group if name in cuts}
         column = TableColumn(name=_named(group, labels), of=tuple(group), cut=labels, is_list=repeats)
-        if not repeats:
-            column = _typed(column, seen)
-        if before := known.get(group[0]):
-            column = replace(column, name=before.name, drop=before.drop, pin=before.pin)
-        of_rows = with_page if group[0].startswith(PAGE) else rows
-        share = sum(any(row.get(name) not in (None, "", []) for name in group) for row in rows) / max(1, len(of_rows))
-        is_same = len(seen) == 1 and len(rows) > 1
-        if column.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
-            columns.append(column)
+        for part, values in _parts(column, seen) if not repeats else [(column, seen)]:
+            one = part if repeats else _typed(part, values)
+            if before := known.get(one.id):
+                one = replace(one, name=before.name, drop=before.drop, pin=before.pin)
+            of_rows = with_page if column.is_of_page else rows
+            share = sum(one.cell(row) not in (None, "", []) for row in rows) / max(1, len(of_rows))
+            is_same = len(values) == 1 and len(rows) > 1
+            if one.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
+                columns.append(one)
     taken: set[str] = set()
     unique = []
     for column in columns:
@@ -148,6 +160,20 @@ def rows_of(
         if rare:
             kept[OTHER] = "; ".join(left) or None
         yield kept | {column.name: column.cell(row) for column in shown}
+
+
+def _parts(column: TableColumn, texts: Collection[str]) -> list[tuple[TableColumn, set[str]]]:
+    """The column with its texts; where these are all made of the same phrases, a column for what follows each."""
+    phrases = phrases_of(texts)
+    if not phrases:
+        return [(column, set(texts))]
+    values = [values_between(text, phrases) for text in texts]
+    parts = []
+    for number, name in enumerate((column.name, *map(column_name, phrases))):
+        found = {value[number] for value in values} - {""}
+        if found:
+            parts.append((replace(column, name=name, phrases=phrases, part=number), found))
+    return parts
 
 
 def _groups(

@@ -5,9 +5,11 @@ pages look like is learned from the first of them (`extract.entities`), and page
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from urllib.parse import urldefrag
+
+import numpy as np
 
 from upwell.extract import entities
 from upwell.extract.entities import EntityModel
@@ -16,18 +18,25 @@ from upwell.harvest.plan import Plan
 from upwell.model import Record, Response
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts, is_page
+from upwell.page.spots import BROKEN, GLUED
 from upwell.page.tree import TagTree
 from upwell.store.state import State
 
 __all__ = ["Details"]
 
 SAMPLE = 5  # pages that are read in any case
+CONTROLS = 2  # of them, that are fetched twice
 SAMPLE_AFTER = 40  # records held, so that the sample is of different answers
 LEARN_FROM = 25  # pages that a template is learned from, where all are read; as `upwell entities` was measured with
 MIN_FIT = 0.5  # of the places of a page that a template must have
 COMMON_SHARE = (
     0.5  # of the pages of a template that have a place by which others are compared; as `upwell entities` has it
 )
+MIN_PROSE_CHARS = 40  # of a text that tells something in sentences
+MAX_TITLE_CHARS = 200  # of a field that is not repeated inside the text
+MAIN_SHARE = 0.7  # of the longer texts of a page, that its main part has
+MIN_TEXT_CHARS = 100  # of all of them together, from which on a page has a text
+BETWEEN = {GLUED: "", BROKEN: "\n"}  # texts; a space elsewhere
 MIN_PAGES = 3  # of a template that are learned together
 
 
@@ -43,10 +52,19 @@ class Details:
     _waiting: deque[tuple[str, str]] = field(default_factory=deque)  # key and address
     _keys: dict[str, str] = field(default_factory=dict)  # address → key of the record whose page it is; "": of several
     _unread: list[tuple[str, TagTree]] = field(default_factory=list)  # pages that no template fits yet
-    _templates: list[EntityTemplate] = field(default_factory=list)
+    _templates: list[tuple[EntityTemplate, frozenset[str]]] = field(
+        default_factory=list
+    )  # with texts that most pages have
     _sampled: int = 0
-    _control: tuple[str, str] | None = None  # the first page: it is fetched twice
-    _twice: list[TagTree] = field(default_factory=list)  # that page, each time
+    _waited: int = 0  # pages unread after the last learning
+    _controls: dict[str, str] = field(default_factory=dict)  # keys and addresses of pages to fetch a second time
+    _first: dict[str, TagTree] = field(default_factory=dict)  # what came of them the first time
+    _twice: list[tuple[TagTree, TagTree]] = field(default_factory=list)
+
+    @property
+    def _sample(self) -> int:
+        """Pages of the sample; none where they would be more than a tenth of the budget."""
+        return SAMPLE if self.plan.budget >= 10 * (SAMPLE + CONTROLS) else 0
 
     @property
     def waiting(self) -> int:
@@ -67,10 +85,13 @@ class Details:
 
     def next(self, held: int, *, is_end: bool = False) -> tuple[str, str] | None:
         """Key and address of the record page to read now; None: a question comes first, or nothing is to be read."""
-        if len(self._twice) == 1 and self._control and (self.pages >= SAMPLE or not self._waiting):
-            return self._control  # to see what changes by itself, and with the pages that were looked at before
+        if self._first and (self.pages >= SAMPLE or not self._waiting):
+            key = next(
+                iter(self._first)
+            )  # to see what changes by itself, and with the pages that were looked at before
+            return key, self._controls[key]
         how = self.plan.details
-        is_sample = self._sampled < SAMPLE and (held >= SAMPLE_AFTER or is_end)
+        is_sample = self._sampled < self._sample and (held >= SAMPLE_AFTER or is_end)
         is_wanted = bool(how) and (is_end or how == "first")
         if isinstance(how, int) and not isinstance(how, bool):
             is_wanted = is_end and self.pages < how
@@ -81,19 +102,20 @@ class Details:
             del self._waiting[at]
             if self._keys.get(url) == key:
                 self._sampled += is_sample
-                self._control = self._control or (key, url)
+                if len(self._controls) < CONTROLS:
+                    self._controls[key] = url
                 return key, url
         return None
 
     def take(self, key: str, response: Response | None, tree: TagTree | None) -> None:
         """The page of a record came; None: it could not be had."""
-        if self._control and key == self._control[0]:
-            if tree is None:
-                self._control = ("", "")
-            else:
-                self._twice.append(tree)
-            if len(self._twice) > 1:
-                return
+        if (before := self._first.pop(key, None)) is not None:
+            if tree is not None:
+                self._twice.append((before, tree))
+            self._learn_if_due()
+            return
+        if key in self._controls and tree is not None:
+            self._first[key] = tree
         if response is None or tree is None:
             self.left_out["could not be had"] += 1
         elif response.status in (401, 403):
@@ -112,8 +134,14 @@ class Details:
         self.pages += 1
         if not self._read(key, tree):
             self._unread.append((key, tree))
-            if len(self._unread) % (LEARN_FROM if self.plan.details else SAMPLE) == 0:
-                self.learn()
+            self._learn_if_due()
+
+    def _learn_if_due(self) -> None:
+        """Learns when enough pages are there, and those that are fetched twice have come twice."""
+        enough = len(self._unread) - self._waited >= (LEARN_FROM if self.plan.details else SAMPLE)
+        if enough and not self._first:
+            self.learn()
+            self._waited = len(self._unread)
 
     def learn(self, *, is_end: bool = False) -> None:
         """Learns the templates of the pages that none fits, and reads them; what is too rare waits for more, until the end."""
@@ -122,31 +150,55 @@ class Details:
             if len(members) < MIN_PAGES and not (is_end and not self._templates):
                 self._unread += [unread[i] for i in members]
                 continue
-            learned = learn_template_of([unread[i][1] for i in members], keep_constants=True)
-            template = EntityTemplate(self._without_changing(learned.model), learned.places)
-            self._templates.append(template)
+            trees = [unread[i][1] for i in members]
+            learned = learn_template_of(trees, keep_constants=True)
+            texts = Counter(text for tree in trees for text in set(tree.chunks))
+            frame = (
+                frozenset(text for text, n in texts.items() if n > len(trees) / 2) if len(trees) > 1 else frozenset()
+            )
+            self._templates.append((EntityTemplate(self._without_changing(learned.model), learned.places), frame))
             for i in members:
-                self._store(unread[i][0], template.model, unread[i][1])
+                self._store(unread[i][0], len(self._templates) - 1, unread[i][1])
         if is_end and self._unread:
             self.left_out["look like no other"] += len(self._unread)
 
     def _without_changing(self, model: EntityModel) -> EntityModel:
         """The model without columns that say something else when the same page is fetched again: advertisements, what others looked at."""
-        if len(self._twice) < 2:
-            return model
-        first, again = (entities.apply(model, tree) for tree in self._twice)
-        return replace(model, columns=tuple(c for c in model.columns if first.get(c.name) == again.get(c.name)))
+        pairs = [(entities.apply(model, first), entities.apply(model, again)) for first, again in self._twice]
+        steady = (c for c in model.columns if all(first.get(c.name) == again.get(c.name) for first, again in pairs))
+        return replace(model, columns=tuple(steady))
 
     def _read(self, key: str, tree: TagTree) -> bool:
         """Whether a known template fits; the page is read with the one that fits best."""
-        fit, number = best_fit(self._templates, tree)
+        fit, number = best_fit([template for template, _ in self._templates], tree)
         if fit >= MIN_FIT:
-            self._store(key, self._templates[number].model, tree)
+            self._store(key, number, tree)
         return fit >= MIN_FIT
 
-    def _store(self, key: str, model: EntityModel, tree: TagTree) -> None:
-        fields = entities.apply(model, tree)
+    def _store(self, key: str, number: int, tree: TagTree) -> None:
+        template, frame = self._templates[number]
+        fields = entities.apply(template.model, tree)
+        single = {value for value in fields.values() if isinstance(value, str)}
+        if text := _main_text(tree, frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
+            fields.setdefault("text", text)
         if fields:
             self.state.add_details(key, fields)
         else:
             self.left_out["say nothing"] += 1
+
+
+def _main_text(tree: TagTree, elsewhere: Collection[str]) -> str:
+    """The part of a page that most of its longer texts stand in, without texts that stand in its frame or in other fields."""
+    own = [float(len(text)) if len(text) >= MIN_PROSE_CHARS and text not in elsewhere else 0.0 for text in tree.chunks]
+    mass = tree.sum_chunks(np.array(own))
+    if not len(mass) or mass[0] < MIN_TEXT_CHARS:
+        return ""
+    row = 0
+    while children := tree.children(row):
+        heaviest = max(children, key=lambda child: float(mass[child]))
+        if mass[heaviest] < MAIN_SHARE * mass[0]:
+            break
+        row = heaviest
+    kept = [at for at in range(int(tree.text_at[row]), int(tree.text_end[row])) if tree.chunks[at] not in elsewhere]
+    gaps = [BETWEEN.get(int(tree.chunk_gap[at]), " ") for at in kept]
+    return "".join(gap + tree.chunks[at].strip() for gap, at in zip(gaps, kept, strict=True)).strip()

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
-from upwell.extract.tidy import PAGE, TableColumn, arrange, load_columns, rows_of
+from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
 from upwell.store.typed import types_of, with_types
 
 __all__ = ["Table", "earlier_columns", "tables_of"]
@@ -87,14 +87,11 @@ def tables_of(
     for kind, group in zip(names, groups, strict=True):
         held = [row for source in group for row in by_source[source]]
         arranged = arrange(held, lists=lists, earlier=(earlier or {}).get(kind, ()))
-        added = []
+        added = [column.name for column in arranged if column.is_of_page]
         if not with_pages:
-            sample = [row for row in held if any(name.startswith(PAGE) for name in row)]
-            added = [column.name for column in arrange(sample, lists=lists) if column.is_of_page]
             arranged = [column for column in arranged if not column.is_of_page]
         texts = list(rows_of(held, arranged, with_pages=with_pages))
         typed = list(with_types(texts, arranged))
-        added = added or [column.name for column in arranged if column.is_of_page]
         tables.append(Table(kind=kind, columns=arranged, rows=typed, types=types_of(texts, arranged), of_pages=added))
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
 
