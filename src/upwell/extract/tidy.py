@@ -180,10 +180,11 @@ def _groups(
     names: Sequence[str], rows: Sequence[Mapping[str, Any]], cuts: Mapping[str, tuple[str, str]]
 ) -> list[list[str]]:
     """Columns that say the same of nearly every record, together; those of the list come before those of the page."""
-    step = max(1, len(rows) // COMPARED_ROWS)
+    with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
+    compared = [*with_page[:: max(1, len(with_page) // COMPARED_ROWS)], *rows[:: max(1, len(rows) // COMPARED_ROWS)]]
     cells: dict[str, dict[int, str]] = {name: {} for name in names}
     cut_off: dict[str, set[int]] = {name: set() for name in names}
-    for i, row in enumerate(rows[::step]):
+    for i, row in enumerate(compared):
         for name in names:
             if row.get(name):
                 text = _without(_text(row[name]), cuts.get(name, ("", "")))
@@ -200,11 +201,26 @@ def _groups(
             share = _share_alike(cells[name], cells[other], cut_off[name], cut_off[other])
             if share >= least and share > best_share:
                 best, best_share = group, share
+        if best is None and is_page:
+            best = _namesake(name, groups, cells)
         if best is None:
             groups.append([name])
         else:
             best.append(name)
     return groups
+
+
+def _namesake(name: str, groups: Sequence[list[str]], cells: Mapping[str, Mapping[int, str]]) -> list[str] | None:
+    """The column of the lists with the same name as one of the pages, where no record has both; a title is the first text of a list."""
+    own = name.removeprefix(PAGE)
+    of_lists = [group for group in groups if not group[0].startswith(PAGE)]
+    alike = [group for group in of_lists if group[0] == own]
+    if own == "title":
+        alike += [group for group in of_lists if group[0] in ("title", "name")] + of_lists[:1]
+    for group in alike:
+        if not cells[name].keys() & cells[group[0]].keys():
+            return group
+    return None
 
 
 def _share_alike(

@@ -47,6 +47,7 @@ class Details:
     plan: Plan
     state: State
     url: str  # of the source
+    frame: frozenset[str] = frozenset()  # texts that most answers of the source have: they are of no record
     pages: int = 0  # read
     left_out: Counter[str] = field(default_factory=Counter)  # why pages say nothing of a record
     _waiting: deque[tuple[str, str]] = field(default_factory=deque)  # key and address
@@ -177,7 +178,8 @@ class Details:
 
     def _store(self, key: str, number: int, tree: TagTree) -> None:
         template, frame = self._templates[number]
-        fields = entities.apply(template.model, tree)
+        found = entities.apply(template.model, tree)
+        fields = {name: value for name, value in found.items() if isinstance(value, list) or value not in self.frame}
         single = {value for value in fields.values() if isinstance(value, str)}
         if text := _main_text(tree, frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
             fields.setdefault("text", text)

@@ -56,6 +56,7 @@ class SourceSession:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
+        self.details.frame = frozenset(self.ledger.model.frame)
         chooser.start(values or self.earlier_questions or (*self.plan.words, *probes))
         reason: Reason | None = None
         while reason is None:
