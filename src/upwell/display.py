@@ -78,6 +78,8 @@ def _(result: SuggestedQuery) -> Iterator[str]:
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:
     """What a harvest brought, in a few lines; beside the truth, where that is known."""
     summary = result.summary
+    if result.was_finished:
+        yield "nothing is left to ask for this plan, and nothing was sent; this is what was held already"
     yield summary["statement"]
     if truth:
         yield f"in truth: {truth.held:,} of {truth.cities:,} cities held, {truth.coverage:.1%}"
@@ -86,5 +88,7 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
     if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
+    elif result.was_finished and summary["stopped"] != "budget":
+        yield "a larger budget would bring no more; --refresh asks again what is held"
     yield f"records: {result.records}"
     yield f"report:  {result.report}"

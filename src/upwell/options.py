@@ -153,7 +153,7 @@ DemoSettings = Annotated[list[str] | None, typer.Option("--set", help="A switch 
 ServeOnly = Annotated[
     bool, typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json it then lists the requests.")
 ]
-Port = Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")]
+Port = Annotated[int, typer.Option(help="Port of the site; 0 means any free one.")]
 
 Word = TypeVar("Word", bound=str)
 

@@ -45,6 +45,7 @@ def forms(
         base_url=base_url,
         manners=manners,
         browser=options.choice("--browser", browser, options.BROWSERS),
+        warn=warn,
     )
     print_result(result, as_json)
 
@@ -156,7 +157,8 @@ def demo(
         _serve(switches, port, as_json)
         return
     with ProgressLine(budget, not as_json) as observe:
-        result, truth = api.demo(out=out, switches=switches, plan=Plan(budget=budget), observe=observe)
+        plan = Plan(budget=budget)
+        result, truth = api.demo(out=out, switches=switches, plan=plan, observe=observe, port=port, warn=warn)
     _print_harvest(result, as_json, truth)
 
 

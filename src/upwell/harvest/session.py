@@ -21,6 +21,7 @@ from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.queries.size import requests_to
+from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
 
@@ -36,7 +37,11 @@ class SourceSession:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
-        self.earlier_questions = setting.earlier_questions
+        self.earlier_questions, self.before = setting.earlier_questions, setting.before
+        self.missing: set[str] = set()  # keys that a question brought before, and no longer
+        self.ended: dict[
+            str, bool
+        ] = {}  # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
         self.chooser = Chooser(
             self.ledger,
             setting.plan,
@@ -49,7 +54,7 @@ class SourceSession:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
-        chooser.start(values or self.earlier_questions or (*self.plan.words, *probes))
+        chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
         while True:
             reason = self._reason_to_stop()
             if reason is not None:
@@ -121,16 +126,21 @@ class SourceSession:
         )
         query.request = request_of(next_page, query.query) if next_page is not None else None
         self._keep(page.wanted, self.chooser.take(query, page), query, response)
+        self.missing.difference_update(record.key for record in page.records)
+        if query.request is None or query not in self.chooser.open_queries:
+            self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
+            self.ended[query.asked] = bool(ledger.limit) and query.pages.matches >= ledger.limit
         self._report(query.query)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Puts the records of a page into the state, and tells of those that are new."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        asked = query.facet.link.url if query.facet else query.query
-        self.state.add(list(records), {"_source": self.ledger.interface.url, "_query": asked, "_page": page})
+        origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page}
+        self.state.add(list(records), origin, asked=query.asked)
+        types = self.ledger.model.columns.types
         for record in new:
-            row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
-            self.observe(Held(row={**row, **record.fields}))
+            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
+            self.observe(Held(row={**row, **typed_fields(record.fields, types)}))
 
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests

@@ -222,16 +222,17 @@ class State:
 
     # -- records -------------------------------------------------------------------------------------------------------
 
-    def add(self, records: list[Record], origin: Mapping[str, object]) -> list[bool]:
+    def add(self, records: list[Record], origin: Mapping[str, object], asked: str = "") -> list[bool]:
         """Stores the records of one page of an answer in one transaction; says of each whether its key is new.
 
-        `origin` has `_source`, `_query` and `_page`. Another sight in the same run fills gaps; one in a later run replaces what changed.
+        `origin` has `_source`, `_query` and `_page`; `asked` is what a refresh asks again, where that is not the query itself.
+        Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin) for record in records])
+        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin, asked) for record in records])
         return are_new
 
-    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object]) -> bool:
-        sight = (record.key, self.run_number, origin["_query"], origin["_page"])
+    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object], asked: str) -> bool:
+        sight = (record.key, self.run_number, asked or origin["_query"], origin["_page"])
         is_new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
         held = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
         if held is None:
@@ -275,6 +276,17 @@ class State:
             keys.setdefault(query, set()).add(key)
         return keys
 
+    def last_sights(self) -> dict[int, dict[str, set[str]]]:
+        """The runs before this one, the oldest first: which query brought which records that came in no later run since."""
+        sights: dict[int, dict[str, set[str]]] = {}
+        for run_number, query, key in self._db.execute(
+            "SELECT run, query, key FROM sights JOIN (SELECT key, MAX(run) AS run FROM sights WHERE run < ? GROUP BY key) "
+            "USING (key, run) JOIN records USING (key) ORDER BY run, query, key",
+            (self.run_number,),
+        ):
+            sights.setdefault(run_number, {}).setdefault(query, set()).add(key)
+        return sights
+
     def keys_by_change(self) -> dict[str, list[str]]:
         """The keys of all records, by how this run compares with those before: new, changed, unchanged or unseen."""
         changed = {key for (key,) in self._db.execute("SELECT key FROM history WHERE run = ?", (self.run_number,))}
@@ -287,6 +299,19 @@ class State:
             else:
                 keys["changed" if key in changed else "unchanged"].append(key)
         return keys
+
+    def changes(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """What this run changed: `new`, `changed` or `gone`, the row before and the row now ({} where there is none)."""
+        for key, text in self._db.execute(
+            "SELECT key, row FROM records WHERE first = ? ORDER BY rowid", (self.run_number,)
+        ):
+            yield "new", {}, {"_key": key, **json.loads(text)}
+        for before, now in self._db.execute(
+            "SELECT history.row, records.row FROM history LEFT JOIN records ON records.key = history.key "
+            "WHERE history.run = ? ORDER BY history.key",
+            (self.run_number,),
+        ):
+            yield "changed" if now else "gone", json.loads(before), json.loads(now) if now else {}
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""

@@ -6,10 +6,11 @@ Nothing is guessed and nothing is lost: a day that could be a month, a time besi
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
 
-from upwell.extract.values import Type, column_type, parse_value
+from upwell.extract.values import Type, column_type, lossless_value, parse_value
 
-__all__ = ["types_of", "with_types"]
+__all__ = ["typed_fields", "types_of", "with_types"]
 
+NOT_PARSED = ("text", "url", "image")  # types whose values are their texts
 CURRENCY_SUFFIX = "_currency"  # the column of prices `cost` has its currencies in `cost_currency`
 
 
@@ -33,11 +34,25 @@ def with_types(rows: Iterable[Mapping[str, object]], types: Mapping[str, Type]) 
         typed: dict[str, object] = {}
         for name, text in row.items():
             kind = types.get(name, "text")
-            value = parse_value(text, kind) if isinstance(text, str) and kind not in ("text", "url", "image") else text
-            if isinstance(value, dict):
-                typed[name], typed[name + CURRENCY_SUFFIX] = value["amount"], value["currency"]
-            elif kind == "date" and isinstance(value, str) and value:
-                typed[name] = datetime.date.fromisoformat(value)
-            else:
-                typed[name] = value
+            value = parse_value(text, kind) if isinstance(text, str) and kind not in NOT_PARSED else text
+            typed.update(_cells(name, value, kind))
         yield typed
+
+
+def typed_fields(fields: Mapping[str, str], types: Mapping[str, Type]) -> dict[str, object]:
+    """The fields of one record as values, before all texts of their columns are known: a text that would lose something stays one."""
+    typed: dict[str, object] = {}
+    for name, text in fields.items():
+        kind = types.get(name, "text")
+        value = lossless_value(text, kind) if kind not in NOT_PARSED else text
+        typed.update(_cells(name, value, "text" if value is text else kind))
+    return typed
+
+
+def _cells(name: str, value: object, kind: Type) -> dict[str, object]:
+    """The columns that a value goes to."""
+    if isinstance(value, dict):
+        return {name: value["amount"], name + CURRENCY_SUFFIX: value["currency"]}
+    if kind == "date" and isinstance(value, str) and value:
+        return {name: datetime.date.fromisoformat(value)}
+    return {name: value}

@@ -1,0 +1,20 @@
+"""The `upwell` command, and `python -m upwell`: begins at once, so that a Ctrl-C while libraries are loaded is no traceback."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Loads the command line and runs it."""
+    try:
+        from upwell.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("upwell: interrupted before anything was asked\n")
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main()
