@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         blocks,
         cluster,
         demo,
+        export,
         extract,
         forms,
         harvest,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         probe,
         queries,
         records,
+        status,
     )
     from upwell.demo import Switches
     from upwell.errors import UpwellError
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _VERBS = (
-    "blocks", "cluster", "demo", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries", "records",
+    "blocks", "cluster", "demo", "export", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries",
+    "records", "status",
 )  # fmt: skip
 _EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", "Stopping", "Trouble")
 
@@ -63,6 +66,7 @@ __all__ = [
     "blocks",
     "cluster",
     "demo",
+    "export",
     "extract",
     "forms",
     "harvest",
@@ -71,6 +75,7 @@ __all__ = [
     "probe",
     "queries",
     "records",
+    "status",
 ]
 
 _HOMES = {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
     from upwell.offline.extract import extract
+    from upwell.offline.folders import export, status
     from upwell.offline.links import links
     from upwell.offline.queries import queries
     from upwell.places import sites_of
@@ -39,17 +40,19 @@ else:
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
+            "export": "upwell.offline.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
             "links": "upwell.offline.links",
             "queries": "upwell.offline.queries",
             "sites_of": "upwell.places",
+            "status": "upwell.offline.folders",
         },
     )
 
 __all__ = [
-    "Job", "Result", "blocks", "cluster", "demo", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
-    "records", "sites_of",
+    "Job", "Result", "blocks", "cluster", "demo", "export", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
+    "records", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on

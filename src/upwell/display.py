@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
+    Exported,
     ExtractedPage,
+    FolderStatus,
     FormsOnPage,
     LinksOfAnswers,
     PageBlocks,
@@ -73,6 +75,22 @@ def _(result: PageBlocks) -> Iterator[str]:
 @lines.register
 def _(result: SuggestedQuery) -> Iterator[str]:
     yield f"{result.query}\t{result.expected}"
+
+
+@lines.register
+def _(result: FolderStatus) -> Iterator[str]:
+    about = f" about {result.about}" if result.about and not result.statement else ""
+    yield f"{result.folder}: {result.statement or f'{result.records:,} records{about} held'}"
+    yield f"  stopped: {result.stopped} after {result.requests:,} requests; {result.bytes / 1e6:,.1f} MB, changed {result.changed}"
+    if result.next_hour.get("records") and result.stopped == "budget":
+        more = result.next_hour
+        yield f"  another {more['requests']:,} requests should bring about {more['records']:,} more"
+    yield f"  {', '.join(result.files)}"
+
+
+@lines.register
+def _(result: Exported) -> Iterator[str]:
+    yield f"{result.records:,} records with {result.columns} columns: {result.file}"
 
 
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from urllib.request import getproxies_environment, proxy_bypass_environment  # t
 from upwell.errors import WrongUsage
 from upwell.net.cookies import Cookie
 
-__all__ = ["HIDDEN", "Access", "parse_header", "split_credentials"]
+__all__ = ["HIDDEN", "Access", "parse_header", "session_file", "split_credentials"]
 
 HIDDEN = "***"
 # Headers that let somebody in, whoever set them; a user's own headers are hidden besides.

@@ -1,6 +1,5 @@
 """`upwell blocks`: the informative blocks of the pages of one site, saved or crawled."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from upwell.errors import WrongUsage
 from upwell.extract import blocks as informative
 from upwell.extract import wisdom
 from upwell.net.manners import Manners
+from upwell.net.run import run_to_end
 from upwell.offline.crawl import Follow, crawl
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
@@ -50,7 +50,7 @@ def _blocks(
     method: str,
 ) -> Iterator[PageBlocks]:
     if len(places) == 1 and str(places[0]).startswith(("http://", "https://")):
-        crawled = asyncio.run(crawl(str(places[0]), depth, follow, budget, manners))
+        crawled = run_to_end(crawl(str(places[0]), depth, follow, budget, manners))
         find = _learn(method, (tree for _, tree in crawled))
         for name, tree in crawled:
             yield _result(name, tree, find(tree))

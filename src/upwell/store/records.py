@@ -1,4 +1,4 @@
-"""Writes the records as a table: Parquet, CSV, JSON Lines, or SQLite with full-text search that Datasette can use."""
+"""Writes the records as a table: Parquet, CSV, JSON Lines, SQLite with full-text search that Datasette can use, DuckDB, or Excel."""
 
 import csv
 import datetime
@@ -15,16 +15,21 @@ from upwell.store import parquet
 
 __all__ = ["FORMATS", "Format", "read_keys", "write"]
 
-Format = Literal["parquet", "csv", "jsonl", "sqlite"]
-FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
+Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
+# What a sheet of Excel takes (Excel specifications and limits).
+MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
 
 
-def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
-    """Writes `records.<format>`; the columns are all that any row has, in order of first appearance."""
+def write(
+    rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet", file: Path | None = None
+) -> Path:
+    """Writes `records.<format>`, or `file`; the columns are all that any row has, in order of first appearance."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
-    path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
+    path = file or folder / f"records.{format}"
+    partial = path.with_name(f".{path.name}.part")
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
@@ -33,6 +38,11 @@ def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
             writer.writerows(rows)
+    elif format == "duckdb":
+        partial.unlink(missing_ok=True)
+        parquet.write_database(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
+    elif format == "xlsx":
+        _write_xlsx(rows, columns, partial)
     elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
@@ -61,6 +71,35 @@ def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Pa
         db.commit()
 
 
+def _write_xlsx(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
+    """Writes one sheet with a head; texts stay texts, whatever they look like."""
+    import xlsxwriter  # here, because few want it
+
+    if len(rows) >= MAX_SHEET_ROWS or len(columns) > MAX_SHEET_COLUMNS:
+        raise WrongUsage(
+            f"{len(rows):,} rows and {len(columns):,} columns are too many for a sheet of Excel; take another --format"
+        )
+    options = {
+        "constant_memory": True,
+        "strings_to_numbers": False,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
+    with xlsxwriter.Workbook(path, options) as book:
+        sheet, day = book.add_worksheet("records"), book.add_format({"num_format": "yyyy-mm-dd"})
+        sheet.freeze_panes(1, 0)
+        sheet.write_row(0, 0, columns)
+        for number, row in enumerate(rows, start=1):
+            for place, column in enumerate(columns):
+                value = row.get(column)
+                if isinstance(value, datetime.date):
+                    sheet.write_datetime(number, place, value, day)
+                elif isinstance(value, bool | int | float):
+                    sheet.write(number, place, value)
+                elif value is not None:
+                    sheet.write_string(number, place, str(_cell(value))[:MAX_CELL_CHARS])
+
+
 def _distinct_names(columns: list[str]) -> list[str]:
     """Names that differ in more than case, which SQLite and DuckDB ignore: a number is put behind a name that is taken."""
     uses: Counter[str] = Counter()
@@ -87,6 +126,8 @@ def read_keys(path: Path) -> list[str]:
     if path.suffix == ".sqlite":
         with closing(sqlite3.connect(path)) as db:
             return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
+    if path.suffix in (".duckdb", ".xlsx"):
+        raise WrongUsage(f"the keys of {path} are not read back; take another --format")
     if path.suffix == ".parquet":
         return [str(key) for (key,) in parquet.read(path, ["_key"])]
     with path.open(encoding="utf-8", newline="") as table:

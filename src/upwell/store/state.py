@@ -264,6 +264,11 @@ class State:
             own = {name: row.pop(name, None) for name in ("_key", "_source", "_url", "_query", "_page", "_path")}
             yield {**own, "_seen": seen, **row}
 
+    def requests_sent(self) -> int:
+        """How many requests were sent in this run."""
+        (sent,) = self._db.execute("SELECT TOTAL(sent) FROM outcomes WHERE run = ?", (self.run_number,)).fetchone()
+        return int(sent)
+
     def __len__(self) -> int:
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
