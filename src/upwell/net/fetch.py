@@ -168,7 +168,9 @@ class Fetcher:
             except UnacceptableBody as error:
                 raise Unreachable(f"{request.url} cannot be taken: {error}") from error
             except aiohttp.ClientConnectorCertificateError as error:
-                raise Unreachable(f"{request.url} has no valid certificate ({error.certificate_error})") from error
+                raise Unreachable(
+                    f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
+                ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 self._back_off(request.url, attempt)

@@ -265,8 +265,10 @@ class State:
             yield {**own, "_seen": seen, **row}
 
     def requests_sent(self) -> int:
-        """How many requests were sent in this run."""
-        (sent,) = self._db.execute("SELECT TOTAL(sent) FROM outcomes WHERE run = ?", (self.run_number,)).fetchone()
+        """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
+        (sent,) = self._db.execute(
+            "SELECT TOTAL(sent) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'", (self.run_number,)
+        ).fetchone()
         return int(sent)
 
     def __len__(self) -> int:
