@@ -24,7 +24,7 @@ demo: setup ## starts the bundled site, harvests it, shows where the records and
 test: setup ## all checks: ruff, mypy, import-linter, pytest; what passes is only named
 	@echo "· ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "· mypy" && $(BIN)/mypy --no-error-summary
-	@echo "· import-linter" && $(BIN)/lint-imports --no-cache > .venv/lint-imports.txt || (cat .venv/lint-imports.txt && false)
+	@echo "· import-linter" && $(BIN)/lint-imports > .venv/lint-imports.txt || (cat .venv/lint-imports.txt && false)
 	@echo "· pytest" && $(BIN)/python -m pytest
 
 plain: setup ## builds the wheel, installs it alone in an environment of its own, and tries what works without extras
