@@ -87,7 +87,7 @@ def test_start_pages_that_are_none(odd: str, path: str, said: str, tmp_path: Pat
 def test_a_budget_that_is_spent_too_soon(tmp_path: Path) -> None:
     """Before a search was found, and before the answers were understood; the same with more goes on from there."""
     with serve() as site:
-        for budget, when in (("3", "before a search"), ("8", "before the answers")):
+        for budget, when in (("3", "before a search"), ("5", "before the answers")):
             done = upwell("harvest", site.url, "--rate", "0", "--budget", budget, cwd=tmp_path)
             assert done.returncode == 1
             assert f"the budget of {budget} requests is spent {when}" in done.stderr

@@ -98,7 +98,8 @@ def _find_file(environment: Mapping[str, str], folder: Path) -> Path | None:
         if not Path(named).is_file():
             raise WrongUsage(f"{FILE_VARIABLE}={named}: there is no such file")
         return Path(named)
-    return next((path / FILE for path in (folder, *folder.parents) if (path / FILE).is_file()), None)
+    found = next((path / FILE for path in (folder, *folder.parents) if (path / FILE).is_file()), None)
+    return Path(FILE) if found == Path.cwd() / FILE else found  # as a person would call it
 
 
 def _read(file: Path) -> dict[str, Any]:

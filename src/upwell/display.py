@@ -104,6 +104,8 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
     if refreshed := summary.get("refreshed"):
         yield "since the last time: " + ", ".join(f"{number:,} {kind}" for kind, number in refreshed.items())
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
+    if not summary["records"] and summary["stopped"] == "budget":
+        yield "all of it went into learning how the site answers; a larger budget brings records"
     if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
     elif result.was_finished and summary["stopped"] != "budget":

@@ -155,6 +155,10 @@ async def run(
             if not any(source.model.leader for source in site.sources):
                 raise BudgetSpent(f"{error}; {GO_ON}") from error
             _stop(site, "budget")
+        except NothingLearned as error:
+            if not discovery.not_shown:
+                raise
+            raise NothingLearned(f"{error}; JavaScript was not tried: {discovery.not_shown}") from error
         except Forbidden:
             if not len(site.state):
                 raise
