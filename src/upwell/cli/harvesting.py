@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from upwell.demo import Switches
     from upwell.harvest.files import Result
     from upwell.results import DemoTruth
+    from upwell.source.model import SourceModel
 
 __all__ = ["demo", "forms", "harvest", "probe"]
 
@@ -103,8 +104,6 @@ def harvest(
 
 def _job(site: str, values: dict[str, Any]) -> api.Job:
     """One site with the plan and the manners that the options ask for there."""
-    from upwell.source.model import load_all
-
     plan = Plan(
         budget=values["budget"],
         seconds=values["seconds"],
@@ -114,12 +113,19 @@ def _job(site: str, values: dict[str, Any]) -> api.Job:
         about=values["about"],
         form=values["form"],
         template=values["template"],
-        models=load_all(options.source_text(Path(values["source"]))) if values["source"] else (),
+        models=_models(Path(values["source"])) if values["source"] else (),
         words=tuple(values["words"].split()),
         refresh=values["refresh"],
         browser=options.choice("--browser", values["browser"], options.BROWSERS),
     )
     return api.Job(url=site, plan=plan, manners=manners_of(values, site))
+
+
+def _models(file: Path) -> "tuple[SourceModel, ...]":
+    """The models of --source."""
+    from upwell.source.model import load_all
+
+    return load_all(options.source_text(file))
 
 
 def _has_changed(result: "Result | UpwellError") -> bool:

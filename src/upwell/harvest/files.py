@@ -10,8 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from upwell.errors import MissingExtra
-from upwell.harvest import report
-from upwell.harvest.summary import SiteHarvest
 from upwell.results import Summary
 from upwell.store import parquet
 from upwell.store.records import FORMATS, Format, write
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from upwell.extract.values import Type
+    from upwell.harvest.summary import SiteHarvest
     from upwell.store.state import State
 
 __all__ = ["Result", "write_files", "write_tables"]
@@ -79,6 +78,8 @@ def _state(folder: Path) -> State:
 
 def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Writes the table, model, summary and report of a harvest, each file whole or not at all."""
+    from upwell.harvest import report  # here, because a harvest that is finished needs none of it
+
     types = types_of(site.state.rows())
     summary = cast(Summary, site.summary(types))  # tests/test_contract.py compares their keys
     records = write_tables(site.state, folder, format, types)

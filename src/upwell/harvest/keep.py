@@ -1,5 +1,7 @@
 """One harvest in its folder: which folder that is, whether anything is left to ask, and what is written when it ends."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import json
@@ -7,20 +9,21 @@ from dataclasses import fields
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from upwell.harvest.events import Observer
 from upwell.harvest.files import Result, write_files, write_tables
-from upwell.harvest.loop import run
 from upwell.harvest.plan import Plan
-from upwell.harvest.summary import SiteHarvest
 from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.results import Summary
 from upwell.store.folder import folder_of, open_folder
 from upwell.store.records import Format
 from upwell.store.state import State
+
+if TYPE_CHECKING:
+    from upwell.harvest.summary import SiteHarvest
 
 __all__ = ["harvest_into"]
 
@@ -37,6 +40,8 @@ async def harvest_into(
     earlier = _finished_before(folder, wanted, key, format)
     if earlier is not None:
         return earlier
+    from upwell.harvest.loop import run  # here, because what is finished needs none of it
+
     with open_folder(folder) as (_, state, archive):
         _claim(state, wanted)
         state.set_note("finished", "")
