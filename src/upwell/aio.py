@@ -18,7 +18,7 @@ from upwell.harvest.events import Held, Stopping, Trouble
 from upwell.harvest.plan import Plan
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
-from upwell.places import address_of, addresses_to_try
+from upwell.places import address_of, addresses_to_try, shown
 
 if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
@@ -212,8 +212,6 @@ async def harvest_all(
     """
     from upwell.harvest.keep import harvest_into
     from upwell.model import Skipped
-    from upwell.offline.queries import queries as from_log
-    from upwell.offline.queries import read_knowledge
     from upwell.store.query_list import read_queries
     from upwell.store.records import FORMATS
 
@@ -227,11 +225,15 @@ async def harvest_all(
     words = tuple(read_queries(queries)) if queries is not None else ()
     knowledge = None
     if knowledge_base is not None:  # read once for all sites
+        from upwell.offline.queries import read_knowledge
+
         knowledge = read_knowledge(knowledge_base, lambda why: report("knowledge base", knowledge_base, why))
 
     def plan_of(job: Job) -> Plan:
         asked = (*job.plan.words, *words)
         if query_log is not None:
+            from upwell.offline.queries import queries as from_log
+
             host = urlsplit(address_of(job.url)).hostname or ""
             logged = from_log(log=query_log, knowledge_base=knowledge or job.plan.knowledge, site=host)
             if not logged:
@@ -251,7 +253,7 @@ async def harvest_all(
             return error
         except asyncio.CancelledError:
             return Interrupted(
-                f"stopped before anything of {job.url} was learned; what was asked is kept, and the same command goes on from there"
+                f"stopped before anything of {shown(job.url)} was learned; what was asked is kept, and the same command goes on from there"
             )
 
     return await _all([run(job) for job in jobs], stopper or Stopper(), observe)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from upwell.errors import WrongUsage
 from upwell.page.hosts import is_loopback
 
-__all__ = ["address_of", "addresses_to_try", "sites_of"]
+__all__ = ["address_of", "addresses_to_try", "shown", "sites_of"]
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
 FILE_ENDINGS = (".txt", ".csv", ".tsv", ".list", ".lst", ".json", ".jsonl", ".html", ".htm")  # no top-level domains
@@ -33,6 +33,15 @@ def sites_of(places: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(sites))
 
 
+def shown(place: str) -> str:
+    """A place as messages may have it: without the password that may stand in it.
+
+    >>> shown("https://ann:secret@example.org/")
+    'https://***@example.org/'
+    """
+    return re.sub(r"^([a-z][a-z0-9+.-]*://)?[^/@\s]*@", r"\1***@", place, flags=re.I)
+
+
 def address_of(place: str) -> str:
     """The address that is tried first."""
     return addresses_to_try(place)[0]
@@ -47,12 +56,14 @@ def addresses_to_try(place: str) -> tuple[str, ...]:
     if SCHEME.match(place):
         parts = urlsplit(place)
         if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-            raise WrongUsage(f"{place!r} is not an address of a web site; it should begin with http:// or https://")
+            raise WrongUsage(
+                f"{shown(place)!r} is not an address of a web site; it should begin with http:// or https://"
+            )
         return (place if parts.path or parts.query else f"{place}/",)
     host, slash, path = place.partition("/")
     if host.lower().endswith(FILE_ENDINGS) or place.lower().endswith(FILE_ENDINGS) or not HOST.fullmatch(host):
         raise WrongUsage(
-            f"{place!r} is not an address, and there is no such file; addresses look like https://example.org/ or example.org, "
+            f"{shown(place)!r} is not an address, and there is no such file; addresses look like https://example.org/ or example.org, "
             "files have one a line (http:// or https:// may be left out)"
         )
     rest = f"{host}/{path if slash else ''}"

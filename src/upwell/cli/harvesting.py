@@ -148,7 +148,7 @@ def probe(
     """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
     from upwell.progress import ProgressLine
 
-    plan = Plan(probes=count, background=background, budget=2 * (count + background))
+    plan = Plan(probes=count, background=background, budget=Plan.budget + 2 * (count + background))
     manners = manners_of(values_for(context, url), url)
     with ProgressLine(count + background, not as_json) as observe:
         summary = api.probe(url, out=out, plan=plan, manners=manners, observe=observe)

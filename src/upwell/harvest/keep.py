@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from importlib.metadata import version
 from itertools import count
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["harvest_into"]
 
+_harvested_now: dict[Path, str] = {}  # the folders that this process harvests into, and for what
 ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that stay true, however often the same is asked
 
 
@@ -42,7 +45,7 @@ async def harvest_into(
         return earlier
     from upwell.harvest.loop import run  # here, because what is finished needs none of it
 
-    with open_folder(folder) as (_, state, archive):
+    with _marked(folder, wanted), open_folder(folder) as (_, state, archive):
         _claim(state, wanted)
         state.set_note("finished", "")
         try:
@@ -68,12 +71,25 @@ def _choose_folder(folder: Path, wanted: str) -> Path:
     """The folder of this very harvest: the first that is named by its site, and by a number where others have taken that."""
     for number in count(1):
         candidate = folder if number == 1 else folder.with_name(f"{folder.name}_{number}")
+        if _harvested_now.get(candidate, wanted) != wanted:
+            continue
         if not (candidate / "state.sqlite").is_file():
             return candidate
         with State(candidate / "state.sqlite") as state:
             if not len(state) or state.note("harvest", wanted) == wanted:
                 return candidate
     raise AssertionError("count() does not end")
+
+
+@contextmanager
+def _marked(folder: Path, wanted: str) -> Iterator[None]:
+    """Marks a folder as in use by this process, so that another harvest of the same host takes another one."""
+    before = _harvested_now.setdefault(folder, wanted)
+    try:
+        yield
+    finally:
+        if before is wanted:
+            _harvested_now.pop(folder, None)
 
 
 def _claim(state: State, wanted: str) -> None:

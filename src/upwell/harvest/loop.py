@@ -202,7 +202,9 @@ class Probed:
 async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Probed:
     """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
+    started = time.monotonic()
     async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net) as chromium:
+        net.limit = lambda: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started)
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
         observe(Found(template=interface))
@@ -215,6 +217,8 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
                     response = await net.fetch(interfaces.fill(interface, query), reuse=True)
                 except (Unreachable, Forbidden):
                     continue
+                except BudgetSpent:
+                    break
                 asked.append((query, response))
                 trees.append(read_page(response.body, response.url, response.headers))
             return trees

@@ -1,19 +1,22 @@
 """What a person has to be let in: cookies, headers, a password, a token, a proxy, certificates. None of it is ever shown."""
 
+from __future__ import annotations
+
 import os
 import re
-import ssl
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined] # typeshed lacks it
 
 from upwell.errors import WrongUsage
 from upwell.net.cookies import Cookie
+
+if TYPE_CHECKING:
+    import ssl
 
 __all__ = ["HIDDEN", "Access", "parse_header", "session_file", "split_credentials"]
 
@@ -120,6 +123,8 @@ class Access:
         """The system's authorities and those of the user, with the user's certificate; None: just the system's."""
         if not (self.certificate or self.ca):
             return None
+        import ssl  # here and below, because the command line makes an Access without connecting
+
         context = ssl.create_default_context()
         try:
             if self.ca:
@@ -135,6 +140,8 @@ class Access:
         """The proxy for an address: the user's, else what HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY say; "": none."""
         if self.proxy:
             return self.proxy
+        from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined] # typeshed lacks it
+
         parts = urlsplit(url)
         proxies = getproxies_environment()
         if proxy_bypass_environment(parts.netloc, proxies):
