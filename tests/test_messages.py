@@ -108,6 +108,26 @@ def test_no_chromium(odd: str, tmp_path: Path) -> None:
     assert "playwright install chromium" in done.stderr
 
 
+def test_playwrights_own_chromium_is_found(tmp_path: Path) -> None:
+    """Where the system has none: here the system's is put where `playwright install chromium` would put its own."""
+    system, own = tmp_path / "bin", tmp_path / "browsers"
+    system.mkdir()
+    for program in Path("/usr/bin").iterdir():
+        if "chrom" not in program.name:
+            (system / program.name).symlink_to(program)
+    where = "from playwright.sync_api import sync_playwright as p\nwith p() as q: print(q.chromium.executable_path)"
+    nowhere = {"PATH": str(system), "PLAYWRIGHT_BROWSERS_PATH": str(own)}
+    said = subprocess.run(
+        [sys.executable, "-c", where], capture_output=True, text=True, check=True, env={**os.environ, **nowhere}
+    )
+    place = Path(said.stdout.strip())
+    place.parent.mkdir(parents=True)
+    place.symlink_to("/usr/bin/chromium")
+    with serve(Switches(script="form")) as site:
+        found = upwell("forms", site.url, "--rate", "0", cwd=tmp_path, **nowhere)
+    assert "found by browser" in found.stdout, found.stderr
+
+
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     """A list of sites, and the folder of a log, which is made."""
     absent = upwell("harvest", "sites.txt", cwd=tmp_path)

@@ -109,9 +109,9 @@ if not TYPE_CHECKING:  # mypy would take any name for one that `__getattr__` kno
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            from importlib.metadata import version
+            from upwell.version import installed_version
 
-            return version("upwell")
+            return installed_version()
         if name == "aio":
             return import_module("upwell.aio")
         return _load(name)

@@ -38,9 +38,9 @@ def main() -> None:
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        from importlib.metadata import version
+        from upwell import __version__
 
-        print(f"upwell {version('upwell')}")
+        print(f"upwell {__version__}")
         raise typer.Exit
 
 

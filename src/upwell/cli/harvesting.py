@@ -12,7 +12,7 @@ from upwell import api, options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import as_json_text, print_result, warn
-from upwell.errors import UpwellError
+from upwell.errors import Interrupted, UpwellError
 from upwell.harvest.plan import Plan
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) ->
         else:
             _print_harvest(result, as_json)
     if len(failed) == len(results):
-        return 1
+        return 3 if any(isinstance(error, Interrupted) for error in failed) else 1
     stopped_early = [r for r in results if not isinstance(r, UpwellError) and r.summary["stopped"] in EARLY_STOPS]
     return 3 if failed or stopped_early else 0
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -23,6 +22,7 @@ from upwell.results import Summary
 from upwell.store.folder import folder_of, open_folder
 from upwell.store.records import Format
 from upwell.store.state import State
+from upwell.version import installed_version
 
 if TYPE_CHECKING:
     from upwell.harvest.summary import SiteHarvest
@@ -106,7 +106,7 @@ def _plan_key(plan: Plan, manners: Manners) -> str:
         return ""
     values: dict[str, Any] = {part.name: getattr(plan, part.name) for part in fields(plan)}
     values["models"] = [hashlib.sha1(m.to_json().encode(), usedforsecurity=False).hexdigest() for m in plan.models]
-    return json.dumps([version("upwell"), manners.ignore_robots, values], default=str)
+    return json.dumps([installed_version(), manners.ignore_robots, values], default=str)
 
 
 def _is_finished(site: SiteHarvest, plan: Plan) -> bool:
