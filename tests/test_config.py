@@ -1,24 +1,13 @@
 """Options from variables and from upwell.toml: for all verbs, one verb, one site; checked, shown, and never with their secrets."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command import upwell
 from upwell.demo import serve
 from upwell.places import addresses_to_try
-
-
-def upwell(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", **environment}
-    done = subprocess.run(
-        [sys.executable, "-m", "upwell", *arguments], capture_output=True, text=True, cwd=cwd, env=variables
-    )
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def test_where_a_value_comes_from(tmp_path: Path) -> None:

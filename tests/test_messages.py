@@ -13,6 +13,7 @@ from threading import Thread
 
 import pytest
 
+from tests.command import upwell
 from upwell.demo import Switches, serve
 
 LOGIN = "<title>Log in</title><form method=post action=/in><input name=user><input type=password name=word><button>Log in</button></form>"
@@ -56,7 +57,8 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "upwell", *arguments]
 
 
-def upwell(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
     variables = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
     done = subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, env=variables)
     assert "Traceback" not in done.stderr
@@ -102,7 +104,7 @@ def test_a_budget_that_is_spent_too_soon(tmp_path: Path) -> None:
 def test_no_chromium(odd: str, tmp_path: Path) -> None:
     """JavaScript was not tried, and how to get it."""
     nowhere = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
-    done = upwell("harvest", f"{odd}/empty", "--rate", "0", cwd=tmp_path, **nowhere)
+    done = alone("harvest", f"{odd}/empty", "--rate", "0", cwd=tmp_path, **nowhere)
     assert done.returncode == 1
     assert "JavaScript was not tried" in done.stderr
     assert "playwright install chromium" in done.stderr
@@ -124,7 +126,7 @@ def test_playwrights_own_chromium_is_found(tmp_path: Path) -> None:
     place.parent.mkdir(parents=True)
     place.symlink_to("/usr/bin/chromium")
     with serve(Switches(script="form")) as site:
-        found = upwell("forms", site.url, "--rate", "0", cwd=tmp_path, **nowhere)
+        found = alone("forms", site.url, "--rate", "0", cwd=tmp_path, **nowhere)
     assert "found by browser" in found.stdout, found.stderr
 
 
@@ -147,15 +149,15 @@ def test_a_finished_command_again(tmp_path: Path) -> None:
     """Nothing is sent and nothing replayed; it says so, and what more would bring. Another format is written from what is held."""
     common = ("--rate", "0", "--budget", "60")
     with serve() as site:
-        first = upwell("harvest", site.url, *common, cwd=tmp_path)
+        first = alone("harvest", site.url, *common, cwd=tmp_path)
         sent = len(site.received)
-        again = upwell("harvest", site.url, *common, cwd=tmp_path)
+        again = alone("harvest", site.url, *common, cwd=tmp_path)
         assert again.stdout.splitlines()[1:] == first.stdout.splitlines()
         assert "nothing is left to ask" in again.stdout
         assert "more requests should bring" in again.stdout or "should bring about" in again.stdout
         (archive,) = tmp_path.rglob("*.warc.gz")
         archive.write_bytes(b"")  # so that a replay would have to send
-        other = upwell("harvest", site.url, *common, "--format", "csv", cwd=tmp_path)
+        other = alone("harvest", site.url, *common, "--format", "csv", cwd=tmp_path)
         assert other.returncode == 0
         assert list(tmp_path.rglob("records.csv"))
         assert len(site.received) == sent

@@ -2,10 +2,7 @@
 
 import gzip
 import json
-import os
 import ssl
-import subprocess
-import sys
 from base64 import b64encode
 from pathlib import Path
 
@@ -13,21 +10,14 @@ import pytest
 import trustme
 from aiohttp import web
 
+from tests.command import Done, upwell
 from tests.guarded import guarded, http_proxy, socks_proxy
 from upwell.net.cookies import read_cookies
 
 SECRET = "s3cret-of-mine-1234567890"
 
 
-def upwell(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command, at most a dozen requests."""
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", **environment}
-    return subprocess.run(
-        [sys.executable, "-m", "upwell.cli", *arguments], capture_output=True, text=True, cwd=cwd, env=variables
-    )
-
-
-def harvest(url: str, cwd: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def harvest(url: str, cwd: Path, *arguments: str, **environment: str) -> Done:
     common = ("-o", "out", "--rate", "0", "--budget", "25", "--log", "log/events.jsonl")
     return upwell("harvest", url, *common, *arguments, cwd=cwd, **environment)
 
@@ -41,7 +31,7 @@ def everything_written(folder: Path) -> bytes:
     return found
 
 
-def assert_let_in(done: subprocess.CompletedProcess[str], cwd: Path, *secrets: str) -> None:
+def assert_let_in(done: Done, cwd: Path, *secrets: str) -> None:
     """Records came, and no secret is in any file or message."""
     assert done.returncode == 0, done.stderr
     (summary,) = cwd.glob("out/*/summary.json")

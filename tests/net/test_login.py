@@ -1,15 +1,13 @@
 """`--login`: a person logs in once in a real browser, and later commands are let in."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 from playwright.async_api import Page
 
+from tests.command import Done, upwell
 from tests.guarded import guarded
 from upwell.net.access import Access, session_file
 from upwell.net.cookies import write_cookies
@@ -45,16 +43,15 @@ def test_logging_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
 
-    def forms(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "upwell.cli", "harvest", url, "--rate", "0", "--budget", "30", *options]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=dict(os.environ))
+    def harvest(*options: str) -> Done:
+        return upwell("harvest", url, "--rate", "0", "--budget", "30", *options, cwd=tmp_path)
 
     with guarded(guard) as (url, _):
-        shut_out = forms("--browser", "never")
+        shut_out = harvest("--browser", "never")
         assert shut_out.returncode == 1
         assert "it is a login page" in shut_out.stderr
         assert "--login" in shut_out.stderr
-        no_screen = forms("--login")
+        no_screen = harvest("--login")
         assert no_screen.returncode == 1
         assert "--cookies" in no_screen.stderr
         cookies = asyncio.run(log_in(url, Access(), person, headless=True))
@@ -64,7 +61,7 @@ def test_logging_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         said: list[str] = []
         assert [cookie.value for cookie in session(url, "", said.append)] == [SESSION]
         assert str(file) in said[0]
-        let_in = forms("--login")
+        let_in = harvest("--login")
         assert let_in.returncode == 0, let_in.stderr
         written = b"".join(path.read_bytes() for path in (tmp_path / "harvest").rglob("*") if path.is_file())
         assert SESSION.encode() not in written

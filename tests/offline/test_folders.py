@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,14 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import upwell
+from tests.command import upwell as run
 from upwell.demo import Switches, serve
 from upwell.store.records import FORMATS, Format
 
 FREE = upwell.Manners(rate=0)
-
-
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "upwell", *arguments], capture_output=True, text=True, cwd=cwd)
 
 
 def rows_in(path: Path) -> int:
