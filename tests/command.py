@@ -6,6 +6,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from upwell.cli import main
 
 __all__ = ["Done", "upwell"]
@@ -23,14 +25,11 @@ class Done:
 def upwell(*arguments: str, cwd: Path, **environment: str) -> Done:
     """Runs a command in a folder, with variables besides those of this process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
-    variables = {"COLUMNS": "200", **environment}
-    with (
-        patch.dict(os.environ, variables),
-        patch.object(sys, "argv", ["upwell", *arguments]),
-        chdir(cwd),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
+    with pytest.MonkeyPatch.context() as here, redirect_stdout(out), redirect_stderr(err):
+        here.chdir(cwd)
+        here.setattr(sys, "argv", ["upwell", *arguments])
+        for name, value in {"COLUMNS": "200", **environment}.items():
+            here.setenv(name, value)
         try:
             main()
         except SystemExit as end:
