@@ -1,6 +1,6 @@
 """The `upwell` command, and `python -m upwell`: begins at once, so that a Ctrl-C while libraries are loaded is no traceback."""
 
-import sys
+from upwell.signals import leave
 
 __all__ = ["main"]
 
@@ -12,8 +12,7 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        sys.stderr.write("upwell: interrupted before anything was asked\n")
-        sys.exit(3)
+        leave("interrupted before anything was asked")
 
 
 if __name__ == "__main__":

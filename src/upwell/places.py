@@ -63,8 +63,8 @@ def addresses_to_try(place: str) -> tuple[str, ...]:
     host, slash, path = place.partition("/")
     if host.lower().endswith(FILE_ENDINGS) or place.lower().endswith(FILE_ENDINGS) or not HOST.fullmatch(host):
         raise WrongUsage(
-            f"{shown(place)!r} is not an address, and there is no such file; addresses look like https://example.org/ or example.org, "
-            "files have one a line (http:// or https:// may be left out)"
+            f"{shown(place)!r} is neither a file nor an address: there is no such file, and an address begins with http:// or https://, "
+            "or is a host like example.org"
         )
     rest = f"{host}/{path if slash else ''}"
     name = urlsplit(f"//{rest}").hostname or ""

@@ -1,17 +1,40 @@
 """Ctrl-C and SIGTERM: both end a program with a word, and a harvest with what it holds."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
-__all__ = ["end_program", "stopping_by_signals"]
+__all__ = ["end_program", "leave", "stopping_by_signals", "was_ended"]
 
 
-def end_program(_: int, __: FrameType | None) -> None:
-    """A handler of SIGTERM that does what Ctrl-C does."""
+_ended: list[int] = []  # the signals that ended this program
+
+
+def end_program(number: int, _: FrameType | None) -> None:
+    """A handler that does for every signal what Ctrl-C does, and remembers it: libraries on the way may make another error of it."""
+    _ended.append(number)
     raise KeyboardInterrupt
+
+
+def leave(message: str) -> NoReturn:
+    """Ends the process at once with a word and exit code 3.
+
+    After a KeyboardInterrupt that passed through an `exec`, as loading modules has many, Python would end by the signal instead.
+    """
+    sys.stdout.flush()
+    sys.stderr.write(f"upwell: {message}\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+def was_ended() -> bool:
+    """Whether a signal ended this program."""
+    return bool(_ended)
 
 
 @contextmanager

@@ -10,9 +10,11 @@ from upwell.cli.network import converted, option_name
 from upwell.cli.printing import warn
 from upwell.config import Settings, read_settings
 from upwell.errors import UpwellError
-from upwell.signals import end_program
+from upwell.signals import end_program, leave, was_ended
 
 __all__ = ["app", "main", "settings_of"]
+
+INTERRUPTED = "interrupted; what was kept before is whole"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,15 +27,19 @@ app = typer.Typer(
 
 def main() -> None:
     """The `upwell` command."""
-    signal.signal(signal.SIGTERM, end_program)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_program)
     try:
         app()
+    except SystemExit as end:  # Typer makes one of Ctrl-C, too, with a code of its own
+        if not end.code or not was_ended():
+            raise
+        leave(INTERRUPTED)
     except UpwellError as error:
         warn(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        warn("interrupted; what was kept before is whole")
-        sys.exit(3)
+        leave(INTERRUPTED)
 
 
 def _print_version(is_wanted: bool) -> None:

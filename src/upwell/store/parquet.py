@@ -1,4 +1,4 @@
-"""Parquet files, written and read by DuckDB: it is less than half of pyarrow's size, and answers SQL over the same files."""
+"""Parquet files and databases of DuckDB, written and read by it: it is less than half of pyarrow's size, and answers SQL over the same files."""
 
 import datetime
 import glob
@@ -89,13 +89,14 @@ def column_type(values: Iterable[object]) -> str:
 
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """The named columns of a Parquet file, row by row."""
+    """The named columns of a Parquet file or a database, row by row."""
     import duckdb
 
     with _connect() as database:
         try:
             names = ", ".join(_quoted(name) for name in columns)
-            answer = database.execute(f"SELECT {names} FROM read_parquet($path)", {"path": glob.escape(str(path))})  # noqa: S608 # names are quoted
+            table, where = _table(database, path)
+            answer = database.execute(f"SELECT {names} FROM {table}", where)  # noqa: S608 # names are quoted
             while batch := answer.fetchmany(BATCH_ROWS):
                 yield from batch
         except duckdb.Error as error:
@@ -105,21 +106,30 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def read_texts(path: Path) -> Iterator[dict[str, str]]:
-    """Every row of a Parquet file as texts by column, as CSV would have it; a value that is not there is left out."""
+    """Every row of a Parquet file or a database as texts by column, as CSV would have it; a value that is not there is left out."""
     import duckdb
 
     with _connect() as database:
         try:
-            where = {"path": glob.escape(str(path))}
-            shape = database.execute("SELECT * FROM read_parquet($path) LIMIT 0", where).description
+            table, where = _table(database, path)
+            shape = database.execute(f"SELECT * FROM {table} LIMIT 0", where).description  # noqa: S608 # see _table
             names = [str(column[0]) for column in shape]
             texts = ", ".join(f"CAST({_quoted(name)} AS VARCHAR)" for name in names)
-            answer = database.execute(f"SELECT {texts} FROM read_parquet($path)", where)  # noqa: S608 # names are quoted
+            answer = database.execute(f"SELECT {texts} FROM {table}", where)  # noqa: S608 # names are quoted
             while batch := answer.fetchmany(BATCH_ROWS):
                 for row in batch:
                     yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
         except duckdb.Error as error:
             raise WrongUsage(f"{path} is no Parquet file: {str(error).splitlines()[0]}") from error
+
+
+def _table(database: "DuckDBPyConnection", path: Path) -> tuple[str, dict[str, str]]:
+    """What to select from: a Parquet file, or the records of a database, which is attached; and the values for it."""
+    if path.suffix != ".duckdb":
+        return "read_parquet($path)", {"path": glob.escape(str(path))}
+    place = str(path).replace(chr(39), 2 * chr(39))
+    database.execute(f"ATTACH '{place}' AS harvested (READ_ONLY)")
+    return "harvested.records", {}
 
 
 def _connect(path: Path | None = None) -> "DuckDBPyConnection":

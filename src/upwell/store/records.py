@@ -13,10 +13,11 @@ from typing import Literal
 from upwell.errors import WrongUsage
 from upwell.store import parquet
 
-__all__ = ["FORMATS", "Format", "read_keys", "write"]
+__all__ = ["FORMATS", "READABLE", "Format", "read_keys", "write"]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
+READABLE = FORMATS[:-1]  # all but Excel, which is for people
 # What a sheet of Excel takes (Excel specifications and limits).
 MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
 
@@ -126,9 +127,7 @@ def read_keys(path: Path) -> list[str]:
     if path.suffix == ".sqlite":
         with closing(sqlite3.connect(path)) as db:
             return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
-    if path.suffix in (".duckdb", ".xlsx"):
-        raise WrongUsage(f"the keys of {path} are not read back; take another --format")
-    if path.suffix == ".parquet":
+    if path.suffix in (".parquet", ".duckdb"):
         return [str(key) for (key,) in parquet.read(path, ["_key"])]
     with path.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table) if path.suffix == ".csv" else map(json.loads, table)
