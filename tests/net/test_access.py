@@ -12,7 +12,9 @@ from aiohttp import web
 
 from tests.command import Done, upwell
 from tests.guarded import guarded, http_proxy, socks_proxy
-from upwell.net.cookies import read_cookies
+from upwell.net.access import Access
+from upwell.net.cookies import Cookie, read_cookies
+from upwell.net.manners import Manners
 
 SECRET = "s3cret-of-mine-1234567890"
 
@@ -227,3 +229,15 @@ def test_headers_that_are_none(header: str, tmp_path: Path) -> None:
     done = upwell("forms", "http://127.0.0.1:9/", "--header", header, cwd=tmp_path)
     assert done.returncode == 2
     assert "Name: value" in done.stderr
+
+
+def test_what_a_site_repeats_of_a_secret_is_hidden_and_nothing_else() -> None:
+    """A token in a page or header, the session that is renewed; not a short cookie that is a word of an address as well."""
+    access = Access(token=SECRET, cookies=(Cookie(name="kind", value="city", domain="h"),))
+    assert access.hide_in_page(f"<p>You sent {SECRET} to the city".encode()) == b"<p>You sent *** to the city"
+    answer = {"Set-Cookie": "a=b", "Location": "/city/7", "X-Echo": f"Bearer {SECRET}", "X-Odd": "\udcff"}
+    assert access.hide_in_answer(answer) == {
+        "Set-Cookie": "***", "Location": "/city/7", "X-Echo": "Bearer ***", "X-Odd": "\udcff",
+    }  # fmt: skip
+    assert SECRET not in repr(access) + repr(Manners(access=access))
+    assert Access().hide_in_answer(answer) == answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -91,16 +91,20 @@ class Access:
             text = text.replace(secret, HIDDEN)
         return text
 
-    def hide_in_page(self, body: bytes) -> bytes:
-        """A page without the tokens and headers that it repeats. Cookies stay: a form may have to send one back."""
+    @cached_property
+    def _long_tokens(self) -> tuple[str, ...]:
+        """Tokens and headers that no page or header of an answer has by accident. Cookies are not among them: a form may have to send one back."""
         tokens = {
             self.token,
             self.site_headers.get("Authorization", "").partition(" ")[2],
             *(v for _, v in self.headers),
         }
-        for secret in tokens:
-            if len(secret) >= MIN_HIDDEN_IN_PAGES:
-                body = body.replace(secret.encode(), HIDDEN.encode())
+        return tuple(sorted((token for token in tokens if len(token) >= MIN_HIDDEN_IN_PAGES), key=len, reverse=True))
+
+    def hide_in_page(self, body: bytes) -> bytes:
+        """A page without the tokens that it repeats."""
+        for token in self._long_tokens:
+            body = body.replace(token.encode(), HIDDEN.encode())
         return body
 
     def hide_headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -110,12 +114,15 @@ class Access:
         own = {name.lower() for name, _ in self.headers} | SECRET_HEADERS
         return [(name, HIDDEN if name.lower() in own else value) for name, value in headers]
 
-    def hide_set_cookie(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The headers of an answer, without the session that it may renew."""
-        return {
-            name: HIDDEN if name == "Set-Cookie" and self.has_secrets else self.hide(value)
+    def hide_in_answer(self, headers: dict[str, str]) -> dict[str, str]:
+        """The headers of an answer, without the session that it may renew and without the tokens that it repeats."""
+        if not self.has_secrets:
+            return headers
+        hidden = {
+            name: self.hide_in_page(value.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
             for name, value in headers.items()
         }
+        return hidden | ({"Set-Cookie": HIDDEN} if "Set-Cookie" in headers else {})
 
     # -- the way there ---------------------------------------------------------------------------------------------------
 

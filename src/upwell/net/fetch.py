@@ -246,7 +246,7 @@ class Fetcher:
                 request=request,
                 url=request.url,
                 status=answer.status,
-                headers=self.access.hide_set_cookie(_joined_headers(answer)),
+                headers=self.access.hide_in_answer(_joined_headers(answer)),
                 body=body,
             )
             if answer.status not in RETRY_STATUSES:
