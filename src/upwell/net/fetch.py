@@ -86,6 +86,7 @@ class Fetcher:
         self._user_hosts = {urlsplit(url).hostname or "" for url in self._user_urls}
         self._resolver: GuardedResolver | None = None
         self._paces: dict[str, Pace] = {}  # by host and port
+        self._proxies: dict[str, str | None] = {}  # the same
 
     async def __aenter__(self) -> "Fetcher":
         limits, whole_answer = self.manners, self.manners.timeout
@@ -228,7 +229,6 @@ class Fetcher:
         headers = {"Content-Type": request.content_type} if request.content_type else {}
         if host in self._user_hosts:
             headers |= self.access.site_headers
-        proxy = self.access.proxy_for(request.url)
         async with pace:
             self.sent += 1
             started = time.monotonic()
@@ -238,7 +238,7 @@ class Fetcher:
                 data=request.body or None,
                 headers=headers,
                 allow_redirects=False,
-                proxy=proxy if proxy and urlsplit(proxy).scheme not in SOCKS else None,
+                proxy=self._http_proxy(request.url),
             ) as answer:
                 body = self.access.hide_in_page(await self._read_body(answer))
             self.bytes += len(body)
@@ -255,6 +255,14 @@ class Fetcher:
             place = self.recorder.write(response, self.access.hide_headers(answer.request_info.headers.items()))
             response = replace(response, archived=place)
         return response
+
+    def _http_proxy(self, url: str) -> str | None:
+        """The proxy for an address, looked up once for each host; SOCKS is the connector's matter."""
+        host = urlsplit(url).netloc
+        if host not in self._proxies:
+            proxy = self.access.proxy_for(url)
+            self._proxies[host] = proxy if proxy and urlsplit(proxy).scheme not in SOCKS else None
+        return self._proxies[host]
 
     async def _read_body(self, answer: aiohttp.ClientResponse) -> bytes:
         """The decoded body. Only one without a content coding and with an acceptable Content-Length is read at once."""
