@@ -210,7 +210,7 @@ def test_public_names_errors_events_and_reasons_are_in_the_reference() -> None:
 
 
 # Objects whose keys are names of columns, reasons, operators, kinds of answers, pages or URL arguments.
-FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "types", "understands", "values")
+FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "tables", "types", "understands", "values")
 
 
 def _keys(value: object) -> Iterator[str]:
@@ -249,6 +249,7 @@ def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: P
         "extract": [saved],
         "cluster": [saved],
         "links": [saved],
+        "entities": [saved],
         "blocks": [demo.url, "--depth", "0", "--rate", "0"],
         "queries": ["--snapshot", str(texts)],
     }

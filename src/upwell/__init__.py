@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         blocks,
         cluster,
         demo,
+        entities,
         export,
         extract,
         forms,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     )
     from upwell.demo import Switches
     from upwell.errors import UpwellError
-    from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Stopping, Trouble
+    from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
     from upwell.harvest.plan import Plan
     from upwell.net.access import Access
     from upwell.net.manners import Manners
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
     __version__: str
 
 _VERBS = (
-    "blocks", "cluster", "demo", "export", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries",
+    "blocks", "cluster", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries",
     "records", "status",
 )  # fmt: skip
-_EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", "Stopping", "Trouble")
+_EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble")
 
 __all__ = [
     "Access",
@@ -54,6 +55,7 @@ __all__ = [
     "Learned",
     "Manners",
     "Observer",
+    "Opened",
     "Plan",
     "Result",
     "Stopped",
@@ -66,6 +68,7 @@ __all__ = [
     "blocks",
     "cluster",
     "demo",
+    "entities",
     "export",
     "extract",
     "forms",

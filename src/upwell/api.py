@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from upwell.errors import UpwellError
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
+    from upwell.harvest.folders import export, status
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
+    from upwell.offline.entities import entities
     from upwell.offline.extract import extract
-    from upwell.offline.folders import export, status
     from upwell.offline.links import links
     from upwell.offline.queries import queries
     from upwell.places import sites_of
@@ -40,18 +41,19 @@ else:
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
-            "export": "upwell.offline.folders",
+            "entities": "upwell.offline.entities",
+            "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
             "links": "upwell.offline.links",
             "queries": "upwell.offline.queries",
             "sites_of": "upwell.places",
-            "status": "upwell.offline.folders",
+            "status": "upwell.harvest.folders",
         },
     )
 
 __all__ = [
-    "Job", "Result", "blocks", "cluster", "demo", "export", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
+    "Job", "Result", "blocks", "cluster", "demo", "entities", "export", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
     "records", "sites_of", "status",
 ]  # fmt: skip
 

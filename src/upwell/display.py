@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
+    Details,
+    EntityPage,
     Exported,
     ExtractedPage,
     FolderStatus,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["lines", "lines_of_harvest"]
 
+SAMPLED = 10  # record pages that are read at most where nobody asks for them, with answers that were such pages
+MAX_NAMES = 6  # of columns that are named
 BLOCK_CHARS = 90  # of a block's text that are shown
 
 
@@ -73,6 +77,15 @@ def _(result: PageBlocks) -> Iterator[str]:
 
 
 @lines.register
+def _(result: EntityPage) -> Iterator[str]:
+    yield f"{result.page}:"
+    for name, value in result.fields.items():
+        text = "; ".join(value) if isinstance(value, list) else value
+        if text:
+            yield f"  {name}: {' '.join(text.split())[:BLOCK_CHARS]}"
+
+
+@lines.register
 def _(result: SuggestedQuery) -> Iterator[str]:
     yield f"{result.query}\t{result.expected}"
 
@@ -110,5 +123,18 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
     elif result.was_finished and summary["stopped"] != "budget":
         yield "a larger budget would bring no more; --refresh asks again what is held"
+    if line := _details(summary["details"]):
+        yield line
     yield f"records: {result.records}"
     yield f"report:  {result.report}"
+
+
+def _details(details: Details) -> str:
+    """What record pages have added, or would add."""
+    names, waiting = details["columns"], details["requests"]
+    some = ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+    if not names or not waiting:
+        return ""
+    if details["pages"] > SAMPLED:
+        return f"{details['pages']:,} record pages read, about {waiting:,} more requests to read all"
+    return f"record pages would add {some} (+{len(names)} columns, about {waiting:,} requests): --details"

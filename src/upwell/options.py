@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from upwell.errors import UpwellError, WrongUsage
 
@@ -97,6 +98,14 @@ KnowledgeForHarvest = Annotated[
         "are asked, and the log's queries are cleaned with it."
     ),
 ]
+Details = Annotated[
+    str,
+    typer.Option(
+        "--details",
+        metavar="[first|last|N]",
+        help="Read each record's own page too: last, when no question is left (what --details alone means), first, or at most N.",
+    ),
+]
 Refresh = Annotated[
     bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
 ]
@@ -120,6 +129,11 @@ ExtractMethod = Annotated[
 TableFile = Annotated[
     Path | None, typer.Option("-o", "--out", help="Write the records of all pages as a table too: a file, or a folder.")
 ]
+# upwell entities
+RecordPages = Annotated[Path, typer.Argument(help="Saved pages of one site that each show one thing.")]
+TableFolder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the table.")]
+KnownEntities = Annotated[Path | None, typer.Option("--model", help="A model of columns: apply it, learn nothing.")]
+SaveEntities = Annotated[Path | None, typer.Option("--save", help="Where to keep what was learned, as JSON to edit.")]
 
 # upwell cluster
 Signature = Annotated[str, typer.Option(help=", ".join(SIGNATURES))]
@@ -193,6 +207,31 @@ Port = Annotated[int, typer.Option(help="Port of the site; 0 means any free one.
 Word = TypeVar("Word", bound=str)
 
 
+class OptionalValues(TyperCommand):
+    """A command whose option `--details` may stand alone: it means `--details last` then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, with what the option means where it stands alone."""
+        whole = []
+        for arg, following in zip(args, [*args[1:], ""], strict=True):
+            whole.append(arg)
+            if arg == "--details" and following not in ("first", "last") and not following.isdigit():
+                whole.append("last")
+        return super().parse_args(ctx, whole)
+
+
+def details(value: str) -> Literal["", "first", "last"] | int:
+    """How many record pages are read, as `Plan` has it.
+
+    >>> details("first"), details("20"), details("")
+    ('first', 20, '')
+    """
+    if value.isdigit():
+        return int(value)
+    names: tuple[Literal["", "first", "last"], ...] = ("", "first", "last")
+    return choice("--details", value, names)
+
+
 def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
     """The value of an option that takes one of a few words.
 
@@ -208,9 +247,9 @@ def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
     raise WrongUsage(f"{option} {value}: it is {', '.join(choices[:-1])} or {choices[-1]}")
 
 
-def source_text(path: Path) -> str:
-    """The text of the source.json that --source names."""
+def source_text(path: Path, made_by: str = "upwell extract --save") -> str:
+    """The text of the file with what was learned that --source or --model names."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
+        raise UpwellError(f"{path} cannot be read ({error}); `{made_by}` makes one") from error

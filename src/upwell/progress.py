@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from upwell.errors import WrongUsage
-from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Stopping, Trouble
+from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
 
 __all__ = ["ProgressLine"]
 
@@ -63,6 +63,10 @@ class ProgressLine:
             self._count(event)
         elif isinstance(event, Stopping):
             self._say("stopping: what there is will be written" if event.times == 1 else "still writing what there is")
+        elif isinstance(event, Opened):
+            self.requests[event.site] = event.requests
+            description = f"{event.pages:,} record pages read, {event.waiting:,} waiting; {sum(self.requests.values()):,} requests"
+            self.bar.update(self.task, description=description)
         elif isinstance(event, Stopped):
             self.bar.update(self.task, description=f"stopped: {event.reason}")
 

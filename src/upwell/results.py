@@ -6,6 +6,7 @@ extract     ExtractedPage, one for each saved answer
 cluster     ClusteredPage, one for each saved answer
 links       LinksOfAnswers
 blocks      PageBlocks, one for each page
+entities    EntityPage, one for each saved page
 queries     SuggestedQuery, one for each query
 probe       ProbeSummary
 status      FolderStatus, one for each harvest
@@ -32,6 +33,8 @@ __all__ = [
     "BlockOnPage",
     "ClusteredPage",
     "DemoTruth",
+    "Details",
+    "EntityPage",
     "Exported",
     "ExtractedPage",
     "ExtractedRecord",
@@ -214,6 +217,19 @@ class PageBlocks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EntityPage:
+    """One saved page that shows one thing."""
+
+    page: str
+    fields: Mapping[str, str | list[str] | None]  # as the page writes them; None where it has none
+    template: int | None = None  # where the pages are of several templates: which, from 0
+
+    def as_dict(self) -> dict[str, object]:
+        template = {} if self.template is None else {"template": self.template}
+        return {"page": self.page, "fields": dict(self.fields), **template}
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuggestedQuery:
     """One query worth asking."""
 
@@ -333,6 +349,15 @@ class SummaryChecks(TypedDict):
     types: dict[str, str]
 
 
+class Details(TypedDict):
+    """Record pages: how many were read, the columns that they have beyond the lists', and the requests that the others need."""
+
+    pages: int
+    columns: list[str]
+    requests: int
+    left_out: dict[str, int]  # pages that say nothing of a record, by reason
+
+
 class Summary(TypedDict):
     """`summary.json` of a harvest."""
 
@@ -346,6 +371,8 @@ class Summary(TypedDict):
     statement: str
     out_of_reach: list[str]
     checks: SummaryChecks
+    details: Details
+    tables: dict[str, int]  # kind of thing → rows
     stopped: str
     seconds: float
     bytes: int

@@ -84,14 +84,14 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {
         "site", "requests", "answers", "records", "overlap_rate", "size", "coverage", "statement", "out_of_reach", "checks",
-        "stopped", "seconds", "bytes", "sources",
+        "tables", "stopped", "seconds", "bytes", "sources",
     }  # fmt: skip
     assert set(summary["answers"]) == {"multi", "single", "none", "error"}
     assert summary["requests"] <= 81
     assert summary["stopped"] == "budget"
     rows = pq.read_table(result.records).to_pylist()
     assert summary["records"] == len(rows)
-    assert list(rows[0])[:7] == ["_key", "_source", "_url", "_query", "_page", "_path", "_seen"]
+    assert list(rows[0])[:8] == ["_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched"]
     assert json.loads((result.folder / "source.json").read_text())["rules"][0]["leader"].endswith("/li.city")
     assert [type(e) for e in events[:2]] == [Found, Learned]
     assert isinstance(events[-1], Stopped)

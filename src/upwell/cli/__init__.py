@@ -5,7 +5,7 @@
 app          the command itself
 network      the options of all verbs that ask a site
 harvesting   forms, harvest, probe, demo
-offline      extract, cluster, links, queries, blocks
+offline      extract, entities, cluster, links, queries, blocks
 folders      status, export, config
 printing     results and warnings
 

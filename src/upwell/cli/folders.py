@@ -35,7 +35,8 @@ def export(
 ) -> None:
     """Writes the table of a harvest in another format. Nothing is asked or replayed."""
     chosen = options.choice("--format", format, options.FORMATS)
-    print_result(api.export(folder, format=chosen, out=out, columns=columns or ()), as_json)
+    for exported in api.export(folder, format=chosen, out=out, columns=columns or ()):
+        print_result(exported, as_json)
 
 
 @app.command(epilog="Example: upwell config --show")

@@ -52,9 +52,11 @@ def forms(
 
 
 @app.command(
+    cls=options.OptionalValues,
     epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
+    "Example: upwell harvest https://example.org/ --details --budget 5000\n\n"
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
-    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv"
+    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv",
 )
 @asks_sites
 def harvest(
@@ -74,6 +76,7 @@ def harvest(
     queries: options.Queries = None,
     query_log: options.QueryLog = None,
     knowledge: options.KnowledgeForHarvest = None,
+    details: options.Details = "",
     refresh: options.Refresh = False,
     exit_code: options.ExitCode = False,
     format: options.Format = "parquet",
@@ -115,6 +118,7 @@ def _job(site: str, values: dict[str, Any]) -> api.Job:
         template=values["template"],
         models=_models(Path(values["source"])) if values["source"] else (),
         words=tuple(values["words"].split()),
+        details=options.details(values["details"]),
         refresh=values["refresh"],
         browser=options.choice("--browser", values["browser"], options.BROWSERS),
     )

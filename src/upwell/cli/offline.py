@@ -7,7 +7,7 @@ from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import print_result, warn
 
-__all__ = ["blocks", "cluster", "extract", "links", "queries"]
+__all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
 
 @app.command(
@@ -38,6 +38,27 @@ def extract(
         warn=warn,
     )
     for page in found:
+        print_result(page, as_json)
+
+
+@app.command(
+    epilog="Example: upwell entities saved-pages/ --json\n\n"
+    "Example: upwell entities saved-pages/ -o table --format csv --save columns.json"
+)
+def entities(
+    path: options.RecordPages,
+    out: options.TableFolder = None,
+    format: options.Format = "parquet",
+    model: options.KnownEntities = None,
+    save: options.SaveEntities = None,
+    as_json: options.Json = False,
+) -> None:
+    """Offline: pages that each show one thing become one table. Learns the columns from all pages, prints one result a page."""
+    from upwell.extract.entities import load_model
+
+    known = load_model(options.source_text(model, "upwell entities --save")) if model else None
+    table_format = options.choice("--format", format, options.FORMATS)
+    for page in api.entities(path, model=known, save=save, out=out, format=table_format, warn=warn):
         print_result(page, as_json)
 
 

@@ -44,6 +44,7 @@ async def harvest_into(
     if earlier is not None:
         return earlier
     from upwell.harvest.loop import run  # here, because what is finished needs none of it
+    from upwell.harvest.tables import saved_tables
 
     with _marked(folder, wanted), open_folder(folder) as (_, state, archive):
         _claim(state, wanted)
@@ -52,7 +53,7 @@ async def harvest_into(
             site = await run(url, plan, manners, observe, state=state, recorder=archive)
         except asyncio.CancelledError:
             if len(state):
-                write_tables(state, folder, format)
+                write_tables(saved_tables(folder, state), folder, format)
             raise
         result = write_files(site, folder, format)
         if not plan.refresh and _is_finished(site, plan):
@@ -117,14 +118,24 @@ def _is_finished(site: SiteHarvest, plan: Plan) -> bool:
 
 def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Result | None:
     """What the same plan brought before; in another format it is written now."""
-    names = ("state.sqlite", "summary.json", "report.html")
+    from upwell.harvest.tables import saved_tables
+
+    names = ("state.sqlite", "source.json", "summary.json", "report.html")
     if not key or not all((folder / name).is_file() for name in names):
         return None
+    if (folder / "source.json").stat().st_mtime > (folder / "summary.json").stat().st_mtime:
+        return None  # a person has edited the columns
     with State(folder / "state.sqlite") as state:
         if state.note("harvest") != wanted or state.note("finished") != key:
             return None
-        records = folder / f"records.{format}"
-        if not records.is_file():
-            records = write_tables(state, folder, format)
+        records = _largest_table(folder, format)
+        if records is None:
+            records = write_tables(saved_tables(folder, state), folder, format)
     summary = cast(Summary, json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
+
+
+def _largest_table(folder: Path, format: Format) -> Path | None:
+    """The table of a harvest in a format, the largest where it has several; None where there is none."""
+    tables = [folder / f"records.{format}", *folder.glob(f"records-*.{format}")]
+    return max((path for path in tables if path.is_file()), key=lambda path: path.stat().st_size, default=None)

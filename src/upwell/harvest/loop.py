@@ -124,6 +124,7 @@ async def run(
         net.limit = lambda: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started)
         sights = begin_again(site.state) if plan.refresh else []
         before = all_sights(sights)
+        site.recall_size()
         try:
             discovery = await _discover(url, plan, net, chromium)
         except BudgetSpent as error:
@@ -163,11 +164,13 @@ async def run(
             if not len(site.state):
                 raise
             _stop(site, "forbidden")
+        site.details = [session.details for session in sessions]
         site.sources = [source for source in site.sources if source.model.leader] or site.sources
         if plan.refresh and site.stopped != "interrupted":
             ended = {asked: is_cut_off for session in sessions for asked, is_cut_off in session.ended.items()}
             site.refreshed = await compare(site, before, ended, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
+        site.keep_size()
         observe(Stopped(reason=site.stopped))
         return site
 

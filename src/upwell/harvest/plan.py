@@ -30,6 +30,8 @@ class Plan:
     coverage: float = 0.98  # stop at this share of the estimated size; the estimate itself is a few points off
     goal: Goal = "complete"  # representative: many different queries, first pages only (Entity)
     about: str = ""  # only records that match this query, beyond the source's result cap (Yuan §2)
+    # record pages to read: first (as records come), last (when no question is left), or at most so many; "": a few, as a sample
+    details: Literal["", "first", "last"] | int = ""
     refresh: bool = False  # ask again for what a finished harvest holds
     form: int | None = None  # the number of the form to use, whatever it was judged to be
     template: str = ""  # how to ask: an address with {query} in it

@@ -14,6 +14,7 @@ from upwell.answers import clusters
 from upwell.answers.mixed import mixed_sites_warning
 from upwell.errors import WrongUsage
 from upwell.extract import separators, thor
+from upwell.extract.tidy import arrange, rows_of
 from upwell.extract.values import Type, parse_value
 from upwell.model import Kind, Record
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
@@ -24,7 +25,7 @@ from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 from upwell.store.records import FORMATS, Format, write
-from upwell.store.typed import types_of, with_types
+from upwell.store.typed import with_types
 
 __all__ = ["METHODS", "extract"]
 
@@ -81,7 +82,8 @@ def _with_table(pages: Iterator[ExtractedPage], file: Path, format: Format) -> I
     path = file / f"records.{format}" if file.is_dir() else file
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(with_types(rows, types_of(rows)), path.parent, format, path)
+        columns = arrange(rows)
+        write(with_types(rows_of(rows, columns), columns), path.parent, format, file=path)
     except OSError as error:
         raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
 

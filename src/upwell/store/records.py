@@ -23,22 +23,27 @@ MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
 
 
 def write(
-    rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet", file: Path | None = None
+    rows: Iterable[Mapping[str, object]],
+    folder: Path,
+    format: Format = "parquet",
+    *,
+    name: str = "records",
+    file: Path | None = None,
 ) -> Path:
-    """Writes `records.<format>`, or `file`; the columns are all that any row has, in order of first appearance."""
+    """Writes `<name>.<format>`, or `file`; the columns are all that any row has, in order of first appearance."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
-    path = file or folder / f"records.{format}"
+    path = file or folder / f"{name}.{format}"
     partial = path.with_name(f".{path.name}.part")
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({key: _csv_cell(value) for key, value in row.items()} for row in rows)
     elif format == "duckdb":
         partial.unlink(missing_ok=True)
         parquet.write_database(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
@@ -88,12 +93,16 @@ def _write_xlsx(rows: list[Mapping[str, object]], columns: list[str], path: Path
     }
     with xlsxwriter.Workbook(path, options) as book:
         sheet, day = book.add_worksheet("records"), book.add_format({"num_format": "yyyy-mm-dd"})
+        time = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         sheet.freeze_panes(1, 0)
         sheet.write_row(0, 0, columns)
         for number, row in enumerate(rows, start=1):
             for place, column in enumerate(columns):
                 value = row.get(column)
-                if isinstance(value, datetime.date):
+                if isinstance(value, datetime.datetime):  # Excel knows no time zones
+                    moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+                    sheet.write_datetime(number, place, moment, time)
+                elif isinstance(value, datetime.date):
                     sheet.write_datetime(number, place, value, day)
                 elif isinstance(value, bool | int | float):
                     sheet.write(number, place, value)
@@ -113,6 +122,11 @@ def _distinct_names(columns: list[str]) -> list[str]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _csv_cell(value: object) -> object:
+    """A value as CSV has it: several texts are joined."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _cell(value: object) -> object:

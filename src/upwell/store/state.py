@@ -3,6 +3,7 @@
     outcomes    what each request brought, in the order of arrival: an answer or an error; a body that the archive holds is
                 stored as its place there
     records     the records held, by key; a later sight fills gaps, and a change in a later run moves the old row to `history`
+    details     what the own page of a record says, by key
     sights      which query brought which record, in which run and on which page
 
 Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
@@ -22,6 +23,7 @@ from typing import Any, Protocol
 
 from upwell.errors import CannotKeep
 from upwell.model import ArchivedBody, Outcome, Record, Request, Response
+from upwell.store.state_errors import cannot_keep
 
 __all__ = ["BodyReader", "State"]
 
@@ -37,6 +39,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
 CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (run, request);
 CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, row TEXT, seen INTEGER, first INTEGER, last INTEGER);
 CREATE TABLE IF NOT EXISTS sights (key TEXT, run INTEGER, query TEXT, page TEXT, PRIMARY KEY (key, run, query, page)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, row TEXT, run INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS history (key TEXT, run INTEGER, row TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
 """
 UPGRADES = {  # from each older version to the next one
@@ -204,8 +207,8 @@ class State:
 
     def _load(self, outcome_id: int, request: Request) -> Outcome | None:
         """A stored outcome; None if its body is in the archive and cannot be read there."""
-        head, packed_body, error, sent, size, file, offset, digest = self._db.execute(
-            "SELECT head, body, error, sent, bytes, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
+        head, packed_body, error, sent, size, at, file, offset, digest = self._db.execute(
+            "SELECT head, body, error, sent, bytes, at, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
             (outcome_id,),
         ).fetchone()
         if head is None:
@@ -217,7 +220,7 @@ class State:
             body = self.archive.read(place) if self.archive is not None else None
         if body is None:
             return None
-        response = Response(request=request, **json.loads(head), body=body, archived=place)
+        response = Response(request=request, **json.loads(head), body=body, archived=place, came_at=float(at))
         return Outcome(response=response, sent=sent, bytes=size)
 
     # -- records -------------------------------------------------------------------------------------------------------
@@ -257,12 +260,35 @@ class State:
             )
         return False
 
+    def add_details(self, key: str, fields: Mapping[str, object]) -> None:
+        """Stores what the own page of a record says; what an earlier run stored otherwise goes to the history."""
+
+        def store(db: sqlite3.Connection) -> None:
+            text = json.dumps(dict(fields), ensure_ascii=False)
+            before = db.execute("SELECT row, run FROM details WHERE key = ?", (key,)).fetchone()
+            if before and before[1] < self.run_number and before[0] != text:
+                db.execute(
+                    "INSERT OR IGNORE INTO history SELECT key, ?, row FROM records WHERE key = ?",
+                    (self.run_number, key),
+                )
+            db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?)", (key, text, self.run_number))
+
+        self._transaction(store)
+
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The records held, in the order in which they came, with `_seen`."""
-        for text, seen in self._db.execute("SELECT row, seen FROM records ORDER BY rowid"):
+        """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with "page."."""
+        found = self._db.execute(
+            "SELECT records.row, seen, details.row FROM records LEFT JOIN details ON details.key = records.key ORDER BY records.rowid"
+        )
+        for text, seen, details in found:
             row = json.loads(text)
-            own = {name: row.pop(name, None) for name in ("_key", "_source", "_url", "_query", "_page", "_path")}
-            yield {**own, "_seen": seen, **row}
+            own = {
+                name: row.pop(name, None)
+                for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
+            }
+            own["_seen"] = seen
+            of_page = {f"page.{name}": value for name, value in json.loads(details or "{}").items()}
+            yield {**own, **row, **of_page}
 
     def requests_sent(self) -> int:
         """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
@@ -351,19 +377,7 @@ class State:
         return result
 
     def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
-        """SQLite's error with what the user can do about it."""
-        message = str(error)
-        if "locked" in message:
-            advice = "another process is harvesting into it; wait for it, or use another -o"
-        elif "full" in message:
-            advice = "the disk is full; make room and run the same command again, it goes on where it was"
-        elif "readonly" in message or "unable to open" in message:
-            advice = "the folder cannot be written to; make it writable, or use another -o"
-        elif "not a database" in message or "malformed" in message:
-            advice = "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
-        else:
-            advice = "run the same command again, or use another -o"
-        return CannotKeep(f"{self.path or 'the state in memory'}: {message}; {advice}")
+        return cannot_keep(self.path, error)
 
 
 def _delete_trailing_errors(db: sqlite3.Connection) -> None:

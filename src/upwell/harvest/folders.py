@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from upwell.errors import CannotKeep, WrongUsage
+from upwell.harvest.tables import saved_tables
 from upwell.results import Exported, FolderStatus
 from upwell.store.folder import harvest_folders
 from upwell.store.records import FORMATS, Format, write
 from upwell.store.state import State
-from upwell.store.typed import types_of, with_types
 
 __all__ = ["export", "status"]
 
@@ -56,27 +56,28 @@ def _status(folder: Path) -> FolderStatus:
 
 def export(
     folder: str | Path, *, format: Format = "parquet", out: str | Path | None = None, columns: Sequence[str] = ()
-) -> Exported:
-    """Writes the records of a harvest in another format: to `out`, else beside its own table."""
+) -> list[Exported]:
+    """Writes the tables of a harvest in another format: to `out`, else beside its own; one, unless the site has several kinds of things."""
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     harvests = list(harvest_folders(Path(folder)))
     if len(harvests) > 1:
         raise WrongUsage(f"{folder} has {len(harvests)} harvests; name one of {', '.join(map(str, harvests))}")
-    place = harvests[0]
-    with State(place / "state.sqlite") as state:
-        rows = list(with_types(state.rows(), types_of(state.rows())))
-    known = {name for row in rows for name in row}
+    tables = saved_tables(harvests[0])
+    known = {name for table in tables for row in table.rows for name in row}
     if unknown := [name for name in columns if name not in known]:
-        raise WrongUsage(f"{place} has no column {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    if columns:
-        rows = [{name: row.get(name) for name in columns} for row in rows]
-    file = Path(out) if out is not None else place / f"records.{format}"
-    if file.is_dir():
-        file = file / f"records.{format}"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write(rows, file.parent, format, file)
-    except OSError as error:
-        raise WrongUsage(f"{file} cannot be written ({error.strerror}); name another with -o") from error
-    return Exported(file=file, records=len(rows), columns=len({name for row in rows for name in row}))
+        raise WrongUsage(f"{harvests[0]} has no column {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    first = Path(out) if out is not None else harvests[0]
+    if first.is_dir():
+        first = first / f"records.{format}"
+    exported = []
+    for table in tables:
+        rows = [{name: row.get(name) for name in columns} for row in table.rows] if columns else table.rows
+        file = first.with_name(f"{first.stem}-{table.kind}{first.suffix}") if table.kind else first
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write(rows, file.parent, format, file=file)
+        except OSError as error:
+            raise WrongUsage(f"{file} cannot be written ({error.strerror}); name another with -o") from error
+        exported.append(Exported(file=file, records=len(rows), columns=len({name for row in rows for name in row})))
+    return exported
