@@ -213,7 +213,7 @@ class OptionalValues(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The arguments, with what the option means where it stands alone."""
         whole = []
-        for arg, following in zip(args, [*args[1:], ""], strict=True):
+        for arg, following in zip(args, [*args[1:], ""], strict=False):
             whole.append(arg)
             if arg == "--details" and following not in ("first", "last") and not following.isdigit():
                 whole.append("last")

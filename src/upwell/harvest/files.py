@@ -122,6 +122,7 @@ def _change_rows(state: State) -> Iterator[dict[str, Any]]:
     for change, before, now in state.changes():
         row = now or before
         names = dict.fromkeys(name for name in (*before, *now) if not name.startswith("_"))
+        fields: list[tuple[str | None, Any, Any]]
         fields = [(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name)]
         for field in fields or [(None, None, None)]:
             yield dict(zip(CHANGE_COLUMNS, (change, row["_key"], row.get("_url"), *field), strict=True))
