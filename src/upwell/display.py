@@ -11,7 +11,9 @@ from upwell.results import (
     DemoTruth,
     Details,
     EntityPage,
+    Exported,
     ExtractedPage,
+    FolderStatus,
     FormsOnPage,
     LinksOfAnswers,
     PageBlocks,
@@ -88,17 +90,39 @@ def _(result: SuggestedQuery) -> Iterator[str]:
     yield f"{result.query}\t{result.expected}"
 
 
+@lines.register
+def _(result: FolderStatus) -> Iterator[str]:
+    about = f" about {result.about}" if result.about and not result.statement else ""
+    yield f"{result.folder}: {result.statement or f'{result.records:,} records{about} held'}"
+    yield f"  stopped: {result.stopped} after {result.requests:,} requests; {result.bytes / 1e6:,.1f} MB, changed {result.changed}"
+    if result.next_hour.get("records") and result.stopped == "budget":
+        more = result.next_hour
+        yield f"  another {more['requests']:,} requests should bring about {more['records']:,} more"
+    yield f"  {', '.join(result.files)}"
+
+
+@lines.register
+def _(result: Exported) -> Iterator[str]:
+    yield f"{result.records:,} records with {result.columns} columns: {result.file}"
+
+
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:
     """What a harvest brought, in a few lines; beside the truth, where that is known."""
     summary = result.summary
+    if result.was_finished:
+        yield "nothing is left to ask for this plan, and nothing was sent; this is what was held already"
     yield summary["statement"]
     if truth:
         yield f"in truth: {truth.held:,} of {truth.cities:,} cities held, {truth.coverage:.1%}"
     if refreshed := summary.get("refreshed"):
         yield "since the last time: " + ", ".join(f"{number:,} {kind}" for kind, number in refreshed.items())
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
+    if not summary["records"] and summary["stopped"] == "budget":
+        yield "all of it went into learning how the site answers; a larger budget brings records"
     if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
+    elif result.was_finished and summary["stopped"] != "budget":
+        yield "a larger budget would bring no more; --refresh asks again what is held"
     if line := _details(summary["details"]):
         yield line
     yield f"records: {result.records}"

@@ -7,6 +7,8 @@
     ├── Unreachable         the site did not answer
     │   └── Refused         an address in a private network that the user did not name
     ├── NothingLearned      the answers could not be told apart or cut into records
+    ├── BudgetSpent         the requests, seconds or bytes were spent before anything was learned
+    ├── Interrupted         somebody stopped it before anything was learned (exit code 3)
     ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
     └── MissingExtra        an optional part is not installed
 
@@ -14,8 +16,10 @@ A single bad page is no error but a value (`upwell.model.Skipped`); an error end
 """
 
 __all__ = [
+    "BudgetSpent",
     "CannotKeep",
     "Forbidden",
+    "Interrupted",
     "MissingExtra",
     "NoSearchForm",
     "NothingLearned",
@@ -56,6 +60,16 @@ class Refused(Unreachable):
 
 class NothingLearned(UpwellError):
     """No answer could be cut into records."""
+
+
+class BudgetSpent(UpwellError):
+    """Nothing more may be sent, and nothing was learned so far."""
+
+
+class Interrupted(UpwellError):
+    """Somebody stopped it before anything was learned; what was asked is kept."""
+
+    exit_code = 3
 
 
 class CannotKeep(UpwellError):

@@ -9,6 +9,8 @@ blocks      PageBlocks, one for each page
 entities    EntityPage, one for each saved page
 queries     SuggestedQuery, one for each query
 probe       ProbeSummary
+status      FolderStatus, one for each harvest
+export      Exported
 harvest     upwell.Result, whose `summary` is a Summary: what `summary.json` holds
 demo        upwell.Result and DemoTruth
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:  # a verb that returns one of these has loaded its parts already
@@ -32,8 +35,10 @@ __all__ = [
     "DemoTruth",
     "Details",
     "EntityPage",
+    "Exported",
     "ExtractedPage",
     "ExtractedRecord",
+    "FolderStatus",
     "FormsOnPage",
     "LinksOfAnswers",
     "PageBlocks",
@@ -260,6 +265,50 @@ class ProbeSummary:
             },
             "pages": self.pages,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderStatus:
+    """What the folder of one harvest holds."""
+
+    folder: Path
+    site: str
+    about: str  # the query of --about
+    records: int
+    requests: int
+    statement: str  # of its coverage, as of the last end
+    stopped: str  # why it ended; "running" or "not finished" where it has not
+    next_hour: Mapping[str, int]  # requests, and the records that they should bring
+    files: tuple[str, ...]
+    bytes: int
+    changed: str  # when, in ISO 8601
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "folder": str(self.folder),
+            "site": self.site,
+            "about": self.about,
+            "records": self.records,
+            "requests": self.requests,
+            "statement": self.statement,
+            "stopped": self.stopped,
+            "next_hour": dict(self.next_hour),
+            "files": list(self.files),
+            "bytes": self.bytes,
+            "changed": self.changed,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """A table that was written."""
+
+    file: Path
+    records: int
+    columns: int
+
+    def as_dict(self) -> dict[str, object]:
+        return {"file": str(self.file), "records": self.records, "columns": self.columns}
 
 
 @dataclass(frozen=True, kw_only=True)

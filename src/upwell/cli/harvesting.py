@@ -4,47 +4,49 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from upwell import api, options
 from upwell.cli.app import app
-from upwell.cli.network import takes_manners
+from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import as_json_text, print_result, warn
-from upwell.errors import UpwellError
+from upwell.errors import Interrupted, UpwellError
 from upwell.harvest.plan import Plan
-from upwell.net.manners import Manners
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
     from upwell.harvest.files import Result
     from upwell.results import DemoTruth
+    from upwell.source.model import SourceModel
 
 __all__ = ["demo", "forms", "harvest", "probe"]
 
+CHANGED = 4  # exit code of a refresh that found something new, changed or gone, where --exit-code asks for it
 EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that exit code 3 stands for
 
 
 @app.command(epilog="Example: upwell forms https://example.org/ --json")
-@takes_manners
+@asks_sites
 def forms(
+    context: typer.Context,
     page: options.Page,
     base_url: options.FileUrl = "",
     browser: options.Browser = "auto",
     as_json: options.Json = False,
-    *,
-    manners: Manners,
 ) -> None:
     """How is this site asked? Judges every form of a page and gives the templates that follow, best first.
 
     At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
     """
+    values = values_for(context, page)
     result = api.forms(
         page,
         base_url=base_url,
-        manners=manners,
-        browser=options.choice("--browser", browser, options.BROWSERS),
+        manners=manners_of(values, page),
+        browser=options.choice("--browser", values["browser"], options.BROWSERS),
+        warn=warn,
     )
     print_result(result, as_json)
 
@@ -56,8 +58,9 @@ def forms(
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
     "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv",
 )
-@takes_manners
+@asks_sites
 def harvest(
+    context: typer.Context,
     places: options.Places,
     out: options.Out = Path("harvest"),
     budget: options.Budget = Plan.budget,
@@ -75,66 +78,82 @@ def harvest(
     knowledge: options.KnowledgeForHarvest = None,
     details: options.Details = "",
     refresh: options.Refresh = False,
+    exit_code: options.ExitCode = False,
     format: options.Format = "parquet",
     log: options.EventLog = None,
     browser: options.Browser = "auto",
     as_json: options.Json = False,
-    *,
-    manners: Manners,
 ) -> None:
     """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
 
     Run again, the same command goes on where it was cut off, or further with a larger budget.
     """
     from upwell.progress import ProgressLine
-    from upwell.source.model import load_all
 
-    sites = api.sites_of(places)
-    plan = Plan(
-        budget=budget,
-        seconds=seconds,
-        bytes=size,
-        coverage=coverage,
-        goal=options.choice("--goal", goal, options.GOALS),
-        about=about,
-        form=form,
-        template=template,
-        models=load_all(options.source_text(source)) if source else (),
-        words=tuple(words.split()),
-        details=options.details(details),
-        refresh=refresh,
-        browser=options.choice("--browser", browser, options.BROWSERS),
-    )
-    with ProgressLine(budget * len(sites), not as_json, log) as observe:
+    jobs = [_job(site, values_for(context, site)) for site in api.sites_of(places)]
+    with ProgressLine(sum(job.plan.budget for job in jobs), not as_json, log) as observe:
         results = api.harvest_all(
-            sites,
+            jobs,
             out=out,
-            plan=plan,
-            manners=manners,
             format=options.choice("--format", format, options.FORMATS),
             queries=queries,
             query_log=query_log,
             knowledge_base=knowledge,
             observe=observe,
         )
-    raise typer.Exit(_print_harvests(results, as_json))
+    code = _print_harvests(results, as_json)
+    raise typer.Exit(CHANGED if exit_code and not code and any(map(_has_changed, results)) else code)
+
+
+def _job(site: str, values: dict[str, Any]) -> api.Job:
+    """One site with the plan and the manners that the options ask for there."""
+    plan = Plan(
+        budget=values["budget"],
+        seconds=values["seconds"],
+        bytes=values["size"],
+        coverage=values["coverage"],
+        goal=options.choice("--goal", values["goal"], options.GOALS),
+        about=values["about"],
+        form=values["form"],
+        template=values["template"],
+        models=_models(Path(values["source"])) if values["source"] else (),
+        words=tuple(values["words"].split()),
+        details=options.details(values["details"]),
+        refresh=values["refresh"],
+        browser=options.choice("--browser", values["browser"], options.BROWSERS),
+    )
+    return api.Job(url=site, plan=plan, manners=manners_of(values, site))
+
+
+def _models(file: Path) -> "tuple[SourceModel, ...]":
+    """The models of --source."""
+    from upwell.source.model import load_all
+
+    return load_all(options.source_text(file))
+
+
+def _has_changed(result: "Result | UpwellError") -> bool:
+    """Whether a refresh found anything new, changed or gone."""
+    if isinstance(result, UpwellError):
+        return False
+    return any(result.summary.get("refreshed", {}).get(kind) for kind in ("new", "changed", "gone"))
 
 
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
-@takes_manners
+@asks_sites
 def probe(
+    context: typer.Context,
     url: options.HomePage,
     out: options.Out = Path("probe"),
     count: options.ProbeCount = 100,
     background: options.Background = 10,
     as_json: options.Json = False,
-    *,
-    manners: Manners,
 ) -> None:
     """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
     from upwell.progress import ProgressLine
 
-    plan = Plan(probes=count, background=background, budget=2 * (count + background))
+    plan = Plan(probes=count, background=background, budget=Plan.budget + 2 * (count + background))
+    manners = manners_of(values_for(context, url), url)
     with ProgressLine(count + background, not as_json) as observe:
         summary = api.probe(url, out=out, plan=plan, manners=manners, observe=observe)
     print(as_json_text(summary.as_dict()) if as_json else f"{summary.pages} answers kept in {out}")
@@ -160,7 +179,8 @@ def demo(
         _serve(switches, port, as_json)
         return
     with ProgressLine(budget, not as_json) as observe:
-        result, truth = api.demo(out=out, switches=switches, plan=Plan(budget=budget), observe=observe)
+        plan = Plan(budget=budget)
+        result, truth = api.demo(out=out, switches=switches, plan=plan, observe=observe, port=port, warn=warn)
     _print_harvest(result, as_json, truth)
 
 
@@ -195,7 +215,7 @@ def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) ->
         else:
             _print_harvest(result, as_json)
     if len(failed) == len(results):
-        return 1
+        return 3 if any(isinstance(error, Interrupted) for error in failed) else 1
     stopped_early = [r for r in results if not isinstance(r, UpwellError) and r.summary["stopped"] in EARLY_STOPS]
     return 3 if failed or stopped_early else 0
 

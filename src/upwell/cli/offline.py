@@ -1,10 +1,11 @@
 """The verbs that work on saved pages, and `blocks`, which may fetch them."""
 
+import typer
+
 from upwell import api, options
 from upwell.cli.app import app
-from upwell.cli.network import takes_manners
+from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import print_result, warn
-from upwell.net.manners import Manners
 
 __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
@@ -18,13 +19,25 @@ def extract(
     save: options.SaveSource = None,
     links: options.WithLinks = False,
     method: options.ExtractMethod = "upwell",
+    out: options.TableFile = None,
+    format: options.Format = "parquet",
     as_json: options.Json = False,
 ) -> None:
     """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
     from upwell.source.model import load
 
     model = load(options.source_text(source)) if source else None
-    for page in api.extract(path, model=model, save=save, links=links, method=method, warn=warn):
+    found = api.extract(
+        path,
+        model=model,
+        save=save,
+        links=links,
+        method=method,
+        table=out,
+        format=options.choice("--format", format, options.FORMATS),
+        warn=warn,
+    )
+    for page in found:
         print_result(page, as_json)
 
 
@@ -135,16 +148,15 @@ def queries(
     epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc\n\n"
     "Example: upwell blocks saved-pages/ --method wisdom --json"
 )
-@takes_manners
+@asks_sites
 def blocks(
+    context: typer.Context,
     places: options.PagesOrAddress,
     depth: options.Depth = 1,
     follow: options.Follow = "all",
     budget: options.PageBudget = 200,
     method: options.BlockMethod = "upwell",
     as_json: options.Json = False,
-    *,
-    manners: Manners,
 ) -> None:
     """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
     found = api.blocks(
@@ -152,7 +164,7 @@ def blocks(
         depth=depth,
         follow=options.choice("--follow", follow, options.FOLLOWS),
         budget=budget,
-        manners=manners,
+        manners=manners_of(values_for(context, places[0]), places[0]),
         method=method,
     )
     pages = 0

@@ -18,7 +18,7 @@ from price_parser import Price
 
 from upwell.extract.dates import reader_of
 
-__all__ = ["BOOLEANS", "Type", "column_type", "parse_value", "split_unit"]
+__all__ = ["BOOLEANS", "Type", "column_type", "lossless_value", "parse_value", "split_unit"]
 
 Type = Literal["text", "integer", "decimal", "price", "date", "datetime", "boolean", "url", "image"]
 Value = str | int | float | dict[str, str | float | None] | None
@@ -86,6 +86,15 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
         ):
             return candidate
     return "text"
+
+
+def lossless_value(text: str, kind: Type) -> Value:
+    """A text as a value, or the text itself where the value would lose something.
+
+    >>> lossless_value("12,345", "integer"), lossless_value("007", "integer"), lossless_value("n/a", "integer")
+    (12345, '007', 'n/a')
+    """
+    return parse_value(text, kind) if _loses_nothing(text, kind) else text
 
 
 def _loses_nothing(text: str, kind: Type) -> bool:

@@ -26,6 +26,7 @@ from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.queries.size import requests_to
 from upwell.source.apply import apply
+from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
 
@@ -42,8 +43,11 @@ class SourceSession:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
-        self.earlier_questions = setting.earlier_questions
         self.details = Details(setting.plan, setting.state, interface.url)
+        self.earlier_questions, self.before = setting.earlier_questions, setting.before
+        self.missing: set[str] = set()  # keys that a question brought before, and no longer
+        # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
+        self.ended: dict[str, bool] = {}
         self.chooser = Chooser(
             self.ledger,
             setting.plan,
@@ -57,7 +61,7 @@ class SourceSession:
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         self.details.frame = frozenset(self.ledger.model.frame)
-        chooser.start(values or self.earlier_questions or (*self.plan.words, *probes))
+        chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
         reason: Reason | None = None
         while reason is None:
             reason = self._reason_to_stop()
@@ -164,18 +168,22 @@ class SourceSession:
             self.details.read(reading.records[0].key, tree)
         else:
             self.details.add(new)
+        self.missing.difference_update(record.key for record in page.records)
+        if query.request is None or query not in self.chooser.open_queries:
+            self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
+            self.ended[query.asked] = bool(ledger.limit) and query.pages.matches >= ledger.limit
         self._report(query.query)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Puts the records of a page into the state, and tells of those that are new."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        asked = query.facet.link.url if query.facet else query.query
-        came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC)
-        origin = {"_source": self.ledger.interface.url, "_query": asked, "_page": page, "_fetched": came_at.isoformat()}
-        self.state.add(list(records), origin)
+        came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
+        origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": came_at}
+        self.state.add(list(records), origin, asked=query.asked)
+        types = self.ledger.model.columns.types
         for record in new:
-            row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
-            self.observe(Held(row={**row, **record.fields}))
+            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
+            self.observe(Held(row={**row, **typed_fields(record.fields, types)}))
 
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests

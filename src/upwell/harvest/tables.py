@@ -12,11 +12,13 @@ from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
 from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
+from upwell.store.state import State
 from upwell.store.typed import types_of, with_types
 
-__all__ = ["Table", "earlier_columns", "tables_of"]
+__all__ = ["WITH_PAGES", "Table", "earlier_columns", "saved_tables", "tables_of"]
 
 Row = dict[str, Any]
+WITH_PAGES = "with pages"  # the note in the state that says whether the tables have what record pages say
 SAME_KIND_SHARE = 0.5  # of the columns of two sources, that both have where they are of one kind; not swept
 # Words in the path of a search that do not say what is searched.
 NO_KIND = re.compile(r"(?:search|find|query|index|results?|list|browse|catalog\w*|cgi|bin|api|v\d+|data|q|s)$", re.I)
@@ -55,6 +57,25 @@ def earlier_columns(folder: Path) -> dict[str, list[TableColumn]]:
         return {kind: load_columns(columns) for kind, columns in models[0].get("tables", {}).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}  # there is none, or it is of an older version
+
+
+def saved_tables(folder: Path, state: State | None = None) -> list[Table]:
+    """The tables of a harvest by what lies in its folder, without a replay."""
+    if state is None:
+        with State(folder / "state.sqlite") as opened:
+            return saved_tables(folder, opened)
+    with_pages = state.note(WITH_PAGES) == "yes"
+    return tables_of(state.rows(), lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages)
+
+
+def _lists(folder: Path) -> set[str]:
+    """The names of columns with several texts, as the source models in a folder have them."""
+    try:
+        saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+        models = saved if isinstance(saved, list) else [saved]
+        return {column["name"] for model in models for column in model["columns"]["columns"] if column["repeats"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()  # there is none yet
 
 
 def tables_of(

@@ -102,11 +102,15 @@ class Chromium:
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
         if not self.net.manners.ignore_robots:
             await self.net.robots.check(visit.url)
-        browser = await self._start()
+        self.net.check_limit()
+        browser = await self._start(visit.url)
         from playwright.async_api import Error  # after `_start`, which says what to install if playwright is missing
 
         context = await browser.new_context(
-            user_agent=self.net.manners.user_agent, accept_downloads=False, service_workers="block"
+            user_agent=self.net.manners.user_agent,
+            accept_downloads=False,
+            service_workers="block",
+            **self.net.access.browser_context(visit.url),
         )
         calls: list[Request] = []
         try:
@@ -134,7 +138,7 @@ class Chromium:
         finally:
             await context.close()
 
-    async def _start(self) -> "Browser":
+    async def _start(self, url: str) -> "Browser":
         if self._browser is None:
             program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
             try:
@@ -143,13 +147,16 @@ class Chromium:
                 raise MissingExtra(
                     "the browser needs the package playwright: pip install 'upwell[browser]'"
                 ) from missing
-            if program is None:
-                raise MissingExtra(
-                    "the browser needs Chromium: install your system's package chromium, or use --browser never"
-                )
             self._playwright = await async_playwright().start()
+            own = self._playwright.chromium.executable_path  # of `playwright install chromium`
+            if program is None and shutil.which(own) is None:
+                raise MissingExtra(
+                    "the browser needs Chromium: install your system's package chromium, or run playwright install chromium"
+                )
             self._browser = await self._playwright.chromium.launch(
-                executable_path=program, args=list(CHROMIUM_ARGUMENTS)
+                executable_path=program or own,
+                args=list(CHROMIUM_ARGUMENTS),
+                proxy=self.net.access.browser_proxy(url),  # type: ignore[arg-type] # a plain dictionary
             )
         return self._browser
 
@@ -159,7 +166,10 @@ class Chromium:
         host = urlsplit(request.url).hostname or ""
         is_decoration = request.resource_type in ("image", "media", "font")
         is_blocked = (
-            is_decoration or request.method not in ("GET", "POST", "OPTIONS", "HEAD") or next(requests_left) < 0
+            is_decoration
+            or request.method not in ("GET", "POST", "OPTIONS", "HEAD")
+            or next(requests_left) < 0
+            or bool(self.net.limit())
         )
         if not is_blocked and host != home:
             try:
@@ -170,7 +180,8 @@ class Chromium:
             await route.abort()
         else:
             self.net.sent += host == home
-            await route.continue_()
+            own = self.net.access.site_headers if host == home else {}
+            await route.continue_(headers={**request.headers, **own} if own else None)
 
     async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
         box = (await page.evaluate_handle(FIND_SEARCH_BOX)).as_element()

@@ -16,15 +16,17 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import aiohttp
 import yarl
 
-from upwell.errors import Refused, Unreachable, WrongUsage
+from upwell.errors import BudgetSpent, Refused, Unreachable, WrongUsage
 from upwell.model import ArchivedBody, Outcome, Request, Response
-from upwell.net.addresses import GuardedResolver, is_loopback
+from upwell.net.access import SOCKS
+from upwell.net.addresses import GuardedResolver
+from upwell.net.connect import connector, cookie_jar
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.manners import Manners
 from upwell.net.pace import Pace
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import Robots
-from upwell.page.hosts import site_host
+from upwell.page.hosts import is_loopback, site_host
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -72,22 +74,27 @@ class Fetcher:
         memory: Memory | None = None,
     ) -> None:
         self.manners = manners or Manners()
+        self.access = self.manners.access
         self.sent = 0  # requests, including replayed ones: they were sent, if by an earlier process
         self.bytes = 0
+        self.limit: Callable[[], str] = lambda: ""  # why nothing more may be sent; "" as long as it may
         self.recorder = recorder
         self.memory = memory
         self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
-        self._user_hosts = {urlsplit(url).hostname or "" for url in user_urls}
+        self._user_urls = tuple(user_urls)
+        self._user_hosts = {urlsplit(url).hostname or "" for url in self._user_urls}
         self._resolver: GuardedResolver | None = None
         self._paces: dict[str, Pace] = {}  # by host and port
+        self._proxies: dict[str, str | None] = {}  # the same
 
     async def __aenter__(self) -> "Fetcher":
         limits, whole_answer = self.manners, self.manners.timeout
         self._resolver = GuardedResolver()
         self._resolver.user_hosts = self._user_hosts
+        proxy = self.access.proxy_for(next(iter(self._user_urls), "https://example.org/"))
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(resolver=self._resolver, limit=0, ttl_dns_cache=300),
+            connector=connector(self.access, proxy, self._resolver),
             timeout=aiohttp.ClientTimeout(
                 total=whole_answer,
                 sock_connect=min(limits.connect, whole_answer),
@@ -98,7 +105,7 @@ class Fetcher:
                 "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
                 "Accept-Encoding": ACCEPT_ENCODING,
             },
-            cookie_jar=aiohttp.CookieJar(unsafe=True),
+            cookie_jar=cookie_jar(self.access),
             auto_decompress=False,
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
@@ -162,9 +169,11 @@ class Fetcher:
             except UnacceptableBody as error:
                 raise Unreachable(f"{request.url} cannot be taken: {error}") from error
             except aiohttp.ClientConnectorCertificateError as error:
-                raise Unreachable(f"{request.url} has no valid certificate ({error.certificate_error})") from error
+                raise Unreachable(
+                    f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
+                ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-                reason = f"{type(error).__name__}: {error}"[:200]
+                reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 self._back_off(request.url, attempt)
                 continue
             if response.status not in RETRY_STATUSES or attempt == tries - 1:
@@ -213,9 +222,13 @@ class Fetcher:
     async def _send(self, request: Request) -> Response:
         if self._session is None or self._resolver is None:
             raise RuntimeError("a Fetcher is used inside `async with`")
-        self._resolver.check(_hostname(urlsplit(request.url).netloc))
+        self.check_limit()
+        host = _hostname(urlsplit(request.url).netloc)
+        self._resolver.check(host)
         pace = self._pace(request.url)
         headers = {"Content-Type": request.content_type} if request.content_type else {}
+        if host in self._user_hosts:
+            headers |= self.access.site_headers
         async with pace:
             self.sent += 1
             started = time.monotonic()
@@ -225,18 +238,31 @@ class Fetcher:
                 data=request.body or None,
                 headers=headers,
                 allow_redirects=False,
+                proxy=self._http_proxy(request.url),
             ) as answer:
-                body = await self._read_body(answer)
+                body = self.access.hide_in_page(await self._read_body(answer))
             self.bytes += len(body)
             response = Response(
-                request=request, url=request.url, status=answer.status, headers=_joined_headers(answer), body=body
+                request=request,
+                url=request.url,
+                status=answer.status,
+                headers=self.access.hide_in_answer(_joined_headers(answer)),
+                body=body,
             )
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
-            place = self.recorder.write(response, answer.request_info.headers.items())
+            place = self.recorder.write(response, self.access.hide_headers(answer.request_info.headers.items()))
             response = replace(response, archived=place)
         return response
+
+    def _http_proxy(self, url: str) -> str | None:
+        """The proxy for an address, looked up once for each host; SOCKS is the connector's matter."""
+        host = urlsplit(url).netloc
+        if host not in self._proxies:
+            proxy = self.access.proxy_for(url)
+            self._proxies[host] = proxy if proxy and urlsplit(proxy).scheme not in SOCKS else None
+        return self._proxies[host]
 
     async def _read_body(self, answer: aiohttp.ClientResponse) -> bytes:
         """The decoded body. Only one without a content coding and with an acceptable Content-Length is read at once."""
@@ -247,6 +273,11 @@ class Fetcher:
         body = b"".join([decoder.decode(chunk) async for chunk in answer.content.iter_chunked(CHUNK_BYTES)])
         decoder.finish()
         return body
+
+    def check_limit(self) -> None:
+        """Raises BudgetSpent if nothing more may be sent, whatever it is for."""
+        if reason := self.limit():
+            raise BudgetSpent(reason)
 
     def slot(self, url: str) -> AbstractAsyncContextManager[None]:
         """The next request slot of a host, for requests that are not sent from here (the browser's)."""

@@ -1,8 +1,10 @@
 """Hosts of addresses, as sites use them: `www.example.org` and `example.org` are one site."""
 
+from functools import lru_cache
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-__all__ = ["leaves_site", "site_host"]
+__all__ = ["is_loopback", "leaves_site", "site_host"]
 
 
 def site_host(url: str) -> str:
@@ -21,3 +23,12 @@ def leaves_site(url: str, host: str) -> bool:
     (False, True, False, False)
     """
     return bool(host) and site_host(url) not in (host, "")
+
+
+@lru_cache(1024)
+def is_loopback(host: str) -> bool:
+    """Whether a host, as written in a URL, is this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

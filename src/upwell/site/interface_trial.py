@@ -55,6 +55,7 @@ class Trials:
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
+    missing: list[str] = field(default_factory=list)  # why the browser was not used
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense

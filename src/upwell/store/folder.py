@@ -10,7 +10,7 @@ from upwell.errors import CannotKeep, WrongUsage
 from upwell.store.archive import Archive
 from upwell.store.state import State
 
-__all__ = ["folder_of", "open_folder"]
+__all__ = ["folder_of", "harvest_folders", "open_folder"]
 
 
 def folder_of(url: str, out: str | Path) -> Path:
@@ -21,6 +21,21 @@ def folder_of(url: str, out: str | Path) -> Path:
     """
     parts = urlsplit(url)
     return Path(out) / ((parts.hostname or "") + (f"_{parts.port}" if parts.port else ""))
+
+
+def harvest_folders(path: Path) -> Iterator[Path]:
+    """The folders of harvests at a path: the path itself, or those below it."""
+    if (path / "state.sqlite").is_file():
+        yield path
+        return
+    below = sorted(file.parent for file in path.glob("*/state.sqlite")) or sorted(
+        file.parent for file in path.glob("*/*/state.sqlite")
+    )
+    if not below:
+        raise WrongUsage(
+            f"{path} is not the folder of a harvest, and holds none; it is the one given to harvest with -o"
+        )
+    yield from below
 
 
 @contextmanager

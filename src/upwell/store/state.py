@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from upwell.errors import CannotKeep
 from upwell.model import ArchivedBody, Outcome, Record, Request, Response
+from upwell.store.state_errors import cannot_keep
 
 __all__ = ["BodyReader", "State"]
 
@@ -224,16 +225,17 @@ class State:
 
     # -- records -------------------------------------------------------------------------------------------------------
 
-    def add(self, records: list[Record], origin: Mapping[str, object]) -> list[bool]:
+    def add(self, records: list[Record], origin: Mapping[str, object], asked: str = "") -> list[bool]:
         """Stores the records of one page of an answer in one transaction; says of each whether its key is new.
 
-        `origin` has `_source`, `_query` and `_page`. Another sight in the same run fills gaps; one in a later run replaces what changed.
+        `origin` has `_source`, `_query` and `_page`; `asked` is what a refresh asks again, where that is not the query itself.
+        Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin) for record in records])
+        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin, asked) for record in records])
         return are_new
 
-    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object]) -> bool:
-        sight = (record.key, self.run_number, origin["_query"], origin["_page"])
+    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object], asked: str) -> bool:
+        sight = (record.key, self.run_number, asked or origin["_query"], origin["_page"])
         is_new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
         held = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
         if held is None:
@@ -288,6 +290,13 @@ class State:
             of_page = {f"page.{name}": value for name, value in json.loads(details or "{}").items()}
             yield {**own, **row, **of_page}
 
+    def requests_sent(self) -> int:
+        """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
+        (sent,) = self._db.execute(
+            "SELECT TOTAL(sent) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'", (self.run_number,)
+        ).fetchone()
+        return int(sent)
+
     def __len__(self) -> int:
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
@@ -299,6 +308,17 @@ class State:
         ):
             keys.setdefault(query, set()).add(key)
         return keys
+
+    def last_sights(self) -> dict[int, dict[str, set[str]]]:
+        """The runs before this one, the oldest first: which query brought which records that came in no later run since."""
+        sights: dict[int, dict[str, set[str]]] = {}
+        for run_number, query, key in self._db.execute(
+            "SELECT run, query, key FROM sights JOIN (SELECT key, MAX(run) AS run FROM sights WHERE run < ? GROUP BY key) "
+            "USING (key, run) JOIN records USING (key) ORDER BY run, query, key",
+            (self.run_number,),
+        ):
+            sights.setdefault(run_number, {}).setdefault(query, set()).add(key)
+        return sights
 
     def keys_by_change(self) -> dict[str, list[str]]:
         """The keys of all records, by how this run compares with those before: new, changed, unchanged or unseen."""
@@ -312,6 +332,19 @@ class State:
             else:
                 keys["changed" if key in changed else "unchanged"].append(key)
         return keys
+
+    def changes(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """What this run changed: `new`, `changed` or `gone`, the row before and the row now ({} where there is none)."""
+        for key, text in self._db.execute(
+            "SELECT key, row FROM records WHERE first = ? ORDER BY rowid", (self.run_number,)
+        ):
+            yield "new", {}, {"_key": key, **json.loads(text)}
+        for before, now in self._db.execute(
+            "SELECT history.row, records.row FROM history LEFT JOIN records ON records.key = history.key "
+            "WHERE history.run = ? ORDER BY history.key",
+            (self.run_number,),
+        ):
+            yield "changed" if now else "gone", json.loads(before), json.loads(now) if now else {}
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""
@@ -344,19 +377,7 @@ class State:
         return result
 
     def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
-        """SQLite's error with what the user can do about it."""
-        message = str(error)
-        if "locked" in message:
-            advice = "another process is harvesting into it; wait for it, or use another -o"
-        elif "full" in message:
-            advice = "the disk is full; make room and run the same command again, it goes on where it was"
-        elif "readonly" in message or "unable to open" in message:
-            advice = "the folder cannot be written to; make it writable, or use another -o"
-        elif "not a database" in message or "malformed" in message:
-            advice = "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
-        else:
-            advice = "run the same command again, or use another -o"
-        return CannotKeep(f"{self.path or 'the state in memory'}: {message}; {advice}")
+        return cannot_keep(self.path, error)
 
 
 def _delete_trailing_errors(db: sqlite3.Connection) -> None:

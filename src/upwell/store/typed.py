@@ -8,9 +8,9 @@ from typing import Any
 
 from upwell.extract.dates import DateReader, reader_of
 from upwell.extract.tidy import TableColumn
-from upwell.extract.values import BOOLEANS, parse_value, split_unit
+from upwell.extract.values import BOOLEANS, Type, lossless_value, parse_value, split_unit
 
-__all__ = ["types_of", "with_types"]
+__all__ = ["typed_fields", "types_of", "with_types"]
 
 CURRENCY_SUFFIX = (
     "_currency"  # the column of prices `cost` has its currencies in `cost_currency`, where there are several
@@ -75,3 +75,20 @@ def _currencies(rows: Iterable[Mapping[str, Any]], columns: Iterable[TableColumn
             if row.get(name) and isinstance(price := parse_value(str(row[name]), "price"), dict):
                 found.add(str(price["currency"] or ""))
     return prices
+
+
+def typed_fields(fields: Mapping[str, str], types: Mapping[str, Type]) -> dict[str, object]:
+    """The fields of one record as values, before all texts of their columns are known: a text that would lose something stays one."""
+    typed: dict[str, object] = {}
+    for name, text in fields.items():
+        kind = types.get(name, "text")
+        value: object = text
+        if kind in ("integer", "decimal", "price"):
+            value = lossless_value(text, kind)
+        elif kind == "date" and (reader := reader_of([text])) is not None:
+            value = reader.read(text)
+        if isinstance(value, dict):
+            typed |= {name: value["amount"], name + CURRENCY_SUFFIX: value["currency"]}
+        else:
+            typed[name] = value
+    return typed
