@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test golden quality speed clean
+.PHONY: help setup demo test plain golden quality speed clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -13,20 +13,23 @@ setup: .venv/.ready ## the virtual environment with the upwell command, and the 
 
 .venv/.ready: pyproject.toml constraints.txt
 	@sh scripts/system-packages.sh venv
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@echo "· virtual environment in .venv" && $(PYTHON) -m venv .venv
+	@echo "· packages" && $(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: setup ## starts the bundled site, harvests it, shows where the records and the report are
-	$(BIN)/upwell demo -o demo-harvest
+	@echo "· demo" && $(BIN)/upwell demo -o demo-harvest
 
-test: setup ## all checks: ruff, mypy, import-linter, pytest
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+test: setup ## all checks: ruff, mypy, import-linter, pytest; what passes is only named
+	@echo "· ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
+	@echo "· mypy" && $(BIN)/mypy --no-error-summary
+	@echo "· import-linter" && $(BIN)/lint-imports > .venv/lint-imports.txt || (cat .venv/lint-imports.txt && false)
+	@echo "· pytest" && $(BIN)/python -m pytest
+
+plain: setup ## builds the wheel, installs it alone in an environment of its own, and tries what works without extras
+	@echo "· plain install"
+	@$(BIN)/python -m pytest tests/plain_install.py
 
 golden: setup ## what is read otherwise in the saved answers of tests/golden (ACCEPT=1 accepts it, RECORD=1 saves the answers anew)
 	$(BIN)/python -m tests.golden $(if $(RECORD),--record) $(if $(ACCEPT),--accept)

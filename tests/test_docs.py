@@ -27,12 +27,14 @@ from typer.testing import CliRunner
 
 import upwell
 from upwell import errors
-from upwell.cli import app
+from upwell.cli import app, network
 from upwell.demo import Running, serve
 from upwell.harvest.plan import Reason
 
 ROOT = Path(__file__).parents[1]
+PYPI = ROOT / "docs" / "pypi.md"  # the README as PyPI shows it
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES.remove(PYPI)
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LANGUAGES = {"console", "python", "text", "json"}
@@ -172,6 +174,11 @@ def test_every_option_of_a_verb_is_in_the_reference(verb: str) -> None:
         if name.startswith("-")
     }
     told = {name: default for name, default in _defaults(_section(f"upwell {verb}")).items() if name.startswith("-")}
+    shared = _defaults(_section("Options of all verbs that ask a site"))
+    assert set(shared) == {f"--{name.replace('_', '-')}" for name in network.OPTIONS}
+    if "--proxy" in known:
+        assert told.keys().isdisjoint(shared)
+        told |= shared
     assert told == known
 
 
@@ -203,7 +210,7 @@ def test_public_names_errors_events_and_reasons_are_in_the_reference() -> None:
 
 
 # Objects whose keys are names of columns, reasons, operators, kinds of answers, pages or URL arguments.
-FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "types", "understands", "values")
+FREE = ("answers", "fields", "fill", "filtered", "next", "steps", "tables", "types", "understands", "values")
 
 
 def _keys(value: object) -> Iterator[str]:
@@ -242,6 +249,7 @@ def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: P
         "extract": [saved],
         "cluster": [saved],
         "links": [saved],
+        "entities": [saved],
         "blocks": [demo.url, "--depth", "0", "--rate", "0"],
         "queries": ["--snapshot", str(texts)],
     }
@@ -255,7 +263,18 @@ def test_every_json_key_of_a_verb_is_in_the_reference(demo: Running, tmp_path: P
             assert set(_keys(line)) <= _named(_section(f"upwell {verb}")), verb
 
 
+def without_relative_links(text: str) -> str:
+    """A page with the texts of its links into the repository, which lead nowhere on PyPI."""
+    return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
+
+
+def test_the_description_on_pypi_is_the_readme() -> None:
+    """Without links that would be broken there; `python -m tests.test_docs` writes it anew."""
+    assert PYPI.read_text() == without_relative_links((ROOT / "README.md").read_text())
+
+
 if __name__ == "__main__":
     for found in RUN:
         with TemporaryDirectory() as scratch:
             found.write_text(transcript(found, Path(scratch)))
+    PYPI.write_text(without_relative_links((ROOT / "README.md").read_text()))

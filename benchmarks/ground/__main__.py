@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.ground.collections import COLLECTIONS
 from benchmarks.ground.measure import SIZE, measure
-from benchmarks.ground.report import table
+from benchmarks.ground.report import plots, table
 from benchmarks.ground.settings import SETTINGS
 
 
@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="a line for each setting and seed on stdout")
     parser.add_argument("--out", type=Path, help="keep the lines in a file too")
     parser.add_argument("--beside", type=Path, help="lines of an earlier run to compare with")
+    parser.add_argument("--plot", type=Path, help="a folder for two plots")
     parser.add_argument("--no-oracle", action="store_true")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
@@ -57,6 +58,8 @@ def main() -> None:
     if not arguments.json:
         before = [json.loads(line) for line in arguments.beside.open()] if arguments.beside else []
         print(table(rows, before))
+    for path in plots(rows, arguments.plot) if arguments.plot else ():
+        print(path, file=sys.stderr)
 
 
 if __name__ == "__main__":

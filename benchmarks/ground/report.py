@@ -2,12 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
+from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.run import MOMENTS
+from benchmarks.papers._plots import lines as plot_lines
 
-__all__ = ["figures", "table"]
+__all__ = ["figures", "plots", "table"]
 
 Row = dict[str, Any]
 NEVER = 6  # a share that was not reached counts as the whole patience of the run: so many times the pages, and START
@@ -89,3 +92,32 @@ def table(rows: Sequence[Row], before: Sequence[Row] = ()) -> str:
             f"at {'the end' if share is None else f'{share:.0%}':8} holds {_share(_holds(row, m) for row, m in moments):.3f}   {said}"
         )
     return "\n".join(lines)
+
+
+def plots(rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Two plots by class of source: requests to each share beside the least that would do, and how often statements hold."""
+    folder.mkdir(parents=True, exist_ok=True)
+    classes = sorted({row["class"] for row in rows})
+    requests, holds = {}, {}
+    for name in classes:
+        part = [row for row in rows if row["class"] == name]
+        least = [max(1.0, row["records"] / max(row["settings"]["page"], row["settings"]["offered"])) for row in part]
+        ratios = [
+            geometric_mean([requests_to(row, str(s)) / (s * n) for row, n in zip(part, least, strict=True)])
+            for s in SHARES
+        ]
+        requests[name] = [SHARES, ratios]
+        moments = [[(row, m) for row in part for m in row["moments"] if m["share"] == share] for share in MOMENTS]
+        holds[name] = [MOMENTS, [_share(_holds(row, m) for row, m in at) for at in moments]]
+    made = [folder / "requests.png", folder / "holds.png"]
+    plot_lines(
+        made[0],
+        "Requests to a share ÷ records of the share on full pages",
+        requests,
+        ("share held", "requests ÷ pages"),
+        marks=True,
+    )
+    plot_lines(
+        made[1], "How often the interval holds the truth", holds, ("share held", "share of statements"), marks=True
+    )
+    return made

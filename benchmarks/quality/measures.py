@@ -12,7 +12,7 @@ from benchmarks.ground.measure import measure
 from benchmarks.ground.report import figures
 from benchmarks.ground.settings import GATE
 from benchmarks.papers import queries as bench
-from benchmarks.quality import blocks, links
+from benchmarks.quality import blocks, entities, links
 from benchmarks.quality.naive_tree import differences
 from upwell.answers import clusters
 from upwell.page.charset import decode
@@ -168,6 +168,9 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "tocs/alone": partial(blocks.tocs, alone=True),
     "records/tbdw+links": partial(records, "answers/tbdw", links=True),
     "records/vints1+links": partial(records, "answers/vints1", links=True),
+    "entities/site": entities.entities,
+    "entities/5": partial(entities.entities, 5),
+    "entities/alone": entities.entities_alone,
     "kinds": kinds,
     "pagers/pages": partial(links.pagers, "pagers"),
     "pagers/kinds": partial(links.pagers, "kinds"),

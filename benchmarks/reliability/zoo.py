@@ -32,6 +32,12 @@ APPLICATIONS = {  # home page, records on a page (0: unknown), whether one query
     "htdig": ("http://127.0.0.1:8207/", 10, False),
     "gitweb": ("http://127.0.0.1:8211/", 100, True),
     "fossil": ("http://127.0.0.1:8213/", 0, False),
+    "plone": ("http://127.0.0.1:8111/Plone", 10, True),
+    "devpi": ("http://127.0.0.1:8103/", 0, False),
+    "wordpress": ("http://127.0.0.1:8205/", 10, True),
+    "kiwix": ("http://127.0.0.1:8210/", 0, False),
+    "redmine": ("http://127.0.0.1:8209/", 0, False),
+    "tiddlywiki": ("http://127.0.0.1:8110/", 0, False),
 }
 
 
@@ -59,7 +65,9 @@ def harvest_row(zoo: Path, name: str, budget: int, out: Path) -> list[str]:
         f"{summary['requests']:,}",
         f"{figures['records']:,}",
         f"{figures['coverage']:.1%}",
-        f"{stated_coverage:.1%} ({min(1, low):.0%}–{min(1, high):.0%})",
+        f"at most {min(1, high):.0%}"
+        if stated_coverage is None
+        else f"{stated_coverage:.1%} ({min(1, low):.0%}–{min(1, high):.0%})",
         f"{figures['precision']:.3f}",
         f"{figures['duplicates']}",
         f"{summary['requests'] / ideal:.2f}" if ideal and pages_reach_all else "",

@@ -6,50 +6,95 @@
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from upwell.lazy import lazily
 
 if TYPE_CHECKING:
-    from upwell.api import Result, blocks, demo, extract, forms, harvest, harvest_all, records
+    from upwell import aio
+    from upwell.api import (
+        Result,
+        blocks,
+        cluster,
+        demo,
+        entities,
+        export,
+        extract,
+        forms,
+        harvest,
+        harvest_all,
+        links,
+        probe,
+        queries,
+        records,
+        status,
+    )
     from upwell.demo import Switches
     from upwell.errors import UpwellError
-    from upwell.harvest.events import Event, Observer
+    from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
     from upwell.harvest.plan import Plan
+    from upwell.net.access import Access
     from upwell.net.manners import Manners
 
+    __version__: str
+
+_VERBS = (
+    "blocks", "cluster", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries",
+    "records", "status",
+)  # fmt: skip
+_EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble")
+
 __all__ = [
+    "Access",
+    "Asked",
     "Event",
+    "Found",
+    "Held",
+    "Learned",
     "Manners",
     "Observer",
+    "Opened",
     "Plan",
     "Result",
+    "Stopped",
+    "Stopping",
     "Switches",
+    "Trouble",
     "UpwellError",
+    "__version__",
+    "aio",
     "blocks",
+    "cluster",
     "demo",
+    "entities",
+    "export",
     "extract",
     "forms",
     "harvest",
     "harvest_all",
+    "links",
+    "probe",
+    "queries",
     "records",
+    "status",
 ]
 
 _HOMES = {
-    "Event": "upwell.harvest.events",
+    "Access": "upwell.net.access",
     "Manners": "upwell.net.manners",
-    "Observer": "upwell.harvest.events",
     "Plan": "upwell.harvest.plan",
+    "Result": "upwell.harvest.files",
     "Switches": "upwell.demo",
     "UpwellError": "upwell.errors",
-} | dict.fromkeys(
-    ("Result", "blocks", "demo", "extract", "forms", "harvest", "harvest_all", "records"), "upwell.api"
-)  # fmt: skip
+    **dict.fromkeys(_EVENTS, "upwell.harvest.events"),
+    **dict.fromkeys(_VERBS, "upwell.api"),
+}
 
 
 class _Package(ModuleType):
-    """This package: `demo`, `extract` and `harvest` are its verbs, though subpackages have the same names.
+    """This package: `demo`, `extract`, `harvest` and `queries` are its verbs, though subpackages have the same names.
 
     Python sets a subpackage as an attribute when it is first imported, which may be long after `import upwell`.
     """
@@ -63,5 +108,15 @@ class _Package(ModuleType):
 
 
 if not TYPE_CHECKING:  # mypy would take any name for one that `__getattr__` knows
-    __getattr__ = lazily(__name__, _HOMES)
+    _load = lazily(__name__, _HOMES)
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from upwell.version import installed_version
+
+            return installed_version()
+        if name == "aio":
+            return import_module("upwell.aio")
+        return _load(name)
+
     sys.modules[__name__].__class__ = _Package

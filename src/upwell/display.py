@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
+    Details,
+    EntityPage,
+    Exported,
     ExtractedPage,
+    FolderStatus,
     FormsOnPage,
     LinksOfAnswers,
     PageBlocks,
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["lines", "lines_of_harvest"]
 
+SAMPLED = 10  # record pages that are read at most where nobody asks for them, with answers that were such pages
+MAX_NAMES = 6  # of columns that are named
 BLOCK_CHARS = 90  # of a block's text that are shown
 
 
@@ -71,20 +77,64 @@ def _(result: PageBlocks) -> Iterator[str]:
 
 
 @lines.register
+def _(result: EntityPage) -> Iterator[str]:
+    yield f"{result.page}:"
+    for name, value in result.fields.items():
+        text = "; ".join(value) if isinstance(value, list) else value
+        if text:
+            yield f"  {name}: {' '.join(text.split())[:BLOCK_CHARS]}"
+
+
+@lines.register
 def _(result: SuggestedQuery) -> Iterator[str]:
     yield f"{result.query}\t{result.expected}"
+
+
+@lines.register
+def _(result: FolderStatus) -> Iterator[str]:
+    about = f" about {result.about}" if result.about and not result.statement else ""
+    yield f"{result.folder}: {result.statement or f'{result.records:,} records{about} held'}"
+    yield f"  stopped: {result.stopped} after {result.requests:,} requests; {result.bytes / 1e6:,.1f} MB, changed {result.changed}"
+    if result.next_hour.get("records") and result.stopped == "budget":
+        more = result.next_hour
+        yield f"  another {more['requests']:,} requests should bring about {more['records']:,} more"
+    yield f"  {', '.join(result.files)}"
+
+
+@lines.register
+def _(result: Exported) -> Iterator[str]:
+    yield f"{result.records:,} records with {result.columns} columns: {result.file}"
 
 
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:
     """What a harvest brought, in a few lines; beside the truth, where that is known."""
     summary = result.summary
+    if result.was_finished:
+        yield "nothing is left to ask for this plan, and nothing was sent; this is what was held already"
     yield summary["statement"]
     if truth:
         yield f"in truth: {truth.held:,} of {truth.cities:,} cities held, {truth.coverage:.1%}"
     if refreshed := summary.get("refreshed"):
         yield "since the last time: " + ", ".join(f"{number:,} {kind}" for kind, number in refreshed.items())
     yield f"stopped: {summary['stopped']} after {summary['requests']:,} requests, overlap rate {summary['overlap_rate']}"
+    if not summary["records"] and summary["stopped"] == "budget":
+        yield "all of it went into learning how the site answers; a larger budget brings records"
     if (more := summary["checks"].get("next_hour")) and more["records"] and summary["stopped"] == "budget":
         yield f"another {more['requests']:,} requests should bring about {more['records']:,} more"
+    elif result.was_finished and summary["stopped"] != "budget":
+        yield "a larger budget would bring no more; --refresh asks again what is held"
+    if line := _details(summary["details"]):
+        yield line
     yield f"records: {result.records}"
     yield f"report:  {result.report}"
+
+
+def _details(details: Details) -> str:
+    """What record pages have added, or would add."""
+    names, waiting = details["columns"], details["requests"]
+    some = ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+    if not names or not waiting:
+        return ""
+    if details["pages"] > SAMPLED:
+        return f"{details['pages']:,} record pages read, about {waiting:,} more requests to read all"
+    return f"record pages would add {some} (+{len(names)} columns, about {waiting:,} requests): --details"

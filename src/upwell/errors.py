@@ -7,10 +7,11 @@
     │   └── WouldAct        a request that may change something at the site
     ├── Unreachable         the site did not answer
     │   └── Refused         an address in a private network that the user did not name
-    ├── LimitReached        the budget, the time or the bytes of the run are used up
     ├── NothingLearned      the answers could not be told apart or cut into records
     ├── TookTooLong         reading a page needed more CPU than a page may
     ├── Crashed             a fault of Upwell itself
+    ├── BudgetSpent         the requests, seconds or bytes that the user allowed are spent
+    ├── Interrupted         somebody stopped it before anything was learned (exit code 3)
     ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
     └── MissingExtra        an optional part is not installed
 
@@ -18,10 +19,11 @@ A single bad page is no error but a value (`upwell.model.Skipped`); an error end
 """
 
 __all__ = [
+    "BudgetSpent",
     "CannotKeep",
     "Crashed",
     "Forbidden",
-    "LimitReached",
+    "Interrupted",
     "MissingExtra",
     "NoSearchForm",
     "NothingLearned",
@@ -66,10 +68,6 @@ class Refused(Unreachable):
     """An address in a private network, reached from elsewhere, is not asked."""
 
 
-class LimitReached(UpwellError):
-    """What the user allowed is used up: no further request is sent."""
-
-
 class NothingLearned(UpwellError):
     """No answer could be cut into records."""
 
@@ -83,6 +81,16 @@ class TookTooLong(UpwellError):
 
 class Crashed(UpwellError):
     """A fault of Upwell itself: the other sites of the run go on."""
+
+
+class BudgetSpent(UpwellError):
+    """Nothing more may be sent: the requests, seconds or bytes that the user allowed are spent."""
+
+
+class Interrupted(UpwellError):
+    """Somebody stopped it before anything was learned; what was asked is kept."""
+
+    exit_code = 3
 
 
 class CannotKeep(UpwellError):

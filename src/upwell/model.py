@@ -72,6 +72,7 @@ class Response:
     body: bytes
     blocked: str = ""  # why this is a refusal and no answer; "" where it is an answer or nobody has looked
     archived: ArchivedBody | None = field(default=None, compare=False)  # where the body lies in the archive, if it does
+    came_at: float = field(default=0.0, compare=False)  # seconds since 1970; 0: just now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from upwell.errors import UpwellError, WrongUsage
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # the rooms that define these choices load numpy
 # The words that some options take. mypy compares those with a type with the rooms that define them, tests/test_start.py the others.
 BROWSERS: tuple[BrowserName, ...] = ("auto", "never", "always")
 GOALS: tuple[GoalName, ...] = ("complete", "representative")
-FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite")
+FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
 FOLLOWS: tuple[FollowName, ...] = ("all", "toc")
 ALGORITHMS: tuple[AlgorithmName, ...] = ("simple", "bisecting")
 DISTANCES: tuple[DistanceName, ...] = ("cosine", "euclidean")
@@ -42,6 +43,22 @@ Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results."
 Budget = Annotated[int, typer.Option(min=1, help="Requests to send at most.")]
 Rate = Annotated[float, typer.Option(min=0, help="Requests a second and host; 0 means no limit, on loopback only.")]
 Contact = Annotated[str, typer.Option(help="Your address, sent along so that the host's owner can reach you.")]
+UserAgent = Annotated[str, typer.Option(help="How to call oneself; Upwell with its version if not given.")]
+Cookies = Annotated[
+    Path | None, typer.Option(help="Cookies of your browser: a Netscape file (cookies.txt), or JSON of an extension.")
+]
+Header = Annotated[
+    list[str] | None, typer.Option(help="A header for the site, as 'Name: value' or @FILE (repeat for several).")
+]
+User = Annotated[str, typer.Option(help="NAME:PASSWORD for sites that ask for them (HTTP Basic), or @FILE.")]
+Token = Annotated[str, typer.Option(help="A token, sent as 'Authorization: Bearer …', or @FILE.")]
+Login = Annotated[
+    bool, typer.Option("--login", help="Open the browser once, so that you can log in; the session is kept for later.")
+]
+Proxy = Annotated[str, typer.Option(help="http://, https:// or socks5:// address; else as HTTP_PROXY and its kin say.")]
+Certificate = Annotated[Path | None, typer.Option("--cert", help="Your client certificate, a PEM file.")]
+CertificateKey = Annotated[Path | None, typer.Option("--key", help="Its key, where the file of --cert has none.")]
+Authority = Annotated[Path | None, typer.Option("--ca", help="Certificates to trust besides the system's, a PEM file.")]
 IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site of your own only.")]
 Browser = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
 AnswersFolder = Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")]
@@ -81,10 +98,21 @@ KnowledgeForHarvest = Annotated[
         "are asked, and the log's queries are cleaned with it."
     ),
 ]
+Details = Annotated[
+    str,
+    typer.Option(
+        "--details",
+        metavar="[first|last|N]",
+        help="Read each record's own page too: last, when no question is left (what --details alone means), first, or at most N.",
+    ),
+]
 Refresh = Annotated[
     bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
 ]
-Format = Annotated[str, typer.Option(help="parquet, csv, jsonl, sqlite.")]
+Format = Annotated[str, typer.Option(help="parquet, csv, jsonl, sqlite, duckdb or xlsx.")]
+ExitCode = Annotated[
+    bool, typer.Option("--exit-code", help="With --refresh: exit with 4 if anything is new, changed or gone.")
+]
 EventLog = Annotated[Path | None, typer.Option(help="Where to write every event, as JSON Lines.")]
 ProbeCount = Annotated[int, typer.Option(min=1, help="Words to ask for at most; Thor asks 100.")]
 Background = Annotated[int, typer.Option(min=1, help="Nonsense words; Thor asks 10.")]
@@ -97,6 +125,15 @@ ExtractMethod = Annotated[
     str,
     typer.Option("--method", help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings."),
 ]
+
+TableFile = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Write the records of all pages as a table too: a file, or a folder.")
+]
+# upwell entities
+RecordPages = Annotated[Path, typer.Argument(help="Saved pages of one site that each show one thing.")]
+TableFolder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the table.")]
+KnownEntities = Annotated[Path | None, typer.Option("--model", help="A model of columns: apply it, learn nothing.")]
+SaveEntities = Annotated[Path | None, typer.Option("--save", help="Where to keep what was learned, as JSON to edit.")]
 
 # upwell cluster
 Signature = Annotated[str, typer.Option(help=", ".join(SIGNATURES))]
@@ -148,14 +185,59 @@ Follow = Annotated[str, typer.Option(help="all links, or toc: only those of tabl
 BlockMethod = Annotated[str, typer.Option("--method", help="upwell, or wisdom: subtrees as Wisdom finds them.")]
 PageBudget = Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")]
 
+# upwell status, upwell export
+HarvestFolder = Annotated[Path, typer.Argument(help="The folder of a harvest, or the one given with -o.")]
+ExportFile = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Where to write; else beside the harvest's own table.")
+]
+Columns = Annotated[
+    list[str] | None, typer.Option("--column", help="Only these columns (repeat for several); else all.")
+]
+
+KeepFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="In CSV, leave texts that a spreadsheet takes for formulas as they are; else an apostrophe is put before them.",
+    ),
+]
+
+# upwell config
+ShowConfig = Annotated[bool, typer.Option("--show", help="What holds now, and where it is said; secrets are hidden.")]
+
 # upwell demo
 DemoSettings = Annotated[list[str] | None, typer.Option("--set", help="A switch of the site, as name=value.")]
 ServeOnly = Annotated[
     bool, typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json it then lists the requests.")
 ]
-Port = Annotated[int, typer.Option(help="Port for --serve; 0 means any free one.")]
+Port = Annotated[int, typer.Option(help="Port of the site; 0 means any free one.")]
 
 Word = TypeVar("Word", bound=str)
+
+
+class OptionalValues(TyperCommand):
+    """A command whose option `--details` may stand alone: it means `--details last` then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, with what the option means where it stands alone."""
+        whole = []
+        for arg, following in zip(args, [*args[1:], ""], strict=False):
+            whole.append(arg)
+            if arg == "--details" and following not in ("first", "last") and not following.isdigit():
+                whole.append("last")
+        return super().parse_args(ctx, whole)
+
+
+def details(value: str) -> Literal["", "first", "last"] | int:
+    """How many record pages are read, as `Plan` has it.
+
+    >>> details("first"), details("20"), details("")
+    ('first', 20, '')
+    """
+    if value.isdigit():
+        return int(value)
+    names: tuple[Literal["", "first", "last"], ...] = ("", "first", "last")
+    return choice("--details", value, names)
 
 
 def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
@@ -173,9 +255,9 @@ def choice(option: str, value: str, choices: Sequence[Word]) -> Word:
     raise WrongUsage(f"{option} {value}: it is {', '.join(choices[:-1])} or {choices[-1]}")
 
 
-def source_text(path: Path) -> str:
-    """The text of the source.json that --source names."""
+def source_text(path: Path, made_by: str = "upwell extract --save") -> str:
+    """The text of the file with what was learned that --source or --model names."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UpwellError(f"{path} cannot be read ({error}); `upwell extract --save` makes one") from error
+        raise UpwellError(f"{path} cannot be read ({error}); `{made_by}` makes one") from error

@@ -4,11 +4,13 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Stopped, Trouble
+from upwell.errors import WrongUsage
+from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
 from upwell.printable import printable
 
 __all__ = ["ProgressLine"]
@@ -19,7 +21,7 @@ class ProgressLine:
 
     def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
-        self.log = log.open("a", encoding="utf-8") if log else None
+        self.log = _open_log(log) if log else None
         self.budget = budget
         self.requests: dict[str, int] = {}  # by site
         self.coverage: dict[
@@ -60,6 +62,12 @@ class ProgressLine:
             self._say(f"left out: {event.skipped.reason}")
         elif isinstance(event, Asked):
             self._count(event)
+        elif isinstance(event, Stopping):
+            self._say("stopping: what there is will be written" if event.times == 1 else "still writing what there is")
+        elif isinstance(event, Opened):
+            self.requests[event.site] = event.requests
+            description = f"{event.pages:,} record pages read, {event.waiting:,} waiting; {sum(self.requests.values()):,} requests"
+            self.bar.update(self.task, description=description)
         elif isinstance(event, Stopped):
             self.bar.update(self.task, description=f"stopped: {event.reason}")
 
@@ -86,3 +94,12 @@ class ProgressLine:
             description=printable(where)
             + f"{event.records:,} records, {said}; {sent:,} of at most {self.budget:,} requests",
         )
+
+
+def _open_log(path: Path) -> TextIO:
+    """A file that grows; its folder is made where it is missing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise WrongUsage(f"--log {path} cannot be written ({error.strerror}); name another file") from error

@@ -6,8 +6,11 @@ extract     ExtractedPage, one for each saved answer
 cluster     ClusteredPage, one for each saved answer
 links       LinksOfAnswers
 blocks      PageBlocks, one for each page
+entities    EntityPage, one for each saved page
 queries     SuggestedQuery, one for each query
 probe       ProbeSummary
+status      FolderStatus, one for each harvest
+export      Exported
 harvest     upwell.Result, whose `summary` is a Summary: what `summary.json` holds
 demo        upwell.Result and DemoTruth
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:  # a verb that returns one of these has loaded its parts already
@@ -29,8 +33,12 @@ __all__ = [
     "BlockOnPage",
     "ClusteredPage",
     "DemoTruth",
+    "Details",
+    "EntityPage",
+    "Exported",
     "ExtractedPage",
     "ExtractedRecord",
+    "FolderStatus",
     "FormsOnPage",
     "LinksOfAnswers",
     "PageBlocks",
@@ -209,6 +217,19 @@ class PageBlocks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EntityPage:
+    """One saved page that shows one thing."""
+
+    page: str
+    fields: Mapping[str, str | list[str] | None]  # as the page writes them; None where it has none
+    template: int | None = None  # where the pages are of several templates: which, from 0
+
+    def as_dict(self) -> dict[str, object]:
+        template = {} if self.template is None else {"template": self.template}
+        return {"page": self.page, "fields": dict(self.fields), **template}
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuggestedQuery:
     """One query worth asking."""
 
@@ -244,6 +265,50 @@ class ProbeSummary:
             },
             "pages": self.pages,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderStatus:
+    """What the folder of one harvest holds."""
+
+    folder: Path
+    site: str
+    about: str  # the query of --about
+    records: int
+    requests: int
+    statement: str  # of its coverage, as of the last end
+    stopped: str  # why it ended; "running" or "not finished" where it has not
+    next_hour: Mapping[str, int]  # requests, and the records that they should bring
+    files: tuple[str, ...]
+    bytes: int
+    changed: str  # when, in ISO 8601
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "folder": str(self.folder),
+            "site": self.site,
+            "about": self.about,
+            "records": self.records,
+            "requests": self.requests,
+            "statement": self.statement,
+            "stopped": self.stopped,
+            "next_hour": dict(self.next_hour),
+            "files": list(self.files),
+            "bytes": self.bytes,
+            "changed": self.changed,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """A table that was written."""
+
+    file: Path
+    records: int
+    columns: int
+
+    def as_dict(self) -> dict[str, object]:
+        return {"file": str(self.file), "records": self.records, "columns": self.columns}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,6 +349,15 @@ class SummaryChecks(TypedDict):
     types: dict[str, str]
 
 
+class Details(TypedDict):
+    """Record pages: how many were read, the columns that they have beyond the lists', and the requests that the others need."""
+
+    pages: int
+    columns: list[str]
+    requests: int
+    left_out: dict[str, int]  # pages that say nothing of a record, by reason
+
+
 class Summary(TypedDict):
     """`summary.json` of a harvest."""
 
@@ -297,6 +371,8 @@ class Summary(TypedDict):
     statement: str
     out_of_reach: list[str]
     checks: SummaryChecks
+    details: Details
+    tables: dict[str, int]  # kind of thing → rows
     stopped: str
     seconds: float
     bytes: int

@@ -6,7 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from upwell.answers.facets import FacetParams, urls_to_fetch
+from upwell.answers.facets import FacetParams, related_queries, urls_to_fetch
 from upwell.answers.roles import Roles, learn_roles
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
@@ -163,3 +163,13 @@ def test_posted_queries_are_not_asked_again() -> None:
 def test_there_and_back(roles: Roles) -> None:
     """What a source model keeps is what was learned."""
     assert Roles.of_dict(json.loads(json.dumps(roles.as_dict()))) == roles
+
+
+def test_related_queries() -> None:
+    """Links that ask for something else are related queries; filters, pages and orders of the same query are none."""
+    page = "<a href='/s?q=green+tea'>green tea</a><a href='/s?q=tea&page=2'>2</a><a href='/s?q=tea&cat=1'>Pots</a><a href='/s?q=mint'>mint</a>"
+    trees = [
+        read(page.replace("tea&", f"{word}&").encode(), url=f"http://h/s?q={word}") for word in ("tea", "pots", "cups")
+    ]
+    learned = learn_roles(trees, ("tea", "pots", "cups"), query_field="q")
+    assert related_queries(trees[0], learned, "tea") == ("green tea", "mint")

@@ -64,3 +64,28 @@ def test_names_of_a_knowledge_base_are_asked() -> None:
     one.take(first, AnswerPage(records=records, wanted=records))
     asked = [ask(one, []) for _ in range(60)]
     assert set(asked) & set(names[60:])
+
+
+def test_related_queries_are_asked_where_first_pages_are_wanted() -> None:
+    """Queries that an answer links to are questions of a representative harvest; one that fails is not proposed again."""
+    one = chooser(Plan(goal="representative"))
+    records = [Record(key=str(i), url=None, path="", text=f"thing{i}") for i in range(20)]
+    first = one.open(Question(query="first"))
+    one.take(first, AnswerPage(records=records, wanted=records, related=("green tea", "black tea", "first")))
+    asked = one.next()
+    assert isinstance(asked, Question)
+    assert asked.query == "green tea"
+    failing = one.open(asked)
+    one.fail(failing)
+    one.fail(failing)
+    assert ask(one, ["tea"]) == "black tea"
+
+
+def test_related_queries_are_left_alone_where_everything_is_wanted() -> None:
+    """A complete harvest walks answers to their end; it does not ask what they link to."""
+    one = chooser(Plan())
+    records = [Record(key=str(i), url=None, path="", text=f"thing{i}") for i in range(20)]
+    one.take(one.open(Question(query="first")), AnswerPage(records=records, wanted=records, related=("green tea",)))
+    asked = one.next()
+    assert isinstance(asked, Question)
+    assert asked.query != "green tea"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.hostile.site import Answer, hostile
 from upwell import api
-from upwell.errors import LimitReached, Unreachable, UpwellError
+from upwell.errors import BudgetSpent, Unreachable, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MAX_REQUESTS, Chromium
@@ -180,7 +180,7 @@ def test_the_rate_and_the_budget_hold_in_the_browser() -> None:
     with hostile({"/page": greedy}) as site:
         (limit,) = show_all(BrowserVisit(url=f"{site.url}page"), manners=Manners(rate=10, retries=0), budget=8)
     times = [got.at for got in site.got]
-    assert isinstance(limit, LimitReached)
+    assert isinstance(limit, BudgetSpent)
     assert len(times) == 8
     assert times[-1] - times[0] > 0.65
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.hostile.site import Answer, Got, Hostile, hostile
 from upwell import api
-from upwell.errors import Forbidden, LimitReached, Refused, Unreachable
+from upwell.errors import BudgetSpent, Forbidden, Refused, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
@@ -138,7 +138,7 @@ def test_a_crawl_delay_of_a_day_does_not_hold_a_harvest_with_a_time(tmp_path: Pa
     """`--time` ends at once where the next request would come too late, and says what robots.txt asks for."""
     with (
         hostile({"/robots.txt": Answer("User-agent: *\nCrawl-delay: 86400")}) as site,
-        pytest.raises(LimitReached) as raised,
+        pytest.raises(BudgetSpent) as raised,
     ):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=40, browser="never", seconds=30), manners=Manners(rate=5))
     assert "robots.txt" in str(raised.value)

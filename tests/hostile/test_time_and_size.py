@@ -20,7 +20,7 @@ from upwell.answers.facets import facet_links
 from upwell.answers.next_page import next_page
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
-from upwell.errors import LimitReached, TookTooLong, UpwellError
+from upwell.errors import BudgetSpent, TookTooLong, UpwellError
 from upwell.harvest import reading_thread
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
@@ -132,7 +132,7 @@ def test_the_budget_holds_from_the_first_request_on(tmp_path: Path) -> None:
     """Looking for the search counts too."""
     with (
         hostile(form="", around_home="".join(f"<a href=/part{i}/search>Search {i}</a>" for i in range(50))) as site,
-        pytest.raises(LimitReached),
+        pytest.raises(BudgetSpent),
     ):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=5, browser="never"), manners=Manners(rate=0, retries=0))
     assert len(site.got) == 5

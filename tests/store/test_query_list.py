@@ -22,7 +22,7 @@ def test_a_file_has_one_query_a_line(tmp_path: Path) -> None:
     assert read_queries(tmp_path / "q.txt") == read_queries(str(tmp_path / "q.jsonl.gz")) == expected
 
 
-@pytest.mark.parametrize("format", records.FORMATS)
+@pytest.mark.parametrize("format", records.READABLE)
 def test_a_column_of_a_harvest_is_a_list_of_queries(format: records.Format, tmp_path: Path) -> None:
     """By the folder or the file, each value once, in order; a colon in the folder's name does no harm."""
     folder = tmp_path / "a:b"

@@ -59,7 +59,7 @@ def test_records_are_merged_and_counted_once_for_each_page(tmp_path: Path) -> No
         state.add(second, {**ORIGIN, "_page": "p2"})
         (row,) = state.rows()
         assert row == {
-            "_key": "a", "_source": "http://h/s", "_url": None, "_query": "q", "_page": "p1", "_path": "/x", "_seen": 2, "n": "1", "m": "2",
+            "_key": "a", "_source": "http://h/s", "_url": None, "_query": "q", "_page": "p1", "_path": "/x", "_seen": 2, "_fetched": None, "n": "1", "m": "2",
         }  # fmt: skip
 
 

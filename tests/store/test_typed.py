@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from upwell.extract.tidy import arrange, rows_of
 from upwell.store.records import write
 from upwell.store.typed import types_of, with_types
 
@@ -18,45 +19,75 @@ ROWS: list[dict[str, object]] = [
 
 
 def test_numbers_prices_and_dates() -> None:
-    types = types_of(ROWS)
-    assert types == {
+    columns = arrange(ROWS)
+    assert types_of(ROWS, columns) == {
         "n": "integer",
         "share": "decimal",
-        "cost": "price",
+        "cost": "price (€)",
         "day": "date",
         "zip": "text",
-        "when": "text",
+        "when": "datetime",
     }
-    first, second, third = with_types(ROWS, types)
+    first, second, third = with_types(ROWS, columns)
     assert (first["n"], second["n"], third["n"]) == (12345, 7, None)
     assert (first["share"], second["share"], third["share"]) == (3.5, 12.0, None)
-    assert (second["cost"], second["cost_currency"]) == (1200.0, "€")
+    assert second["cost"] == 1200.0
+    assert "cost_currency" not in second  # it is the same in all rows
     assert first["day"] == datetime.date(2004, 2, 1)
     assert first["zip"] == "01234"  # a code is no number
-    assert first["when"] == "2004-02-01 08:15"  # the time would be lost
+    assert first["when"] == datetime.datetime(2004, 2, 1, 8, 15)  # the page names no time zone
+
+
+def test_several_currencies_and_units_have_columns_of_their_own() -> None:
+    texts = [
+        {"cost": "9.99 €", "size": "3 KB", "length": "4 km"},
+        {"cost": "US$ 4", "size": "2 MB", "length": "12.5 km"},
+    ]
+    columns = arrange(texts)
+    first, second = with_types(rows_of(texts, columns), columns)
+    assert first == {"cost": 9.99, "cost_currency": "€", "size": 3, "size_unit": "KB", "length_km": 4.0}
+    assert (second["size"], second["size_unit"]) == (2, "MB")
 
 
 @pytest.mark.parametrize("odd", ["n/a", "12 of 40", "007"])
 def test_one_text_that_is_none_keeps_the_column_as_it_is(odd: str) -> None:
     rows = [{"n": str(i)} for i in range(30)] + [{"n": odd}]
-    types = types_of(rows)
-    assert types == {"n": "text"}
-    assert [row["n"] for row in with_types(rows, types)] == [row["n"] for row in rows]
+    columns = arrange(rows)
+    assert types_of(rows, columns) == {"n": "text"}
+    assert [row["n"] for row in with_types(rows, columns)] == [row["n"] for row in rows]
 
 
 def test_a_column_of_integers_with_few_decimals_is_one_of_decimals() -> None:
     rows = [{"stars": "4"} for _ in range(9)] + [{"stars": str(i)} for i in range(9)] + [{"stars": "4.5"}]
-    types = types_of(rows)
-    assert types == {"stars": "decimal"}
-    assert list(with_types(rows, types))[-1] == {"stars": 4.5}
+    columns = arrange(rows)
+    assert types_of(rows, columns) == {"stars": "decimal"}
+    assert list(with_types(rows, columns))[-1] == {"stars": 4.5}
 
 
 def test_days_that_could_be_months_stay() -> None:
-    assert types_of([{"day": "03/04/2005"}, {"day": "05/04/2005"}]) == {"day": "text"}
+    rows = [{"day": "03/04/2005"}, {"day": "05/04/2005"}]
+    assert types_of(rows, arrange(rows)) == {"day": "text"}
+
+
+def test_one_day_that_cannot_be_a_month_decides_for_the_column() -> None:
+    rows = [{"day": "03/04/2005"}, {"day": "25/04/2005"}]
+    assert [row["day"] for row in with_types(rows, arrange(rows))] == [
+        datetime.date(2005, 4, 3),
+        datetime.date(2005, 4, 25),
+    ]
+
+
+def test_yes_and_no() -> None:
+    rows: list[dict[str, object]] = [
+        {"_key": "1", "free": "Yes"},
+        {"_key": "2", "free": "no"},
+        {"_key": "3", "free": None},
+    ]
+    assert [row["free"] for row in with_types(rows, arrange(rows))] == [True, False, None]
 
 
 def test_every_format_takes_them(tmp_path: Path) -> None:
-    rows = list(with_types(ROWS, types_of(ROWS)))
+    rows = list(with_types(ROWS, arrange(ROWS)))
     schema = pq.read_schema(write(rows, tmp_path, "parquet"))
     assert {name: str(schema.field(name).type) for name in ("n", "cost", "day", "zip")} == {
         "n": "int64",

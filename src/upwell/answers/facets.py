@@ -29,6 +29,7 @@ __all__ = [
     "UrlsToFetch",
     "facet_links",
     "links_with_query",
+    "related_queries",
     "second_level_links",
     "urls_to_fetch",
 ]
@@ -109,6 +110,16 @@ def facet_links(tree: TagTree, roles: Roles, query: str, *, params: FacetParams 
         if link.relation in ("narrower", "other order") and len(link.filters) <= params.max_filters:
             by_key.setdefault(link.key, link)
     return list(by_key.values())[: params.max_per_query]
+
+
+def related_queries(tree: TagTree, roles: Roles, query: str, *, params: FacetParams | None = None) -> tuple[str, ...]:
+    """Other queries that an answer links to, without filters of their own: tags, authors, "related searches"."""
+    params = params or FacetParams()
+    found: dict[str, None] = {}
+    for link in second_level_links(tree, roles, query):
+        if link.relation == "other query" and not link.new_filters:
+            found.update((v.strip(), None) for name, v in split(link.url, query).arguments if name == roles.query)
+    return tuple(found)[: params.max_per_query]
 
 
 @dataclass(frozen=True, kw_only=True)

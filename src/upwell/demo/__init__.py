@@ -8,8 +8,8 @@ site          the handlers
 server        running it on loopback, from Python or from `upwell demo --serve`
 """
 
-from upwell.demo.server import Running, serve
+from upwell.demo.server import Running, serve, serve_anywhere
 from upwell.demo.site import Received
 from upwell.demo.switches import Switches
 
-__all__ = ["Received", "Running", "Switches", "serve"]
+__all__ = ["Received", "Running", "Switches", "serve", "serve_anywhere"]

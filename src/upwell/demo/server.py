@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -12,7 +12,7 @@ from upwell.demo.cities import City, all_cities
 from upwell.demo.site import Received, application
 from upwell.demo.switches import Switches
 
-__all__ = ["Running", "serve"]
+__all__ = ["Running", "serve", "serve_anywhere"]
 
 
 @dataclass
@@ -58,3 +58,17 @@ def serve(switches: Switches | None = None, *, host: str = "127.0.0.1", port: in
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@contextmanager
+def serve_anywhere(switches: Switches | None, port: int, warn: Callable[[str], None]) -> Iterator[Running]:
+    """Starts the site on a port, or on any free one where that is taken: a harvest of it then begins anew."""
+    with ExitStack() as stack:
+        try:
+            site = stack.enter_context(serve(switches, port=port))
+        except OSError as error:
+            site = stack.enter_context(serve(switches))
+            warn(
+                f"port {port} is taken ({error.strerror}); the site is at {site.url} this time, and nothing is gone on with"
+            )
+        yield site

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from upwell.page.tree import TagTree
 
-__all__ = ["column_name", "name_from_tags", "name_on_page", "table_headings"]
+__all__ = ["LAYOUT_CLASS", "column_name", "name_from_tags", "name_on_page", "table_headings", "unused_name"]
 
 # Classes that say how something looks, not what it is.
 LAYOUT_CLASS = re.compile(
@@ -59,3 +59,10 @@ def table_headings(tree: TagTree, row: int) -> tuple[str, ...]:
                         return tuple(" ".join(tree.text(cell).split()) for cell in cells)
             return ()
     return ()
+
+
+def unused_name(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it where it is taken."""
+    if name not in taken:
+        return name
+    return next(f"{name}_{i}" for i in range(2, len(taken) + 3) if f"{name}_{i}" not in taken)

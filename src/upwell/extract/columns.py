@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from upwell.extract.column_names import column_name, name_from_tags, name_on_page, table_headings
+from upwell.extract.column_names import column_name, name_from_tags, name_on_page, table_headings, unused_name
 from upwell.extract.fields import Piece, Places, RecordRange, RecordReader
 from upwell.extract.values import Type, column_type
 from upwell.page.links import acts
@@ -185,7 +185,7 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
             kind, name = column_type(held), ""
             is_constant = len(held) >= MIN_FOR_CONSTANT and len(set(held)) == 1
             if not (is_constant and sample.is_link_or_button()):
-                name = _unused(_name(sample, held, kind, json_ld, taken), taken)
+                name = unused_name(_name(sample, held, kind, json_ld, taken), taken)
                 taken.add(name)
             share = round((len(held) if nth else having) / len(read), 3)
             at = f"{place:x}:{nth}" if nth else f"{place:x}"
@@ -321,10 +321,3 @@ def _name(sample: _Sample, texts: Sequence[str], kind: Type, json_ld: Mapping[st
     if "title" not in taken and kind == "text" and {tag for _, tag in sample.tags()} & HEADLINE_TAGS:
         return "title"
     return name_from_tags(tree, row, top)
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    """The name, with a number behind it where it is taken."""
-    if name not in taken:
-        return name
-    return next(f"{name}_{i}" for i in range(2, len(taken) + 3) if f"{name}_{i}" not in taken)

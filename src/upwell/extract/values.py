@@ -2,7 +2,9 @@
 
 integer, decimal    12,345 · 3.5 · 12 %
 price               a number with a currency: 9,99 € · US$ 1,200.00
-date                2004-02-01 · 1 Feb 2004 · 01.02.2004 · Thu, 14 Jul 2016 08:52:10 GMT
+date                2004-02-01 · 1 Feb 2004 · 01.02.2004 · Thu, 14 Jul 2016
+datetime            a date with a time: 2004-02-01 08:52 · Thu, 14 Jul 2016 08:52:10 GMT
+boolean             yes · no
 url, image          an address; the address of a picture
 text                everything else
 """
@@ -14,9 +16,11 @@ from typing import Literal
 
 from price_parser import Price
 
-__all__ = ["Type", "column_type", "parse_value"]
+from upwell.extract.dates import reader_of
 
-Type = Literal["text", "integer", "decimal", "price", "date", "url", "image"]
+__all__ = ["BOOLEANS", "Type", "column_type", "lossless_value", "parse_value", "split_unit"]
+
+Type = Literal["text", "integer", "decimal", "price", "date", "datetime", "boolean", "url", "image"]
 Value = str | int | float | dict[str, str | float | None] | None
 
 # In the order in which they are tried: a column of integers is one of decimals, too.
@@ -46,8 +50,15 @@ PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
 # What a value must not lose (`column_type(…, lossless=True)`).
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")  # a code: as a number it would lose the zero
 MAX_DIGITS = 15  # a longer number is an id, and no float holds it
-# A date alone whose day cannot be taken for its month: no time beside it, and the month by name or the year first.
-CLEAR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|[^\W\d]+\.? \d{1,2},? \d{4}|\d{1,2}\.? [^\W\d]+\.?,? \d{4}")
+UNIT = re.compile(
+    r"([-+]?\d[\d.,'\u00a0\u202f]*)(?:\s+([^\W\d_][^\s\d]{0,11})|([kmcgMGT]?[bBgmlW]|[kM]?Hz|mm|km|kg|dpi|px|°C|°F))"
+)
+NO_UNITS = {"st", "nd", "rd", "th", "am", "pm"}
+# What two texts of a column say yes and no with.
+BOOLEANS = {
+    ("yes", "no"), ("true", "false"), ("on", "off"), ("y", "n"), ("✓", "✗"), ("ja", "nein"), ("oui", "non"), ("sí", "no"), ("si", "no"),
+    ("sim", "não"), ("да", "нет"), ("是", "否"), ("はい", "いいえ"), ("예", "아니오"), ("نعم", "لا"),
+}  # fmt: skip
 
 
 def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
@@ -62,6 +73,11 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
     ('text', 'integer', 'text')
     """
     texts = [text for text in texts if text]
+    if lossless:
+        if (found := {text.strip().lower() for text in texts}) and any(found == set(pair) for pair in BOOLEANS):
+            return "boolean"
+        if (dates := reader_of(texts)) is not None:
+            return "datetime" if dates.has_time else "date"
     types = [_text_type(text) for text in texts]
     for candidate in TYPES if types else ():
         count = sum(kind == candidate or (candidate == "decimal" and kind == "integer") for kind in types)
@@ -72,12 +88,21 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
     return "text"
 
 
+def lossless_value(text: str, kind: Type) -> Value:
+    """A text as a value, or the text itself where the value would lose something.
+
+    >>> lossless_value("12,345", "integer"), lossless_value("007", "integer"), lossless_value("n/a", "integer")
+    (12345, '007', 'n/a')
+    """
+    return parse_value(text, kind) if _loses_nothing(text, kind) else text
+
+
 def _loses_nothing(text: str, kind: Type) -> bool:
     """Whether the value of a text says all that the text says."""
     if kind in ("url", "image"):
         return True
     if kind == "date":
-        return CLEAR_DATE.fullmatch(text.strip()) is not None and parse_value(text, kind) is not None
+        return False  # `reader_of` would have read it
     is_code = kind != "price" and LEADING_ZERO.match(text) is not None
     is_id = sum(c.isdigit() for c in text) > MAX_DIGITS
     return not is_code and not is_id and parse_value(text, kind) is not None
@@ -136,3 +161,14 @@ def _iso_date(text: str) -> str | None:
 
     moment = dateparser.parse(date[0], settings={"REQUIRE_PARTS": ["day", "month", "year"]})
     return moment.date().isoformat() if moment else None
+
+
+def split_unit(text: str) -> tuple[str, str] | None:
+    """The number and the unit of a text that is just these.
+
+    >>> split_unit("12.5 km"), split_unit("300 KB"), split_unit("1st"), split_unit("12 Main Street")
+    (('12.5', 'km'), ('300', 'KB'), None, None)
+    """
+    found = UNIT.fullmatch(text.strip())
+    unit = (found[2] or found[3]) if found else ""
+    return (found[1], unit) if found and unit and unit.lower() not in NO_UNITS else None

@@ -19,3 +19,4 @@ class AnswerPage:
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
     links: Sequence[SecondLevelLink] = ()  # facets and orders
+    related: Sequence[str] = ()  # other queries that it links to

@@ -22,7 +22,7 @@ from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
-from upwell.harvest.proposers import Names, Proposer
+from upwell.harvest.proposers import Names, Proposer, Related
 from upwell.model import Record, Request
 from upwell.page.terms import tokens
 from upwell.queries.frequent_words import most_frequent
@@ -66,6 +66,9 @@ class Chooser:
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
             self.proposers.append(Names(plan.knowledge, self.words))
+        self.related = Related(self.words)
+        if plan.goal == "representative":
+            self.proposers.append(self.related)
         self.open_queries: list[OpenQuery] = []
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # the queries that ask for all that is wanted
@@ -201,6 +204,8 @@ class Chooser:
         self.open_queries.remove(query)
         if query.failures == MAX_FAILURES:
             self._put_off.append(query)
+            for proposer in self.proposers:
+                proposer.observe(query.query, 0, 0)
 
     def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
         """Takes in a page of an open query; gives the records that are new. A query without a further page is closed."""
@@ -257,6 +262,9 @@ class Chooser:
             self._new_by_page.append(new)
         question, expected = query.question, query.next_page
         self.beliefs.observe(query, new)
+        is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
+        if is_cut_off and question.by == "word" and query.last_page_size:
+            self.words.observe_cut_off(expected / (self.words.top if query.pages.pages == 1 else 1.0), new)
         if query.pages.pages > 1:
             return
         for proposer in self.proposers:
@@ -269,7 +277,8 @@ class Chooser:
             if is_counted and not self.ledger.limit:  # what comes first may be held, and the rest not
                 rest = self.beliefs.of(query)
                 brought = (new + rest.new) / (1 + rest.pages)
-            self.words.observe_page(question.word, expected, brought)
+            if not is_cut_off:
+                self.words.observe_page(question.word, expected, brought)
         if query.is_plain:
             self.words.asked(question.word or question.query, query.last_page_size)
 
@@ -300,7 +309,8 @@ class Chooser:
         """What the first page tells: whether a pair was understood, and whether there are more matches than can come."""
         ledger = self.ledger
         total = float(query.stated_total or 0)
-        limit = ledger.page_size if self.plan.goal == "representative" else ledger.limit
+        self.related.add(page.related)
+        limit = self._limit
         is_cut_off = bool(limit) and total > limit
         if query.pair:
             texts = [record.text for record in _distinct(page.wanted)]
@@ -314,16 +324,19 @@ class Chooser:
         if not query.facet and not (query.pair and "and" not in self.pairs.understood):
             self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
+    @property
+    def _limit(self) -> int:
+        """Matches of a query that can come; 0: all. Of a representative harvest, the first page."""
+        return self.ledger.page_size if self.plan.goal == "representative" else self.ledger.limit
+
     def _close(self, query: OpenQuery, page: AnswerPage, *, is_whole: bool) -> None:
         """A query is over: what it tells about the source. `is_whole`: its pager was followed to its end."""
         ledger, finished = self.ledger, query.pages.finish()
         self.open_queries.remove(query)
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)
-        self.words.limit, self.words.page_size = ledger.limit, ledger.page_size
-        if self.plan.goal == "representative":  # the first page of an answer is all that is taken
-            self.words.limit = ledger.page_size
-        is_cut_off = bool(ledger.limit) and finished.matches >= ledger.limit
+        self.words.limit, self.words.page_size = self._limit, ledger.page_size
+        is_cut_off = bool(self._limit) and finished.matches >= self._limit
         if query.is_plain and query.query in self.everything:
             if ledger.coverage.listed is query.pages.keys:
                 ledger.coverage.is_whole_list = is_whole and not is_cut_off

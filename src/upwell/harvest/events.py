@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from upwell.model import Estimate, SearchInterface, Skipped
 
-__all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Stopped", "Trouble"]
+__all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,16 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A record's own page was read; the counts are those so far of the source, and of requests of the whole site."""
+
+    site: str
+    requests: int
+    pages: int
+    waiting: int  # record pages that could be read
+
+
+@dataclass(frozen=True, kw_only=True)
 class Held:
     """A record is held that was not held before."""
 
@@ -58,11 +68,18 @@ class Trouble:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """Somebody asked it to stop (Ctrl-C, SIGTERM): it ends as soon as what there is has been written."""
+
+    times: int  # how often they asked
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stopped:
     """The harvest ended, and why."""
 
     reason: str
 
 
-Event = Found | Learned | Asked | Held | Trouble | Stopped
+Event = Found | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
 Observer = Callable[[Event], None]

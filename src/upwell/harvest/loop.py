@@ -4,10 +4,10 @@ What is asked and why is decided by generators that send nothing (`site.discover
 """
 
 import asyncio
-import heapq
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell.errors import (
+    BudgetSpent,
     Forbidden,
-    LimitReached,
     MissingExtra,
     NoSearchForm,
     NothingLearned,
@@ -28,19 +28,20 @@ from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.reading_thread import ReadingThread
+from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
 from upwell.harvest.session import SourceSession, Steps
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import BrowserVisit, RenderedPage, Request, Response, SearchInterface
+from upwell.model import BrowserVisit, FormKind, RenderedPage, Request, Response, SearchInterface
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.page.data import read_page
-from upwell.page.hosts import site_host, without_login
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes
 from upwell.site import forms, interfaces
 from upwell.site.browser_search import SearchJudge
 from upwell.site.declared import QUERY_MARK, interface_of_address
 from upwell.site.discover import Discovery, discover
+from upwell.site.start_page import HOW_TO_LOG_IN, check_start_page
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.store.state import State
@@ -48,9 +49,7 @@ from upwell.store.state import State
 __all__ = ["Plan", "Probed", "SiteHarvest", "drive", "probe", "run"]
 
 T = TypeVar("T")
-REFRESH_SHARE = (
-    0.8  # of the budget of a refresh that is for asking; the rest is for the pages of records that no longer come
-)
+GO_ON = "what came is kept: the same command with a larger limit goes on from here"
 SURE_SHARE = 2 / 3  # of the score of the best interface, that another must have to be asked too
 
 
@@ -125,127 +124,96 @@ async def run(
 ) -> SiteHarvest:
     """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
     started = time.monotonic()
-    user_url, url = url, without_login(url)
     site = SiteHarvest(
         url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots, rate=manners.rate
     )
     async with (
-        Fetcher(manners, user_urls=(user_url,), recorder=recorder, memory=site.state) as net,
+        Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
         Chromium(net, SearchJudge()) as chromium,
     ):
 
-        def limit(wait: float = 0.0) -> str:
-            if net.sent >= plan.budget:
-                return f"the budget of {plan.budget:,} requests is used up"
-            if plan.bytes and net.bytes >= plan.bytes:
-                return f"the {plan.bytes:,} bytes are used up"
-            is_late = plan.seconds and time.monotonic() - started + wait >= plan.seconds
-            return f"the time of {plan.seconds:g} s is up" if is_late else ""
-
         def spent() -> Spent:
-            is_over = limit() or (plan.refresh and net.sent >= REFRESH_SHARE * plan.budget)
-            return Spent(requests=net.sent, limit_reached="budget" if is_over else None)
+            # what a question no longer brings is looked up on its own page, for at most half of the budget
+            reserved = min(sum(len(session.missing) for session in sessions), plan.budget // 2)
+            why = limit_reached(plan, net.sent + reserved, net.bytes, time.monotonic() - started)
+            return Spent(requests=net.sent, limit_reached="budget" if why else None, why=why)
 
-        net.limit = limit
-        before = _begin_again(site.state) if plan.refresh else {}
+        sessions: list[SourceSession] = []
+        net.limit = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
+        sights = begin_again(site.state) if plan.refresh else []
+        before = all_sights(sights)
+        site.recall_size()
         try:
-            async with asyncio.timeout(plan.seconds or None):
+            async with _time_of(plan, started):
                 discovery = await _discover(url, plan, net, chromium)
-        except (LimitReached, TimeoutError) as reached:
-            why = str(reached) or f"the time of {plan.seconds:g} s is up after {net.sent:,} requests"
-            raise LimitReached(
-                f"{url}: {why}, before it was known how to ask; allow more with --budget or --time"
-            ) from reached
+        except BudgetSpent as error:
+            raise BudgetSpent(f"{error} before a search of {url} was found; {GO_ON}") from error
         setting = Setting(
             discovery=discovery,
             plan=plan,
             state=site.state,
             observe=observe,
             spent=spent,
-            earlier_questions=tuple(_covering(before)),
+            earlier_questions=earlier_questions(sights),
+            before=before,
         )
         site.out_of_reach, site.about = discovery.out_of_reach, plan.about
-        sessions = [SourceSession(interface, setting) for interface in discovery.interfaces]
+        sessions += [SourceSession(interface, setting) for interface in discovery.interfaces]
         for interface in discovery.interfaces:
             observe(Found(template=interface))
         site.sources = [session.ledger for session in sessions]
         for source in site.sources:
             source.siblings = [other for other in site.sources if other is not source]
         rendered = next((t.url.partition("{")[0].partition("?")[0] for t in discovery.interfaces if t.rendered), "")
-        left = max(0.0, plan.seconds - (time.monotonic() - started)) if plan.seconds else None
         try:
-            async with asyncio.timeout(left):
+            async with _time_of(plan, started):
                 await drive(by_turns(sessions), net, chromium, rendered)
-        except (LimitReached, TimeoutError) as reached:
-            if not any(source.model.leader for source in site.sources):
-                raise LimitReached(
-                    f"{url}: {str(reached) or limit()}, before an answer could be read; allow more with --budget or --time"
-                ) from reached
-            _stop(site, "budget")
         except asyncio.CancelledError:
             if not any(source.model.leader for source in site.sources):
                 raise
             _stop(site, "interrupted")
+        except BudgetSpent as error:
+            if not any(source.model.leader for source in site.sources):
+                raise BudgetSpent(f"{error}; {GO_ON}") from error
+            _stop(site, "budget")
+        except NothingLearned as error:
+            if not discovery.not_shown:
+                raise
+            raise NothingLearned(f"{error}; JavaScript was not tried: {discovery.not_shown}") from error
         except Forbidden:
             if not len(site.state):
                 raise
             _stop(site, "forbidden")
+        site.details = [session.details for session in sessions]
         site.sources = [source for source in site.sources if source.model.leader] or site.sources
-        if plan.refresh:
-            site.refreshed = await _compare(site, before, net)
+        if plan.refresh and site.stopped != "interrupted":
+            ended = {asked: is_cut_off for session in sessions for asked, is_cut_off in session.ended.items()}
+            site.refreshed = await compare(site, before, ended, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
+        site.keep_size()
         observe(Stopped(reason=site.stopped))
         return site
 
 
-def _begin_again(state: State) -> dict[str, set[str]]:
-    """Begins another run, unless one was cut off; what each query brought in the run before."""
-    if state.note("refreshing") != "yes":
-        state.start_next_run()
-        state.set_note("refreshing", "yes")
-    return state.keys_by_query(state.run_number - 1)
+def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
+    """Which limit of a plan is reached, in words; "" where none is."""
+    if sent >= plan.budget:
+        return f"the budget of {plan.budget:,} requests is spent"
+    if plan.bytes and received >= plan.bytes:
+        return f"the {plan.bytes:,} bytes of --bytes have come"
+    if plan.seconds and seconds >= plan.seconds:
+        return f"the {plan.seconds:g} seconds of --time are over"
+    return ""
 
 
-def _covering(before: dict[str, set[str]]) -> Iterator[str]:
-    """Few queries that brought everything: each time the one that brought most of what is left (Yuan §4.4, greedy)."""
-    left = set().union(*before.values()) if before else set()
-    heap = [(-len(keys), query) for query, keys in sorted(before.items())]
-    heapq.heapify(heap)
-    while heap and left:
-        _, query = heapq.heappop(heap)
-        new = len(before[query] & left)
-        if new and (not heap or new >= -heap[0][0]):
-            yield query
-            left -= before[query]
-        elif new:
-            heapq.heappush(heap, (-new, query))
-
-
-async def _compare(site: SiteHarvest, before: dict[str, set[str]], net: Fetcher) -> dict[str, int]:
-    """What a refreshed harvest shows of the records: new, changed, unchanged, gone; `unseen` were not asked for, or not reached.
-
-    Gone is what a query that was asked again no longer brings, if its own page says so too, where it has one.
-    """
-    found = site.state.keys_by_change()
-    asked = site.state.keys_by_query(site.state.run_number)
-    missing = {key for query in asked for key in before.get(query, set()) - asked[query]} & set(found["unseen"])
-    pages = {row["_key"]: str(row["_url"]) for row in site.state.rows() if row["_key"] in missing and row["_url"]}
-    gone = []
-    for key in sorted(missing):
-        if key in pages and site_host(pages[key]) != site_host(site.url):
-            continue  # another host's page says nothing about this source, and is none of its own
-        try:
-            status = (await net.fetch(Request(url=pages[key]))).status if key in pages else 410
-        except (Unreachable, Forbidden):
-            continue
-        except LimitReached:
-            break
-        if status in (404, 410):
-            gone.append(key)
-    site.state.move_to_history(gone)
-    site.state.set_note("refreshing", "no")
-    counts = {kind: len(found[kind]) for kind in ("new", "changed", "unchanged")}
-    return {**counts, "gone": len(gone), "unseen": len(found["unseen"]) - len(gone)}
+@asynccontextmanager
+async def _time_of(plan: Plan, started: float) -> AsyncIterator[None]:
+    """Ends what is done inside when the seconds of a plan are over, a request or the reading of a page too."""
+    try:
+        async with asyncio.timeout(max(0.0, plan.seconds - (time.monotonic() - started)) if plan.seconds else None):
+            yield
+    except TimeoutError as error:
+        raise BudgetSpent(limit_reached(plan, 0, 0, plan.seconds)) from error
 
 
 def _stop(site: SiteHarvest, why: Reason) -> None:
@@ -267,8 +235,9 @@ class Probed:
 async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Probed:
     """Nonsense, then dictionary words and the site's own by turns; ends when the kinds are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
-    user_url, url = url, without_login(url)
-    async with Fetcher(manners, user_urls=(user_url,), memory=State()) as net, Chromium(net, SearchJudge()) as chromium:
+    started = time.monotonic()
+    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchJudge()) as chromium:
+        net.limit = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
         observe(Found(template=interface))
@@ -281,6 +250,8 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
                     response = await net.fetch(interfaces.fill(interface, query), reuse=True)
                 except (Unreachable, Forbidden):
                     continue
+                except BudgetSpent:
+                    break
                 asked.append((query, response))
                 trees.append(read_page(response.body, response.url, response.headers))
             return trees
@@ -317,6 +288,21 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
     return all(abs(before[kind] / seen - after[kind] / now) <= 0.1 for kind in after)
 
 
+async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
+    """The search interfaces of a site, without asking them for more than trials need."""
+    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchJudge()) as chromium:
+        return await drive(discover(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
+
+
+def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
+    """What a person can do where no search was found."""
+    if kinds and set(kinds) <= {"login", "registration", "password recovery"}:
+        return f"it is a login page: {HOW_TO_LOG_IN}"
+    if discovery.not_shown:
+        return f"JavaScript was not tried: {discovery.not_shown}; or name the search page itself, or a form with --form"
+    return "name the search page itself, or a form with --form"
+
+
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """The home page with the interface that the user named, else with all interfaces that were found, best first."""
     if plan.form is None and not plan.template:
@@ -327,16 +313,14 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             around = f"and {len(discovery.opened_pages)} pages around it have no search either"
             if discovery.out_of_reach:
                 around += f" ({discovery.out_of_reach[0]})"
-            raise NoSearchForm(
-                f"{url} has {there}, none that searches, {around}; name the search page itself, or a form with --form"
-            )
+            raise NoSearchForm(f"{url} has {there}, none that searches, {around}; {_way_out(discovery, kinds)}")
         least = SURE_SHARE * discovery.interfaces[0].score
         return replace(
             discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= least]
         )
     home = await net.fetch(Request(url=url))
-    if home.status >= 400:
-        raise Unreachable(f"{url} answered with status {home.status}; is the address right?")
+    if not plan.template:
+        check_start_page(home, url)
     tree = read_page(home.body, home.url, home.headers)
     if plan.template:
         interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")

@@ -91,6 +91,11 @@ class OpenQuery:
         return self.question.facet
 
     @property
+    def asked(self) -> str:
+        """What a later run asks again: the query, or the address of a facet or order."""
+        return self.facet.link.url if self.facet else self.query
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is a query of its own, neither narrowed nor reordered."""
         return self.pair is None and self.facet is None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
+
+from upwell.errors import WrongUsage
 
 if TYPE_CHECKING:  # the command line makes a plan; it should not load numpy for that
     from upwell.harvest.proposers import ProposerFactory
@@ -15,6 +17,7 @@ __all__ = ["Goal", "Plan", "Reason"]
 
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 Goal = Literal["complete", "representative"]
+BROWSERS = ("auto", "never", "always")  # as `site.discover.Browser`, which loads numpy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,8 @@ class Plan:
     coverage: float = 0.98  # stop at this share of the estimated size; the estimate itself is a few points off
     goal: Goal = "complete"  # representative: many different queries, first pages only (Entity)
     about: str = ""  # only records that match this query, beyond the source's result cap (Yuan §2)
+    # record pages to read: first (as records come), last (when no question is left), or at most so many; "": a few, as a sample
+    details: Literal["", "first", "last"] | int = ""
     refresh: bool = False  # ask again for what a finished harvest holds
     form: int | None = None  # the number of the form to use, whatever it was judged to be
     template: str = ""  # how to ask: an address with {query} in it
@@ -45,3 +50,16 @@ class Plan:
         8  # beside a list of everything that nobody counts, one of so many pages is of a check query; not swept
     )
     failures: int = 10  # error answers in a row before the source counts as blocked
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "probes", "patience", "failures"):
+            if getattr(self, name) < 1:
+                raise WrongUsage(f"{name}={getattr(self, name)}: it must be at least 1")
+        for name in ("seconds", "bytes", "background", "checks"):
+            if getattr(self, name) < 0:
+                raise WrongUsage(f"{name}={getattr(self, name)}: it cannot be less than 0")
+        if not 0 < self.coverage <= 1:
+            raise WrongUsage(f"coverage={self.coverage}: it is a share, above 0 and at most 1 (0.98 is 98 %)")
+        for name, words in (("goal", get_args(Goal)), ("browser", BROWSERS)):
+            if getattr(self, name) not in words:
+                raise WrongUsage(f"{name}={getattr(self, name)!r}: it is {', '.join(words[:-1])} or {words[-1]}")

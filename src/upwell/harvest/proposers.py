@@ -12,7 +12,7 @@ A proposer is asked for its best question whenever the chooser decides, and hear
     upwell.harvest(url, plan=Plan(proposers=(Zips,)))
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from upwell.harvest.open_query import Belief
@@ -20,7 +20,7 @@ from upwell.queries.entity_questions import EntityQuestions
 from upwell.queries.knowledge import Knowledge
 from upwell.queries.policy import WordIndex
 
-__all__ = ["Names", "Proposer", "ProposerFactory"]
+__all__ = ["Names", "Proposer", "ProposerFactory", "Related"]
 
 
 class Proposer(Protocol):
@@ -57,3 +57,33 @@ class Names:
     def hold(self, text: str) -> None:
         """Counts the names that the record mentions."""
         self.names.hold(text)
+
+
+class Related:
+    """The queries that answers link to, where first pages of many queries are wanted (Entity §6.2)."""
+
+    def __init__(self, words: WordIndex) -> None:
+        self.words = words
+        self._queries: dict[str, bool] = {}  # whether it was asked
+        self._tried = self._matched = 0
+
+    def add(self, queries: Iterable[str]) -> None:
+        """Takes in the queries of an answer."""
+        for query in queries:
+            self._queries.setdefault(query, False)
+
+    def propose(self) -> tuple[str, Belief] | None:
+        """The first that was not asked; it should bring a page of others, as often as those before it matched."""
+        query = next((query for query, is_asked in self._queries.items() if not is_asked), None)
+        chance = (self._matched + 1) / (self._tried + 1)
+        return None if query is None else (query, Belief(max(1.0, self.words.page_size), 1.0, chance))
+
+    def observe(self, query: str, matches: int, new: int) -> None:
+        """Counts whether a linked query matches."""
+        if query in self._queries:
+            self._tried += 1
+            self._matched += bool(matches)
+        self._queries[query] = True
+
+    def hold(self, text: str) -> None:
+        """Nothing is learned from texts."""

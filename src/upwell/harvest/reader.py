@@ -5,15 +5,15 @@ Which questions to ask is decided by the session and its chooser.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
-from upwell.errors import Forbidden, NothingLearned, Unreachable
+from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
 from upwell.harvest.chooser import EVERYTHING, broad_questions
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
@@ -28,6 +28,7 @@ from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
 from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
+from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
@@ -49,6 +50,7 @@ class Spent:
 
     requests: int
     limit_reached: Reason | None
+    why: str = ""  # which limit it is, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,7 @@ class Setting:
     observe: Observer
     spent: Callable[[], Spent]
     earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
+    before: Mapping[str, set[str]] = field(default_factory=dict)  # the keys that each question of that run brought
 
 
 class SourceReader:
@@ -125,7 +128,11 @@ class SourceReader:
             )
             if self.ledger.model.leader or self.spent().limit_reached:
                 break
+        if not self.ledger.model.leader and self.spent().limit_reached:
+            raise BudgetSpent(f"{self.spent().why} before the answers of {self.interface.url} were understood")
         if not self.ledger.model.leader:
+            if any("login wall" in skipped.reason for skipped in self.ledger.skipped):
+                raise NothingLearned(f"{self.interface.url} answers with a login page: {HOW_TO_LOG_IN}")
             raise NothingLearned(
                 f"{len(answers)} answers of {self.interface.url}, none with a list of matches; name words that it knows with --words"
             )

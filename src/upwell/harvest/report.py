@@ -1,10 +1,12 @@
 """`report.html`: one file that opens offline; everything from the source is escaped text, nothing is executed."""
 
-from itertools import groupby, islice
+from collections.abc import Sequence
+from itertools import chain, groupby
 from typing import Any
 
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
+from upwell.harvest.tables import Table
 
 __all__ = ["html"]
 
@@ -14,15 +16,15 @@ EXAMPLE_ROWS = 2000  # records in which examples are looked for
 MAX_POINTS = 500  # of a curve that are drawn
 
 
-def html(site: SiteHarvest) -> str:
+def html(site: SiteHarvest, tables: Sequence[Table]) -> str:
     """The report as HTML."""
     import jinja2  # only here: harvests without a report do without it
 
     templates = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
     templates.filters["groupby_run"] = _runs
-    summary: dict[str, Any] = site.summary()
+    summary: dict[str, Any] = site.summary(tables)
     filled: dict[str, float] = summary["checks"]["fill"]
-    examples = _examples(site, filled)
+    examples = _examples(tables, filled)
     return templates.get_template("report.html.j2").render(
         summary=summary,
         coverage_statement=site.statement(),
@@ -33,10 +35,10 @@ def html(site: SiteHarvest) -> str:
     )
 
 
-def _examples(site: SiteHarvest, fields: dict[str, float]) -> dict[str, list[str]]:
+def _examples(tables: Sequence[Table], fields: dict[str, float]) -> dict[str, list[str]]:
     """The first few different values of each field."""
     examples: dict[str, dict[str, None]] = {name: {} for name in fields}
-    for row in islice(site.state.rows(), EXAMPLE_ROWS):
+    for row in chain.from_iterable(table.rows[:EXAMPLE_ROWS] for table in tables):
         for name, values in examples.items():
             if row.get(name) is not None and len(values) < MAX_EXAMPLES:
                 values[str(row[name])[:EXAMPLE_CHARS]] = None

@@ -3,17 +3,21 @@
 Nothing is sent from here: `steps` is a generator that yields the request it wants and is sent the response (`loop.drive`).
 """
 
+import datetime
 import hashlib
+import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from upwell.answers.facets import facet_links
+from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.chooser import Chooser
-from upwell.harvest.events import Asked, Held
+from upwell.harvest.details import Details
+from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
@@ -21,11 +25,14 @@ from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.queries.size import requests_to
+from upwell.source.apply import apply
+from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
 
 Steps = Generator[Request | BrowserVisit, Response | RenderedPage, Reason]
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
+MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
 GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 
 
@@ -36,7 +43,11 @@ class SourceSession:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
-        self.earlier_questions = setting.earlier_questions
+        self.details = Details(setting.plan, setting.state, interface.url)
+        self.earlier_questions, self.before = setting.earlier_questions, setting.before
+        self.missing: set[str] = set()  # keys that a question brought before, and no longer
+        # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
+        self.ended: dict[str, bool] = {}
         self.chooser = Chooser(
             self.ledger,
             setting.plan,
@@ -49,19 +60,45 @@ class SourceSession:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
-        chooser.start(values or self.earlier_questions or (*self.plan.words, *probes))
-        while True:
+        self.details.frame = frozenset(self.ledger.model.frame)
+        chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
+        reason: Reason | None = None
+        while reason is None:
             reason = self._reason_to_stop()
             if reason is not None:
-                self.ledger.stopped = reason
-                return reason
+                break
+            if (page := self.details.next(len(self.ledger))) is not None:
+                yield from self._read_record_page(*page)
+                continue
             chosen = chooser.next()
             if isinstance(chosen, Question):
                 chosen = yield from self._open(chosen)
             if chosen is not None:
                 yield from self._fetch_page(chosen)
             elif not chooser.retry():
-                return "exhausted"
+                reason = "exhausted"
+        while (
+            reason != "blocked"
+            and not self.reader.spent().limit_reached
+            and (page := self.details.next(len(self.ledger), is_end=True)) is not None
+        ):
+            yield from self._read_record_page(*page)
+        self.details.learn(is_end=True)
+        self.ledger.stopped = reason
+        return reason
+
+    def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Reads the own page of a record."""
+        answer = yield from self.reader.get(Request(url=url))
+        response, tree = answer or (None, None)
+        is_list = tree is not None and len(apply(self.ledger.model, tree).records) >= MIN_LIST
+        if is_list:
+            self.details.left_out["are lists themselves"] += 1
+        else:
+            self.details.take(key, response, tree)
+        site = urlsplit(self.reader.interface.url).netloc
+        pages, waiting = self.details.pages, self.details.waiting
+        self.observe(Opened(site=site, requests=self.reader.spent().requests, pages=pages, waiting=waiting))
 
     def _reason_to_stop(self) -> Reason | None:
         if limit := self.reader.spent().limit_reached:
@@ -95,6 +132,8 @@ class SourceSession:
             return
         response, tree = answer
         reading = reader.read(response, tree, query.query)
+        if reading.kind == "single":  # its fields are those of its own page, under the same names as all record pages'
+            reading = replace(reading, records=tuple(replace(record, fields={}) for record in reading.records))
         if reading.kind != "multi" and reader.seems_changed:
             again, late = yield from reader.learn_again()
             for earlier, earlier_query, earlier_response in late:
@@ -120,19 +159,33 @@ class SourceSession:
             totals=totals,
             has_next=next_page is not None,
             links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
+            related=related_queries(tree, ledger.model.roles, query.query)
+            if self.plan.goal == "representative"
+            else (),
         )
         query.request = request_of(next_page, query.query) if next_page is not None else None
-        self._keep(page.wanted, self.chooser.take(query, page), query, response)
+        new = self.chooser.take(query, page)
+        self._keep(page.wanted, new, query, response)
+        if reading.kind == "single":
+            self.details.read(reading.records[0].key, tree)
+        else:
+            self.details.add(new)
+        self.missing.difference_update(record.key for record in page.records)
+        if query.request is None or query not in self.chooser.open_queries:
+            self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
+            self.ended[query.asked] = bool(ledger.limit) and query.pages.matches >= ledger.limit
         self._report(query.query)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Puts the records of a page into the state, and tells of those that are new."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        asked = query.facet.link.url if query.facet else query.query
-        self.state.add(list(records), {"_source": self.ledger.interface.url, "_query": asked, "_page": page})
+        came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
+        origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": came_at}
+        self.state.add(list(records), origin, asked=query.asked)
+        types = self.ledger.model.columns.types
         for record in new:
-            row = {"_key": record.key, "_url": record.url, "_query": asked, "_page": page, "_path": record.path}
-            self.observe(Held(row={**row, **record.fields}))
+            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
+            self.observe(Held(row={**row, **typed_fields(record.fields, types)}))
 
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests

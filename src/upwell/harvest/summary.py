@@ -1,13 +1,16 @@
 """What was brought up from a site: its sources together, as `summary.json` says it."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from upwell.harvest.details import Details
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Reason
+from upwell.harvest.tables import Table
 from upwell.model import Estimate
 from upwell.queries.size import next_new
 from upwell.store.state import State
@@ -36,11 +39,18 @@ class SiteHarvest:
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
     about: str = ""  # what the records are about, where not all were wanted
+    details: list[Details] = field(default_factory=list)
+    before: tuple[Estimate, bool] | None = None  # size and lower bound as the run before a refresh had them
 
     @property
     def stopped(self) -> Reason:
         """Why the harvest ended."""
         return next((why for why in REASONS if any(source.stopped == why for source in self.sources)), "exhausted")
+
+    @property
+    def with_pages(self) -> bool:
+        """Whether record pages were read for their own sake, not just as a sample."""
+        return any(details.plan.details for details in self.details)
 
     @property
     def size(self) -> Estimate:
@@ -59,12 +69,33 @@ class SiteHarvest:
                 ends[end] += new_share * getattr(source.size, end)
         held = len(self.state)
         others = 0 if self.refreshed else max(0, held - len(known))
+        if self._relies_on_before and self.before is not None:
+            others = self.refreshed.get("new", 0) - self.refreshed.get("gone", 0)
+            ends = asdict(self.before[0])
         return Estimate(**{end: max(float(held), value + others) for end, value in ends.items()})
+
+    @property
+    def _relies_on_before(self) -> bool:
+        """Whether the size is that of the run before: a refresh asks for what was held, so it tells little of the rest."""
+        is_counted = bool(self.sources) and all(source.size_by == "total" for source in self.sources)
+        return bool(self.refreshed) and self.before is not None and not is_counted
 
     @property
     def lower_bound(self) -> bool:
         """Whether the size has no upper end, because that of some source has none."""
+        if self._relies_on_before and self.before is not None:
+            return self.before[1]
         return not self.sources or any(source.lower_bound for source in self.sources)
+
+    def keep_size(self) -> None:
+        """Notes the size in the state, for a refresh."""
+        self.state.set_note("size", json.dumps([asdict(self.size), self.lower_bound]))
+
+    def recall_size(self) -> None:
+        """Reads the size that the run before noted."""
+        if noted := self.state.note("size"):
+            ends, is_lower_bound = json.loads(noted)
+            self.before = Estimate(**ends), is_lower_bound
 
     def _next_hour(self) -> dict[str, int]:
         """New records that another hour should bring at the rate that is allowed; no more requests than twice those sent, by which it is judged."""
@@ -85,12 +116,9 @@ class SiteHarvest:
             about=self.about,
         )
 
-    def summary(self, types: Mapping[str, str] | None = None) -> dict[str, object]:
-        """As `summary.json` has it, with the types of the columns."""
+    def summary(self, tables: Sequence[Table] = ()) -> dict[str, object]:
+        """As `summary.json` has it, with what its tables look like."""
         held, size = len(self.state), self.size
-        filled: Counter[str] = Counter()
-        for row in self.state.rows():
-            filled.update(name for name, value in row.items() if value is not None and not name.startswith("_"))
         matches = sum(source.matches for source in self.sources)
         first: dict[str, Any] = self.sources[0].checks() if self.sources else {}
         kinds = ("multi", "single", "none", "error")
@@ -110,9 +138,16 @@ class SiteHarvest:
                 "lower_bound": self.lower_bound,
                 "next_hour": self._next_hour(),
                 **({"robots": "ignored"} if self.ignored_robots else {}),
-                "fill": {name: round(n / held, 3) for name, n in filled.most_common()},
-                "types": dict(types or {}),
+                "fill": {name: share for table in reversed(tables) for name, share in table.fill().items()},
+                "types": {name: kind for table in reversed(tables) for name, kind in table.types.items()},
             },
+            "details": {
+                "pages": sum(details.pages for details in self.details),
+                "columns": [name for table in tables for name in table.of_pages],
+                "requests": sum(details.waiting for details in self.details),
+                "left_out": dict(sum((details.left_out for details in self.details), Counter[str]())),
+            },
+            "tables": {table.kind or "records": len(table.rows) for table in tables},
             "stopped": self.stopped,
             "seconds": round(self.seconds, 1),
             "bytes": self.bytes,

@@ -1,7 +1,6 @@
 """Which network addresses may be connected to: public ones, and private ones that the user named."""
 
 import socket
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -9,7 +8,7 @@ from aiohttp.resolver import DefaultResolver
 
 from upwell.errors import Refused
 
-__all__ = ["GuardedResolver", "is_loopback", "is_public"]
+__all__ = ["GuardedResolver", "is_public"]
 
 NAT64 = ip_network("64:ff9b::/96")  # RFC 6052: the last 32 bits are an IPv4 address
 
@@ -30,15 +29,6 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-@lru_cache(1024)
-def is_loopback(host: str) -> bool:
-    """Whether a host, as written in a URL, is this machine."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class GuardedResolver(AbstractResolver):
     """Resolves host names, and refuses those that lead into a private network unless the user named them.
 
@@ -48,6 +38,7 @@ class GuardedResolver(AbstractResolver):
 
     def __init__(self) -> None:
         self.user_sites: set[tuple[str, int | None]] = set()  # host and port that the user named; None: the usual ports
+        self.proxy: tuple[str, int | None] = ("", None)  # host and port; connections to it are the user's wish too
         self._public_hosts: set[str] = set()  # that resolved to a public address
         self._resolver = DefaultResolver()
 
@@ -69,7 +60,7 @@ class GuardedResolver(AbstractResolver):
         private = [result["host"] for result in results if not is_public(result["host"])]
         if not private:
             self._public_hosts.add(host)
-        elif not self._is_named(host, port) or host in self._public_hosts:
+        elif (host, port) != self.proxy and (not self._is_named(host, port) or host in self._public_hosts):
             self._refuse(host, private[0])
         return results
 

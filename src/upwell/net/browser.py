@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin
 
-from upwell.errors import Forbidden, LimitReached, Unreachable, UpwellError
+from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
 from upwell.model import BrowserVisit, RenderedPage, Request, Response
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess
 from upwell.page.hosts import is_on_site
@@ -142,7 +142,10 @@ class Chromium:
         try:
             async with asyncio.timeout(self.timeout + MAX_REQUESTS * self.net.gap(visit.url)):
                 context = await browser.new_context(
-                    user_agent=self.net.manners.user_agent, accept_downloads=False, service_workers="block"
+                    user_agent=self.net.manners.user_agent,
+                    accept_downloads=False,
+                    service_workers="block",
+                    storage_state=self.net.access.browser_state(),  # type: ignore[arg-type] # a plain dictionary
                 )
                 return await shown.look(context)
         except (Error, TimeoutError) as error:
@@ -185,7 +188,7 @@ class _Visit:
         self.chromium, self.visit, self.net = chromium, visit, chromium.net
         self.calls: list[Request] = []
         self.problem = ""  # why the page itself could not be had
-        self.stopped_by: LimitReached | None = None
+        self.stopped_by: BudgetSpent | None = None
         self._page: Page | None = None
         self._requests = self._documents = 0
         self._is_typed = False
@@ -221,7 +224,7 @@ class _Visit:
         with suppress(Error):  # the page may be gone when the answer comes
             try:
                 response = await self._response(route.request)
-            except LimitReached as limit:
+            except BudgetSpent as limit:
                 self.stopped_by = self.stopped_by or limit
                 response = None
             except UpwellError as error:

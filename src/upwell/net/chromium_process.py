@@ -64,12 +64,14 @@ class ChromiumProcess:
             from playwright.async_api import Error, async_playwright
         except ImportError as missing:
             raise MissingExtra("the browser needs the package playwright: pip install 'upwell[browser]'") from missing
-        if program is None:
-            raise MissingExtra(
-                "the browser needs Chromium: install your system's package chromium, or use --browser never"
-            )
         if self._playwright is None:
             self._playwright = await async_playwright().start()
+        own = self._playwright.chromium.executable_path  # of `playwright install chromium`
+        program = program or shutil.which(own)
+        if program is None:
+            raise MissingExtra(
+                "the browser needs Chromium: install your system's package chromium, or run playwright install chromium"
+            )
         if self._proxy is None:
             self._proxy = await asyncio.start_server(self._refuse, "127.0.0.1", 0)
         port = self._proxy.sockets[0].getsockname()[1]

@@ -8,14 +8,16 @@ from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
 from typing import Protocol
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 import aiohttp
 import yarl
 
-from upwell.errors import LimitReached, Refused, Unreachable, WouldAct, WrongUsage
+from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
 from upwell.model import ArchivedBody, Outcome, Request, Response
-from upwell.net.addresses import GuardedResolver, is_loopback
+from upwell.net.access import SOCKS
+from upwell.net.addresses import GuardedResolver
+from upwell.net.connect import connector, cookie_jar
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
@@ -24,7 +26,7 @@ from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
-from upwell.page.hosts import encoded, host_and_port, site_host, without_login
+from upwell.page.hosts import encoded, host_and_port, is_loopback, site_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -73,28 +75,30 @@ class Fetcher:
         memory: Memory | None = None,
     ) -> None:
         self.manners = manners or Manners()
+        self.access = self.manners.access
         self.sent = 0  # requests, including replayed ones: they were sent, if by an earlier process
         self.bytes = 0
+        self.limit: Callable[[float], str] = lambda wait: ""  # why nothing more may be sent after a wait; "": it may
         self.recorder = recorder
         self.memory = memory
         self.robots = Robots(self.manners.agent, self._fetch_robots)
         self._session: aiohttp.ClientSession | None = None
-        user_urls = tuple(user_urls)
-        self.limit: Callable[[float], str] = lambda wait: ""  # why nothing more may be sent after a wait; "": it may
-        self._user_sites = {_site(url) for url in user_urls}
-        self._logins = {_site(url): login for url in user_urls if (login := _login(url))}
+        self._user_urls = tuple(user_urls)
+        self._user_sites = {_site(url) for url in self._user_urls}
         self._allowed_words: set[str] = set()  # that act, but stand in what the user named
-        for url in user_urls:
+        for url in self._user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
         self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
+        self._proxies: dict[str, str | None] = {}  # by host and port
 
     async def __aenter__(self) -> "Fetcher":
         limits, whole_answer = self.manners, self.manners.timeout
         self._resolver = GuardedResolver()
         self._resolver.user_sites = self._user_sites
+        proxy = self.access.proxy_for(next(iter(self._user_urls), "https://example.org/"))
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(resolver=self._resolver, limit=0, ttl_dns_cache=300),
+            connector=connector(self.access, proxy, self._resolver),
             timeout=aiohttp.ClientTimeout(
                 total=whole_answer,
                 sock_connect=min(limits.connect, whole_answer),
@@ -105,7 +109,7 @@ class Fetcher:
                 "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
                 "Accept-Encoding": ACCEPT_ENCODING,
             },
-            cookie_jar=aiohttp.CookieJar(unsafe=True),
+            cookie_jar=cookie_jar(self.access),
             auto_decompress=False,
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
@@ -210,9 +214,11 @@ class Fetcher:
             except UnacceptableBody as error:
                 raise Unreachable(f"{request.url} cannot be taken: {error}") from error
             except aiohttp.ClientConnectorCertificateError as error:
-                raise Unreachable(f"{request.url} has no valid certificate ({error.certificate_error})") from error
+                raise Unreachable(
+                    f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
+                ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-                reason = f"{type(error).__name__}: {error}"[:200]
+                reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 self._back_off(request.url, attempt)
                 continue
             if response.status not in RETRY_STATUSES or attempt == tries - 1:
@@ -285,6 +291,8 @@ class Fetcher:
         self._resolver.check(*site)
         pace = self._pace(request.url)
         headers = {**(extra_headers or {}), **({"Content-Type": request.content_type} if request.content_type else {})}
+        if site in self._user_sites:
+            headers |= self.access.site_headers
         own_pace = self._own_pace(request.url)
         self._check_limit(request.url, max(pace.seconds_to_wait, own_pace.seconds_to_wait))
         async with own_pace, pace:
@@ -294,22 +302,34 @@ class Fetcher:
             async with self._session.request(
                 request.method,
                 yarl.URL(encoded(without_login(request.url)), encoded=True),
-                auth=self._logins.get(site),
                 data=request.body or None,
                 headers=headers,
                 allow_redirects=False,
+                proxy=self._http_proxy(request.url),
             ) as answer:
-                body = await self._read_body(answer, cut_at)
+                body = self.access.hide_in_page(await self._read_body(answer, cut_at))
             self.bytes += len(body)
             response = Response(
-                request=request, url=request.url, status=answer.status, headers=joined_headers(answer), body=body
+                request=request,
+                url=request.url,
+                status=answer.status,
+                headers=self.access.hide_in_answer(joined_headers(answer)),
+                body=body,
             )
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
-            place = self.recorder.write(response, answer.request_info.headers.items())
+            place = self.recorder.write(response, self.access.hide_headers(answer.request_info.headers.items()))
             response = replace(response, archived=place)
         return response
+
+    def _http_proxy(self, url: str) -> str | None:
+        """The proxy for an address, looked up once for each host; SOCKS is the connector's matter."""
+        host = urlsplit(url).netloc
+        if host not in self._proxies:
+            proxy = self.access.proxy_for(url)
+            self._proxies[host] = proxy if proxy and urlsplit(proxy).scheme not in SOCKS else None
+        return self._proxies[host]
 
     async def _read_body(self, answer: aiohttp.ClientResponse, cut_at: int = 0) -> bytes:
         """The decoded body, or its beginning. Only one without a content coding and with an acceptable Content-Length is read at once."""
@@ -334,14 +354,14 @@ class Fetcher:
         return body
 
     def _check_limit(self, url: str, wait: float) -> None:
+        """Raises BudgetSpent if nothing more may be sent after a wait, whatever it is for."""
         if reason := self.limit(wait):
             delay = self.robots.crawl_delay(url)
+            is_slow = delay > wait > 1
             asked = (
-                f"; robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests"
-                if delay > wait > 1
-                else ""
+                f" (robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests)" if is_slow else ""
             )
-            raise LimitReached(f"{reason} after {self.sent:,} {'request' if self.sent == 1 else 'requests'}{asked}")
+            raise BudgetSpent(f"{reason}{asked}")
 
     def _pace(self, url: str) -> Pace:
         """The pace of a host, whatever its port, with or without "www."."""
@@ -365,15 +385,6 @@ class Fetcher:
 @lru_cache(4096)
 def _hostname(netloc: str) -> str:
     return urlsplit(f"//{netloc}").hostname or ""
-
-
-def _login(url: str) -> aiohttp.BasicAuth | None:
-    """The user name and password in an address."""
-    try:
-        parts = urlsplit(url)
-        return aiohttp.BasicAuth(unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    except ValueError:
-        return None
 
 
 @lru_cache(4096)

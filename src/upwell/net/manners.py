@@ -1,6 +1,9 @@
 """How politely servers are asked, and the limits on what they can do to us."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from upwell.errors import WrongUsage
+from upwell.net.access import Access
 
 __all__ = ["Manners"]
 
@@ -11,7 +14,7 @@ class Manners:
 
     rate: float = 1.0  # requests a second to one host; 0: no limit, on loopback only
     concurrency: int = 2  # requests at once to one host
-    agent: str = "Upwell/0.1"
+    agent: str = "Upwell/0.2"  # how Upwell calls itself
     contact: str = ""  # an address that the owner of a site can write to; sent as part of the agent
     ignore_robots: bool = False  # only for a site of your own
     timeout: float = 30.0  # seconds for the whole answer
@@ -23,6 +26,17 @@ class Manners:
         300.0  # seconds; a larger Crawl-delay counts as this much (as Heritrix, respectCrawlDelayUpToSeconds)
     )
     longest_wait: float = 120.0  # seconds; a server that asks for more with Retry-After is left alone
+    access: Access = field(default_factory=Access)  # what lets the user in: cookies, headers, a password, a proxy …
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "retries", "longest_wait"):
+            if getattr(self, name) < 0:
+                raise WrongUsage(f"{name}={getattr(self, name)}: it cannot be less than 0")
+        for name in ("concurrency", "timeout", "connect", "first_byte", "max_bytes"):
+            if getattr(self, name) <= 0:
+                raise WrongUsage(f"{name}={getattr(self, name)}: it must be more than 0")
+        if not self.agent.strip() or not (self.agent + self.contact).isprintable():
+            raise WrongUsage("the agent and the contact are sent as one header: plain text on one line")
 
     @property
     def user_agent(self) -> str:

@@ -1,6 +1,5 @@
 """`upwell blocks`: the informative blocks of the pages of one site, saved or crawled."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +7,13 @@ from pathlib import Path
 from upwell.errors import WrongUsage
 from upwell.extract import blocks as informative
 from upwell.extract import wisdom
+from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
+from upwell.net.run import run_to_end
 from upwell.offline.crawl import Follow, crawl
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
-from upwell.page.hosts import checked_address
 from upwell.page.tree import TagTree
+from upwell.places import address_of
 from upwell.results import BlockOnPage, PageBlocks
 
 __all__ = ["METHODS", "blocks"]
@@ -50,8 +51,9 @@ def _blocks(
     manners: Manners,
     method: str,
 ) -> Iterator[PageBlocks]:
-    if len(places) == 1 and str(places[0]).startswith(("http://", "https://")):
-        crawled = asyncio.run(crawl(checked_address(str(places[0])), depth, follow, budget, manners))
+    if len(places) == 1 and not Path(places[0]).exists():
+        address, access = split_credentials(address_of(str(places[0])), manners.access)
+        crawled = run_to_end(crawl(address, depth, follow, budget, replace(manners, access=access)))
         find = _learn(method, (tree for _, tree in crawled))
         for name, tree in crawled:
             yield _result(name, tree, find(tree))

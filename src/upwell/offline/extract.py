@@ -14,6 +14,7 @@ from upwell.answers import clusters
 from upwell.answers.mixed import mixed_sites_warning
 from upwell.errors import WrongUsage
 from upwell.extract import separators, thor
+from upwell.extract.tidy import arrange, rows_of
 from upwell.extract.values import Type, parse_value
 from upwell.model import Kind, Record
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
@@ -23,6 +24,8 @@ from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
+from upwell.store.records import FORMATS, Format, write
+from upwell.store.typed import with_types
 
 __all__ = ["METHODS", "extract"]
 
@@ -43,6 +46,8 @@ def extract(
     save: str | Path | None = None,
     links: bool = False,
     method: str = "upwell",
+    table: str | Path | None = None,
+    format: Format = "parquet",
     warn: Callable[[str], None] = lambda _: None,
 ) -> Iterator[ExtractedPage]:
     """Offline: the kinds and records of saved answers of one source (a folder of HTML or JSON, or WARC), one result a page, in page order.
@@ -50,15 +55,37 @@ def extract(
     Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
     record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages. `method` is ours,
     `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
-    that measure better).
+    that measure better). `table` is a file, or a folder, for the records of all pages in a `format`.
     """
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
-    if method == "upwell":
-        return _by_source_model(Path(folder), model, Path(save) if save is not None else None, links, warn)
-    if model is not None or save is not None:
+    if format not in FORMATS:
+        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
+    if method != "upwell" and (model is not None or save is not None):
         raise WrongUsage("Thor learns no source model: --source and --save go with --method upwell")
-    return _by_thor(Path(folder), THOR_PARAMS[method], links, warn)
+    pages = (
+        _by_source_model(Path(folder), model, Path(save) if save is not None else None, links, warn)
+        if method == "upwell"
+        else _by_thor(Path(folder), THOR_PARAMS[method], links, warn)
+    )
+    return pages if table is None else _with_table(pages, Path(table), format)
+
+
+def _with_table(pages: Iterator[ExtractedPage], file: Path, format: Format) -> Iterator[ExtractedPage]:
+    """The pages, and at their end a table of their records, a row each, with the types that a harvest would give them."""
+    rows: list[dict[str, object]] = []
+    for page in pages:
+        for record in page.records:
+            own = {"_key": record.key, "_page": page.page, "_path": record.path}
+            rows.append({**own, **(record.fields or {"text": record.text})})
+        yield page
+    path = file / f"records.{format}" if file.is_dir() else file
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = arrange(rows)
+        write(with_types(rows_of(rows, columns), columns), path.parent, format, file=path)
+    except OSError as error:
+        raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
 
 
 def _by_source_model(

@@ -14,6 +14,7 @@ from upwell.store import archive
 __all__ = ["SavedPage", "pages_at", "sample_evenly"]
 
 OWN_FILES = ("source.json", "summary.json")  # what Upwell itself writes beside saved answers
+REPORT = "report.html"  # the same, where it lies beside a summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +74,14 @@ def _page_files(path: Path) -> list[Path]:
     """The file itself, unless it is WARC; the HTML files of a folder, else its JSON files."""
     if path.is_file():
         return [] if archive.files(path) else [path]
-    files = sorted(file for file in path.rglob("*") if file.is_file())
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_own(file))
     html = [file for file in files if file.suffix.lower() in (".html", ".htm")]
-    return html or [file for file in files if file.suffix.lower() == ".json" and file.name not in OWN_FILES]
+    return html or [file for file in files if file.suffix.lower() == ".json"]
+
+
+def _is_own(file: Path) -> bool:
+    """Whether Upwell itself has written a file."""
+    return file.name in OWN_FILES or (file.name == REPORT and file.with_name("summary.json").is_file())
 
 
 def _pages_jsonl(folder: Path) -> dict[str, dict[str, str]]:

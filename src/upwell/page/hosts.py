@@ -1,12 +1,11 @@
 """Hosts of addresses, as sites use them: `www.example.org` and `example.org` are one site."""
 
 import re
+from functools import lru_cache
+from ipaddress import ip_address
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from upwell.errors import WrongUsage
-
-__all__ = ["checked_address", "encoded", "host_and_port", "is_on_site", "leaves_site", "site_host", "without_login"]
-
+__all__ = ["encoded", "host_and_port", "is_loopback", "is_on_site", "leaves_site", "site_host", "without_login"]
 
 UNSAFE = re.compile(r"[\x00-\x20\x7f<>\"`{}|\\^]")
 
@@ -57,16 +56,6 @@ def without_login(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else url
 
 
-def checked_address(url: str) -> str:
-    """The address itself; raises WrongUsage where nothing can be asked at it."""
-    host, port = host_and_port(url)
-    if not url.startswith(("http://", "https://")) or not host or port == 0:
-        raise WrongUsage(
-            f"{without_login(url)!r} is not an address: it should begin with http:// or https://, then a host, with a port up to 65535 if any"
-        )
-    return url
-
-
 def encoded(url: str) -> str:
     """An address as it may stand in a request: spaces, quotes and letters that are not ASCII percent-encoded, the rest as it is.
 
@@ -87,3 +76,12 @@ def leaves_site(url: str, host: str) -> bool:
     (False, True, False, False)
     """
     return bool(host) and site_host(url) not in (host, "")
+
+
+@lru_cache(1024)
+def is_loopback(host: str) -> bool:
+    """Whether a host, as written in a URL, is this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

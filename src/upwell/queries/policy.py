@@ -51,8 +51,9 @@ class WordIndex:
     keeps_stop_words: bool = False  # and single letters: a source may search them
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     expected: float = 0.0  # new records that a request for the word of `next` should bring
-    # of the records that should be new where the limit cuts off, how many are: an order shows the same first. Given, not learned
-    top: float = 1.0
+    top: float = (
+        1.0  # share of what is predicted where the limit cuts off that comes: an order shows the same records first
+    )
     barren: set[int] = field(default_factory=set)  # numbers of the words that were asked for and matched nothing
     held: int = 0
     seen_once: int = 0
@@ -78,6 +79,7 @@ class WordIndex:
     _tried: list[int] = field(default_factory=list)  # for each class
     _matched: list[int] = field(default_factory=list)
     _calibration: Calibration = field(default_factory=lambda: Calibration(CLASSES))
+    _of_cut_off: Calibration = field(default_factory=lambda: Calibration(1))
 
     def __post_init__(self) -> None:
         self._stops = stop_words_of(self.language)
@@ -130,6 +132,11 @@ class WordIndex:
         """A query is on its way: it is not given again."""
         if len(ids := self._ids(tokens(query))) == 1:
             self._done[ids[0]] = True
+
+    def observe_cut_off(self, predicted: float, new: float) -> None:
+        """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
+        self._of_cut_off.add_page(0, predicted, new)
+        self.top = self._of_cut_off.share(0)
 
     def observe_page(self, word: str, expected: float, new: float) -> None:
         """How many new records one page of a word brought: what to expect of others like it."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from upwell.errors import Forbidden, Unreachable
+from upwell.errors import Forbidden
 from upwell.model import BrowserVisit, Form, Request, Response, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.hosts import is_on_site
@@ -15,6 +15,7 @@ from upwell.site.browser_search import try_typing
 from upwell.site.interface_trial import Limits, Trials, try_interface
 from upwell.site.preset_settings import open_presets
 from upwell.site.promising_links import is_harmless, promising_links
+from upwell.site.start_page import check_start_page
 from upwell.site.steps import Steps, fetch, show_page
 
 __all__ = ["Browser", "Discovery", "Limits", "discover"]
@@ -35,6 +36,7 @@ class Discovery:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
+    not_shown: str = ""  # why the page was not looked at with JavaScript, where it should have been
 
 
 def discover(
@@ -44,10 +46,7 @@ def discover(
     response = yield Request(url=url)
     if not isinstance(response, Response):
         raise TypeError("a Request is answered by a Response")
-    if response.status >= 400:
-        raise Unreachable(f"{url} answered with status {response.status}; is the address right?")
-    if response.status >= 300 and response.headers.get("Location"):
-        raise Unreachable(f"{url} has moved to {response.headers['Location']}, which is another site; name that one")
+    check_start_page(response, url)
     home = read_page(response.body, response.url, response.headers)
     trials = Trials(home=home, rng=rng, limits=limits or Limits())
     opened: list[str] = []
@@ -71,6 +70,7 @@ def discover(
         working_words=trials.working_words,
         nonsense=trials.nonsense,
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
+        not_shown="".join(trials.missing[:1]),
     )
 
 
@@ -147,7 +147,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
 
 def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
     """Tries what exists only after JavaScript: a form, else the request that typing a query makes, else links to other pages."""
-    rendered = yield from show_page(BrowserVisit(url=trials.home.url))
+    rendered = yield from show_page(BrowserVisit(url=trials.home.url), trials.missing)
     if rendered is None:
         return
     trials.home = read(rendered.html, url=rendered.url)  # the plain page may be an empty shell

@@ -56,6 +56,7 @@ class Trials:
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
     left_out: list[str] = field(default_factory=list)  # forms and declared searches that may change something, and why
+    missing: list[str] = field(default_factory=list)  # why the browser was not used
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense

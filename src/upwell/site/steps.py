@@ -33,11 +33,15 @@ def fetch(request: Request, forbidden: list[str] | None = None) -> Steps[Respons
     return replace(response, blocked=refusal(response)) if isinstance(response, Response) else None
 
 
-def show_page(visit: BrowserVisit) -> Steps[RenderedPage | None]:
-    """What the browser shows, or None where it cannot show the page or is not installed."""
+def show_page(visit: BrowserVisit, missing: list[str] | None = None) -> Steps[RenderedPage | None]:
+    """What the browser shows, or None where it cannot show the page or is not installed; `missing` gets what is not installed."""
     try:
         page = yield visit
-    except (Unreachable, Forbidden, MissingExtra):
+    except MissingExtra as error:
+        if missing is not None:
+            missing.append(str(error))
+        return None
+    except (Unreachable, Forbidden):
         return None
     return page if isinstance(page, RenderedPage) else None
 

@@ -2,26 +2,18 @@
 
 import errno
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.page.hosts import host_and_port, without_login
 from upwell.store.archive import Archive
 from upwell.store.state import State
 
-__all__ = ["folder_of", "folders_of", "open_folder"]
+__all__ = ["folder_of", "harvest_folders", "open_folder", "refuse_links"]
 
 SAFE_NAME = re.compile(r"(?!\.+$)[^/\\\x00-\x1f]{1,200}")  # never a path, never "." or ".."
-MAX_NAME_CHARS = 60  # of a path in the name of a folder
-# What Upwell writes in a folder: none of it may be a link that leads elsewhere.
-OWN_NAMES = (
-    "state.sqlite", "archive", "source.json", "summary.json", "report.html", "records.parquet", "records.csv", "records.jsonl", "records.sqlite",
-    ".source.json.part", ".summary.json.part", ".report.html.part", ".records.parquet.part", ".records.csv.part", ".records.jsonl.part",
-    ".records.sqlite.part",
-)  # fmt: skip
 
 
 def folder_of(url: str, out: str | Path) -> Path:
@@ -37,23 +29,28 @@ def folder_of(url: str, out: str | Path) -> Path:
     return Path(out) / name
 
 
-def folders_of(urls: Sequence[str], out: str | Path) -> dict[str, Path]:
-    """The folder of each of several sites; those on one host are told apart by their paths.
+def harvest_folders(path: Path) -> Iterator[Path]:
+    """The folders of harvests at a path: the path itself, or those below it."""
+    if (path / "state.sqlite").is_file():
+        refuse_links(path)
+        yield path
+        return
+    below = sorted(file.parent for file in path.glob("*/state.sqlite")) or sorted(
+        file.parent for file in path.glob("*/*/state.sqlite")
+    )
+    if not below:
+        raise WrongUsage(
+            f"{path} is not the folder of a harvest, and holds none; it is the one given to harvest with -o"
+        )
+    for folder in below:
+        refuse_links(folder)
+        yield folder
 
-    >>> [str(folder) for folder in folders_of(["http://h/", "http://h/books/?x=1", "http://i/a"], "o").values()]
-    ['o/h', 'o/h_books_x_1', 'o/i']
-    """
-    folders: dict[str, Path] = {}
-    for url in urls:
-        folder = folder_of(url, out)
-        if folder in folders.values():
-            parts = urlsplit(url)
-            told_apart = "_".join(re.findall(r"[\w-]+", f"{parts.path} {parts.query}"))[:MAX_NAME_CHARS] or "home"
-            folder = folder.with_name(f"{folder.name}_{told_apart}")
-            while folder in folders.values():
-                folder = folder.with_name(f"{folder.name}_")
-        folders[url] = folder
-    return folders
+
+def refuse_links(folder: Path) -> None:
+    """Raises WrongUsage if a folder is a symbolic link or has one: what is written there might go elsewhere."""
+    if folder.is_symlink() or (folder.is_dir() and any(file.is_symlink() for file in folder.iterdir())):
+        raise WrongUsage(f"{folder} is or has a symbolic link, which may lead elsewhere; name another folder with -o")
 
 
 @contextmanager
@@ -63,10 +60,7 @@ def open_folder(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
     The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
     """
     try:
-        if folder.is_symlink() or any((folder / name).is_symlink() for name in OWN_NAMES):
-            raise WrongUsage(
-                f"{folder} is or has a symbolic link, which may lead elsewhere; name another folder with -o"
-            )
+        refuse_links(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error

@@ -1,9 +1,10 @@
-"""Parquet files, written and read by DuckDB: it is less than half of pyarrow's size, and answers SQL over the same files."""
+"""Parquet files and databases of DuckDB, written and read by it: it is less than half of pyarrow's size, and answers SQL over the same files."""
 
 import datetime
 import glob
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from upwell.errors import WrongUsage
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["column_type", "read", "read_texts", "write"]
+__all__ = ["column_type", "read", "read_texts", "write", "write_database"]
 
 DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
 MAX_INTEGER = 2**63 - 1
@@ -24,18 +25,33 @@ def write(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path
 
     The rows go through a file of JSON lines beside the table: DuckDB reads it ten times as fast as it takes values one by one.
     """
+    with _rows_as_query(rows, columns, path) as (query, values), _connect() as database:
+        place = str(path).replace(chr(39), 2 * chr(39))
+        database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", values)
+
+
+def write_database(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
+    """Writes rows as the table `records` of a new DuckDB file."""
+    with _rows_as_query(rows, columns, path) as (query, values), _connect(path) as database:
+        database.execute(f"CREATE TABLE records AS {query}", values)
+
+
+@contextmanager
+def _rows_as_query(
+    rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """A query that gives the rows, typed, and the values for it; as long as their file is there."""
     columns = columns or {"_key": "_key"}  # a table has at least one column
     types = ", ".join(f"c{i}: '{column_type(row.get(key) for row in rows)}'" for i, key in enumerate(columns))
     names = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(columns.values()))
     lines = path.with_name(f"{path.name}.jsonl")
     try:
         longest = _write_lines(rows, list(columns), lines)
-        with _connect() as database:
-            database.execute(
-                f"COPY (SELECT {names} FROM read_json($lines, format = 'newline_delimited', columns = {{{types}}}, "  # noqa: S608 # names are quoted
-                f"maximum_object_size = $longest)) TO '{str(path).replace(chr(39), 2 * chr(39))}' (FORMAT parquet, COMPRESSION zstd)",
-                {"lines": glob.escape(str(lines)), "longest": max(longest, DEFAULT_LINE_BYTES)},
-            )
+        query = (
+            f"SELECT {names} FROM read_json($lines, format = 'newline_delimited', columns = {{{types}}}, "  # noqa: S608 # names are quoted
+            "maximum_object_size = $longest)"
+        )
+        yield query, {"lines": glob.escape(str(lines)), "longest": max(longest, DEFAULT_LINE_BYTES)}
     finally:
         lines.unlink(missing_ok=True)
 
@@ -73,13 +89,14 @@ def column_type(values: Iterable[object]) -> str:
 
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """The named columns of a Parquet file, row by row."""
+    """The named columns of a Parquet file or a database, row by row."""
     import duckdb
 
     with _connect() as database:
         try:
             names = ", ".join(_quoted(name) for name in columns)
-            answer = database.execute(f"SELECT {names} FROM read_parquet($path)", {"path": glob.escape(str(path))})  # noqa: S608 # names are quoted
+            table, where = _table(database, path)
+            answer = database.execute(f"SELECT {names} FROM {table}", where)  # noqa: S608 # names are quoted
             while batch := answer.fetchmany(BATCH_ROWS):
                 yield from batch
         except duckdb.Error as error:
@@ -89,16 +106,16 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def read_texts(path: Path) -> Iterator[dict[str, str]]:
-    """Every row of a Parquet file as texts by column, as CSV would have it; a value that is not there is left out."""
+    """Every row of a Parquet file or a database as texts by column, as CSV would have it; a value that is not there is left out."""
     import duckdb
 
     with _connect() as database:
         try:
-            where = {"path": glob.escape(str(path))}
-            shape = database.execute("SELECT * FROM read_parquet($path) LIMIT 0", where).description
+            table, where = _table(database, path)
+            shape = database.execute(f"SELECT * FROM {table} LIMIT 0", where).description  # noqa: S608 # see _table
             names = [str(column[0]) for column in shape]
             texts = ", ".join(f"CAST({_quoted(name)} AS VARCHAR)" for name in names)
-            answer = database.execute(f"SELECT {texts} FROM read_parquet($path)", where)  # noqa: S608 # names are quoted
+            answer = database.execute(f"SELECT {texts} FROM {table}", where)  # noqa: S608 # names are quoted
             while batch := answer.fetchmany(BATCH_ROWS):
                 for row in batch:
                     yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
@@ -106,12 +123,22 @@ def read_texts(path: Path) -> Iterator[dict[str, str]]:
             raise WrongUsage(f"{path} is no Parquet file: {str(error).splitlines()[0]}") from error
 
 
-def _connect() -> "DuckDBPyConnection":
-    """A database in memory that loads nothing from the network and takes one core, so that the same rows give the same bytes."""
+def _table(database: "DuckDBPyConnection", path: Path) -> tuple[str, dict[str, str]]:
+    """What to select from: a Parquet file, or the records of a database, which is attached; and the values for it."""
+    if path.suffix != ".duckdb":
+        return "read_parquet($path)", {"path": glob.escape(str(path))}
+    place = str(path).replace(chr(39), 2 * chr(39))
+    database.execute(f"ATTACH '{place}' AS harvested (READ_ONLY)")
+    return "harvested.records", {}
+
+
+def _connect(path: Path | None = None) -> "DuckDBPyConnection":
+    """A database in memory, or in a file, that loads nothing from the network and takes one core, so that the same rows give the same bytes."""
     import duckdb  # here, because a harvest without a table should not wait for it
 
     return duckdb.connect(
-        config={"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        str(path) if path else ":memory:",
+        config={"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False},
     )
 
 

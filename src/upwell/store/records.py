@@ -1,9 +1,8 @@
-"""Writes the records as a table: Parquet, CSV, JSON Lines, or SQLite with full-text search that Datasette can use."""
+"""Writes the records as a table: Parquet, CSV, JSON Lines, SQLite with full-text search that Datasette can use, DuckDB, or Excel."""
 
 import csv
 import datetime
 import json
-import os
 import re
 import sqlite3
 from collections import Counter
@@ -15,30 +14,51 @@ from typing import Literal
 from upwell.errors import WrongUsage
 from upwell.store import parquet
 
-__all__ = ["FORMATS", "Format", "read_keys", "write"]
+__all__ = ["FORMATS", "READABLE", "Format", "read_keys", "write"]
 
-Format = Literal["parquet", "csv", "jsonl", "sqlite"]
+Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
+READABLE = FORMATS[:-1]  # all but Excel, which is for people
+# What a sheet of Excel takes (Excel specifications and limits).
+MAX_SHEET_ROWS, MAX_SHEET_COLUMNS, MAX_CELL_CHARS = 1_048_576, 16_384, 32_767
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV Injection"
 NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?%?")
 ROWID_NAMES = ("rowid", "oid", "_rowid_")  # SQLite's own names for the number of a row
 FTS_NAMES = ("rank", "rowid")  # that FTS5 takes for itself
-FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite")
 
 
-def write(rows: Iterable[Mapping[str, object]], folder: Path, format: Format = "parquet") -> Path:
-    """Writes `records.<format>`; the columns are all that any row has, in order of first appearance."""
+def write(
+    rows: Iterable[Mapping[str, object]],
+    folder: Path,
+    format: Format = "parquet",
+    *,
+    name: str = "records",
+    file: Path | None = None,
+    keep_formulas: bool = False,
+) -> Path:
+    """Writes `<name>.<format>`, or `file`; the columns are all that any row has, in order of first appearance.
+
+    With `keep_formulas`, texts that a spreadsheet would take for a formula stay as they are in CSV.
+    """
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     rows = list(rows)
-    path, partial = folder / f"records.{format}", folder / f".records.{format}.part"
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    path = file or folder / f"{name}.{format}"
+    partial = path.with_name(f".{path.name}.part")
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":
         with partial.open("w", encoding="utf-8", newline="") as out:
             writer = csv.DictWriter(out, columns)
             writer.writeheader()
-            writer.writerows({name: _csv_cell(value) for name, value in row.items()} for row in rows)
+            cell = _csv_value if keep_formulas else _csv_cell
+            writer.writerows({key: cell(value) for key, value in row.items()} for row in rows)
+    elif format == "duckdb":
+        partial.unlink(missing_ok=True)
+        parquet.write_database(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
+    elif format == "xlsx":
+        _write_xlsx(rows, columns, partial)
     elif format == "sqlite":
         _write_sqlite(rows, columns, partial)
     else:
@@ -75,16 +95,37 @@ def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Pa
         db.commit()
 
 
-def _csv_cell(value: object) -> object:
-    """A value that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe before it.
+def _write_xlsx(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
+    """Writes one sheet with a head; texts stay texts, whatever they look like."""
+    import xlsxwriter  # here, because few want it
 
-    `UPWELL_CSV_FORMULAS=keep` in the environment leaves such texts as they are.
-
-    >>> [_csv_cell(value) for value in ("=1+1", "@a", "-3.5", "- a", -3, "a=b")]
-    ["'=1+1", "'@a", '-3.5', "'- a", -3, 'a=b']
-    """
-    is_formula = isinstance(value, str) and value[:1] in FORMULA_SIGNS and not NUMBER.fullmatch(value)
-    return f"'{value}" if is_formula and os.environ.get("UPWELL_CSV_FORMULAS") != "keep" else value
+    if len(rows) >= MAX_SHEET_ROWS or len(columns) > MAX_SHEET_COLUMNS:
+        raise WrongUsage(
+            f"{len(rows):,} rows and {len(columns):,} columns are too many for a sheet of Excel; take another --format"
+        )
+    options = {
+        "constant_memory": True,
+        "strings_to_numbers": False,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
+    with xlsxwriter.Workbook(path, options) as book:
+        sheet, day = book.add_worksheet("records"), book.add_format({"num_format": "yyyy-mm-dd"})
+        time = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+        sheet.freeze_panes(1, 0)
+        sheet.write_row(0, 0, columns)
+        for number, row in enumerate(rows, start=1):
+            for place, column in enumerate(columns):
+                value = row.get(column)
+                if isinstance(value, datetime.datetime):  # Excel knows no time zones
+                    moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
+                    sheet.write_datetime(number, place, moment, time)
+                elif isinstance(value, datetime.date):
+                    sheet.write_datetime(number, place, value, day)
+                elif isinstance(value, bool | int | float):
+                    sheet.write(number, place, value)
+                elif value is not None:
+                    sheet.write_string(number, place, str(_cell(value))[:MAX_CELL_CHARS])
 
 
 def _distinct_names(columns: list[str]) -> list[str]:
@@ -101,6 +142,22 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _csv_value(value: object) -> object:
+    """A value as CSV has it: several texts are joined."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _csv_cell(value: object) -> object:
+    """A value as CSV has it, that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe before it.
+
+    >>> [_csv_cell(value) for value in ("=1+1", "@a", "-3.5", "- a", -3, "a=b", ["=a", "b"])]
+    ["'=1+1", "'@a", '-3.5', "'- a", -3, 'a=b', "'=a; b"]
+    """
+    text = _csv_value(value)
+    is_formula = isinstance(text, str) and text[:1] in FORMULA_SIGNS and not NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
 def _cell(value: object) -> object:
     """A value as SQLite can store it: dates as ISO texts, lists as JSON."""
     if isinstance(value, datetime.date):
@@ -113,7 +170,7 @@ def read_keys(path: Path) -> list[str]:
     if path.suffix == ".sqlite":
         with closing(sqlite3.connect(path)) as db:
             return [str(key) for (key,) in db.execute("SELECT _key FROM records")]
-    if path.suffix == ".parquet":
+    if path.suffix in (".parquet", ".duckdb"):
         return [str(key) for (key,) in parquet.read(path, ["_key"])]
     with path.open(encoding="utf-8", newline="") as table:
         rows = csv.DictReader(table) if path.suffix == ".csv" else map(json.loads, table)

@@ -3,6 +3,7 @@
     outcomes    what each request brought, in the order of arrival: an answer or an error; a body that the archive holds is
                 stored as its place there
     records     the records held, by key; a later sight fills gaps, and a change in a later run moves the old row to `history`
+    details     what the own page of a record says, by key
     sights      which query brought which record, in which run and on which page
 
 Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
@@ -22,30 +23,14 @@ from typing import Any, Protocol
 
 from upwell.errors import CannotKeep
 from upwell.model import ArchivedBody, Outcome, Record, Request, Response
+from upwell.store.state_errors import cannot_keep
+from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors
 
 __all__ = ["BodyReader", "State"]
 
-VERSION = 2
 CACHE_KILOBYTES = (
     512  # SQLite's page cache; small, because a hundred harvests run at once and each writes more than it reads
 )
-TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS outcomes (
-    id INTEGER PRIMARY KEY, run INTEGER, request TEXT, head TEXT, body BLOB, error TEXT, sent INTEGER, bytes INTEGER,
-    at REAL, archive_file TEXT, archive_offset INTEGER, archive_digest TEXT);
-CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (run, request);
-CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, row TEXT, seen INTEGER, first INTEGER, last INTEGER);
-CREATE TABLE IF NOT EXISTS sights (key TEXT, run INTEGER, query TEXT, page TEXT, PRIMARY KEY (key, run, query, page)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS history (key TEXT, run INTEGER, row TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
-"""
-UPGRADES = {  # from each older version to the next one
-    1: """
-ALTER TABLE outcomes ADD COLUMN archive_file TEXT;
-ALTER TABLE outcomes ADD COLUMN archive_offset INTEGER;
-ALTER TABLE outcomes ADD COLUMN archive_digest TEXT;
-""",
-}
 
 
 class BodyReader(Protocol):
@@ -98,7 +83,7 @@ class State:
         except sqlite3.Error as error:
             raise self._cannot_keep(error) from error
         self._transaction(self._create_tables)
-        self._transaction(_delete_trailing_errors)
+        self._transaction(delete_trailing_errors)
         self.run_number = int(self.note("run", "1"))
         for outcome_id, request_key in self._db.execute(
             "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run_number,)
@@ -130,18 +115,6 @@ class State:
     def set_note(self, name: str, value: str) -> None:
         """Stores a note under a name."""
         self._transaction(lambda db: db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value)))
-
-    def belong_to(self, url: str, about: str) -> None:
-        """Notes what the folder is a harvest of; raises CannotKeep where it is one of something else: two are never mixed."""
-        told = {"start": url.partition("#")[0].rstrip("/"), "about": about}
-        for name, value in told.items():
-            known = self.note(name, "\0")
-            if known not in ("\0", value):
-                what = f"of {known}" if name == "start" else f"about {known!r}" if known else "of everything"
-                raise CannotKeep(f"{self.path} holds a harvest {what}, not {value or 'of everything'}; use another -o")
-        for name, value in told.items():
-            if self.note(name, "\0") != value:
-                self.set_note(name, value)
 
     def start_next_run(self) -> None:
         """Starts another run, which replays nothing of the runs before; the records and their history stay."""
@@ -217,8 +190,8 @@ class State:
 
     def _load(self, outcome_id: int, request: Request) -> Outcome | None:
         """A stored outcome; None if its body is in the archive and cannot be read there."""
-        head, packed_body, error, sent, size, file, offset, digest = self._db.execute(
-            "SELECT head, body, error, sent, bytes, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
+        head, packed_body, error, sent, size, at, file, offset, digest = self._db.execute(
+            "SELECT head, body, error, sent, bytes, at, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
             (outcome_id,),
         ).fetchone()
         if head is None:
@@ -228,7 +201,7 @@ class State:
             body = self._packed_or_archived(packed_body, place)
             if body is None:
                 return None
-            response = Response(request=request, **json.loads(head), body=body, archived=place)
+            response = Response(request=request, **json.loads(head), body=body, archived=place, came_at=float(at))
         except (ValueError, TypeError, zlib.error):  # a damaged row: it is asked again
             return None
         return Outcome(response=response, sent=sent, bytes=size)
@@ -240,16 +213,17 @@ class State:
 
     # -- records -------------------------------------------------------------------------------------------------------
 
-    def add(self, records: list[Record], origin: Mapping[str, object]) -> list[bool]:
+    def add(self, records: list[Record], origin: Mapping[str, object], asked: str = "") -> list[bool]:
         """Stores the records of one page of an answer in one transaction; says of each whether its key is new.
 
-        `origin` has `_source`, `_query` and `_page`. Another sight in the same run fills gaps; one in a later run replaces what changed.
+        `origin` has `_source`, `_query` and `_page`; `asked` is what a refresh asks again, where that is not the query itself.
+        Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin) for record in records])
+        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin, asked) for record in records])
         return are_new
 
-    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object]) -> bool:
-        sight = (record.key, self.run_number, origin["_query"], origin["_page"])
+    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object], asked: str) -> bool:
+        sight = (record.key, self.run_number, asked or origin["_query"], origin["_page"])
         is_new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
         held = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
         if held is None:
@@ -274,14 +248,44 @@ class State:
             )
         return False
 
+    def add_details(self, key: str, fields: Mapping[str, object]) -> None:
+        """Stores what the own page of a record says; what an earlier run stored otherwise goes to the history."""
+
+        def store(db: sqlite3.Connection) -> None:
+            text = json.dumps(dict(fields), ensure_ascii=False)
+            before = db.execute("SELECT row, run FROM details WHERE key = ?", (key,)).fetchone()
+            if before and before[1] < self.run_number and before[0] != text:
+                db.execute(
+                    "INSERT OR IGNORE INTO history SELECT key, ?, row FROM records WHERE key = ?",
+                    (self.run_number, key),
+                )
+            db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?)", (key, text, self.run_number))
+
+        self._transaction(store)
+
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The records held, in the order in which they came, with `_seen`."""
-        for text, seen in self._db.execute("SELECT row, seen FROM records ORDER BY rowid"):
+        """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with "page."."""
+        found = self._db.execute(
+            "SELECT records.row, seen, details.row FROM records LEFT JOIN details ON details.key = records.key ORDER BY records.rowid"
+        )
+        for text, seen, details in found:
             row = _row_of(text)
             if row is None:
                 continue
-            own = {name: row.pop(name, None) for name in ("_key", "_source", "_url", "_query", "_page", "_path")}
-            yield {**own, "_seen": seen, **row}
+            own = {
+                name: row.pop(name, None)
+                for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
+            }
+            own["_seen"] = seen
+            of_page = {f"page.{name}": value for name, value in (_row_of(details or "{}") or {}).items()}
+            yield {**own, **row, **of_page}
+
+    def requests_sent(self) -> int:
+        """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
+        (sent,) = self._db.execute(
+            "SELECT TOTAL(sent) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'", (self.run_number,)
+        ).fetchone()
+        return int(sent)
 
     def __len__(self) -> int:
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
@@ -295,6 +299,17 @@ class State:
             keys.setdefault(query, set()).add(key)
         return keys
 
+    def last_sights(self) -> dict[int, dict[str, set[str]]]:
+        """The runs before this one, the oldest first: which query brought which records that came in no later run since."""
+        sights: dict[int, dict[str, set[str]]] = {}
+        for run_number, query, key in self._db.execute(
+            "SELECT run, query, key FROM sights JOIN (SELECT key, MAX(run) AS run FROM sights WHERE run < ? GROUP BY key) "
+            "USING (key, run) JOIN records USING (key) ORDER BY run, query, key",
+            (self.run_number,),
+        ):
+            sights.setdefault(run_number, {}).setdefault(query, set()).add(key)
+        return sights
+
     def keys_by_change(self) -> dict[str, list[str]]:
         """The keys of all records, by how this run compares with those before: new, changed, unchanged or unseen."""
         changed = {key for (key,) in self._db.execute("SELECT key FROM history WHERE run = ?", (self.run_number,))}
@@ -307,6 +322,19 @@ class State:
             else:
                 keys["changed" if key in changed else "unchanged"].append(key)
         return keys
+
+    def changes(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """What this run changed: `new`, `changed` or `gone`, the row before and the row now ({} where there is none)."""
+        for key, text in self._db.execute(
+            "SELECT key, row FROM records WHERE first = ? ORDER BY rowid", (self.run_number,)
+        ):
+            yield "new", {}, {"_key": key, **(_row_of(text) or {})}
+        for before, now in self._db.execute(
+            "SELECT history.row, records.row FROM history LEFT JOIN records ON records.key = history.key "
+            "WHERE history.run = ? ORDER BY history.key",
+            (self.run_number,),
+        ):
+            yield "changed" if now else "gone", _row_of(before) or {}, _row_of(now) or {}
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""
@@ -339,34 +367,13 @@ class State:
         return result
 
     def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
-        """SQLite's error with what the user can do about it."""
-        message = str(error)
-        if "locked" in message:
-            advice = "another process is harvesting into it; wait for it, or use another -o"
-        elif "full" in message:
-            advice = "the disk is full; make room and run the same command again, it goes on where it was"
-        elif "readonly" in message or "unable to open" in message:
-            advice = "the folder cannot be written to; make it writable, or use another -o"
-        elif "not a database" in message or "malformed" in message:
-            advice = "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
-        else:
-            advice = "run the same command again, or use another -o"
-        return CannotKeep(f"{self.path or 'the state in memory'}: {message}; {advice}")
+        return cannot_keep(self.path, error)
 
 
-def _delete_trailing_errors(db: sqlite3.Connection) -> None:
-    """Forgets the errors after the last answer: they may be why the harvest ended, so their requests are sent again.
-
-    Answers that say "not now" (429, 5xx) are such errors.
-    """
-    failed = "(error != '' OR json_extract(head, '$.status') = 429 OR json_extract(head, '$.status') >= 500)"
-    db.execute(f"DELETE FROM outcomes WHERE id > (SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE NOT {failed})")  # noqa: S608 # the text above
-
-
-def _row_of(text: str) -> dict[str, Any] | None:
-    """A stored row; None where it is damaged."""
+def _row_of(text: str | None) -> dict[str, Any] | None:
+    """A stored row; None where there is none, or it is damaged."""
     try:
-        row = json.loads(text)
+        row = json.loads(text or "")
     except (ValueError, TypeError):
         return None
     return row if isinstance(row, dict) else None

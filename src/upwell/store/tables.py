@@ -15,7 +15,7 @@ from typing import TextIO
 
 from upwell.errors import WrongUsage
 from upwell.store import parquet
-from upwell.store.records import FORMATS
+from upwell.store.records import READABLE
 
 __all__ = ["open_text", "read", "rows", "table_of"]
 
@@ -60,7 +60,7 @@ def rows(path: Path) -> Iterator[dict[str, str] | None]:
     path = table_of(path)
     name = path.name.removesuffix(".gz")
     try:
-        if name.endswith(".parquet"):
+        if name.endswith((".parquet", ".duckdb")):
             yield from parquet.read_texts(path)
         elif name.endswith(".sqlite"):
             yield from _sqlite_rows(path)
@@ -76,7 +76,7 @@ def rows(path: Path) -> Iterator[dict[str, str] | None]:
             with open_text(path) as lines:
                 yield from ({"text": line.strip()} for line in lines if line.strip())
         else:
-            raise WrongUsage(f"{path}: the name should end in .parquet, .csv, .tsv, .jsonl, .sqlite or .txt")
+            raise WrongUsage(f"{path}: the name should end in .parquet, .csv, .tsv, .jsonl, .sqlite, .duckdb or .txt")
     except UNREADABLE as error:
         raise WrongUsage(f"{path} cannot be read as a table: {error}") from error
 
@@ -87,15 +87,15 @@ def table_of(path: Path) -> Path:
         return path
     if not path.is_dir():
         raise WrongUsage(f"{path} is no file and no folder")
-    tables = [table for format in FORMATS if (table := path / f"records.{format}").is_file()]
+    tables = [table for format in READABLE if (table := path / f"records.{format}").is_file()]
     if tables:
         return max(tables, key=lambda table: table.stat().st_mtime)
-    sites = sorted({table.parent for format in FORMATS for table in path.glob(f"*/records.{format}")})
+    sites = sorted({table.parent for format in READABLE for table in path.glob(f"*/records.{format}")})
     if len(sites) == 1:
         return table_of(sites[0])
     if sites:
         raise WrongUsage(f"{path} has the harvests of {len(sites)} sites; name one of {', '.join(map(str, sites))}")
-    raise WrongUsage(f"{path} has no records.{' or .'.join(FORMATS)}: it is not the folder of a finished harvest")
+    raise WrongUsage(f"{path} has no records.{' or .'.join(READABLE)}: it is not the folder of a finished harvest")
 
 
 def open_text(path: Path) -> TextIO:

@@ -1,0 +1,13 @@
+# Upwell with Chromium, for sites that need JavaScript:
+#   docker build -t upwell . && docker run --rm -v "$PWD:/data" upwell harvest https://example.org/
+FROM python:3.12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends chromium && rm -rf /var/lib/apt/lists/*
+WORKDIR /build
+COPY pyproject.toml constraints.txt LICENSE NOTICE ./
+COPY docs/pypi.md docs/
+COPY src src
+RUN pip install --no-cache-dir -c constraints.txt '.[all]' && rm -rf /build
+ENV OMP_NUM_THREADS=1
+WORKDIR /data
+ENTRYPOINT ["upwell"]
+CMD ["--help"]

@@ -1,0 +1,345 @@
+"""The verbs that ask a site, for programs that run an event loop of their own: `await upwell.aio.harvest(…)`.
+
+`upwell.api` runs the same code for everybody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from upwell.errors import Crashed, Interrupted, Unreachable, UpwellError, WrongUsage
+from upwell.harvest.events import Held, Stopping, Trouble
+from upwell.harvest.plan import Plan
+from upwell.net.access import split_credentials
+from upwell.net.manners import Manners
+from upwell.places import address_of, addresses_to_try, shown
+
+if TYPE_CHECKING:
+    from upwell.harvest.events import Event, Observer
+    from upwell.harvest.files import Result
+    from upwell.results import FormsOnPage, ProbeSummary
+    from upwell.site.discover import Browser
+    from upwell.store.records import Format
+
+__all__ = ["Job", "Stopper", "forms", "harvest", "harvest_all", "probe", "records"]
+
+
+T = TypeVar("T")
+
+
+def _ignore(_: Event) -> None:
+    """The observer for those who do not want to observe."""
+
+
+def _no_warning(_: str) -> None:
+    """For those who do not want to be warned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One site to harvest, and how."""
+
+    url: str
+    plan: Plan = field(default_factory=Plan)
+    manners: Manners = field(default_factory=Manners)
+
+
+class Stopper:
+    """Ends harvests from a signal or from another thread: what there is is written, and they return."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.observe: Observer = _ignore
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: Sequence[asyncio.Task[Any]] = ()
+
+    def begin(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Takes charge of tasks of the running loop; a stop that came before ends them at once."""
+        self._loop, self._tasks = asyncio.get_running_loop(), tasks
+        if self.times:
+            self._cancel()
+
+    def stop(self) -> None:
+        """Stops; once more only says again that it is stopping, so that nothing is lost by impatience."""
+        self.times += 1
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._cancel if self.times == 1 else self._say)
+
+    def _cancel(self) -> None:
+        self._say()
+        for task in self._tasks:
+            task.cancel()
+
+    def _say(self) -> None:
+        self.observe(Stopping(times=self.times))
+
+
+async def forms(
+    page: str | Path,
+    *,
+    base_url: str = "",
+    manners: Manners | None = None,
+    browser: Browser = "auto",
+    warn: Callable[[str], None] = _no_warning,
+) -> FormsOnPage:
+    """How a site is asked: the forms of a page, judged, and its search interfaces, best first.
+
+    A saved file is only read. At an address the interfaces are tried with a few queries, so that none is offered that finds nothing;
+    where the page has none, pages one or two clicks away are looked at, and then the page as the browser shows it.
+    """
+    from upwell.page.tree import read
+    from upwell.results import FormsOnPage
+    from upwell.site import forms as site_forms
+    from upwell.site import interfaces as site_interfaces
+
+    path = Path(page)
+    if path.is_file():  # noqa: ASYNC240 # a saved page, read at once
+        tree = read(path.read_bytes(), url=base_url)  # noqa: ASYNC240
+        interfaces = site_interfaces.find(tree)
+        return FormsOnPage(page=str(page), forms=tuple(site_forms.find(tree)), interfaces=interfaces)
+    plan = Plan(browser=browser)
+
+    async def look(url: str) -> FormsOnPage:
+        from upwell.harvest.loop import look_around
+
+        clean, access = split_credentials(url, (manners or Manners()).access)
+        discovery = await look_around(clean, plan, replace(manners or Manners(), access=access))
+        if discovery.not_shown and not discovery.interfaces:
+            warn(f"JavaScript was not tried: {discovery.not_shown}")
+        found = tuple(site_forms.find(discovery.home))
+        return FormsOnPage(page=clean, forms=found, interfaces=tuple(discovery.interfaces))
+
+    return await _at_first_address(str(page), look)
+
+
+async def probe(
+    url: str,
+    *,
+    out: str | Path = "probe",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    observe: Observer = _ignore,
+) -> ProbeSummary:
+    """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
+    from upwell.harvest import loop
+    from upwell.results import ProbeSummary
+
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before anything is asked
+
+    async def ask(address: str) -> tuple[str, loop.Probed]:
+        clean, access = split_credentials(address, (manners or Manners()).access)
+        return clean, await loop.probe(clean, plan or Plan(), replace(manners or Manners(), access=access), observe)
+
+    address, probed = await _at_first_address(url, ask)
+    lines = []
+    for number, (query, response) in enumerate(probed.answers):
+        name = f"{number:03d}.html"
+        (folder / name).write_bytes(response.body)
+        about = {"page": name, "url": response.url, "query": query, "status": response.status}
+        lines.append(json.dumps(about, ensure_ascii=False))
+    (folder / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    summary = ProbeSummary(
+        site=urlsplit(address).netloc,
+        requests=probed.requests,
+        answers=probed.kinds,
+        stable=probed.stable,
+        interface=probed.interface,
+        pages=len(lines),
+    )
+    text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1) + "\n"
+    (folder / "summary.json").write_text(text, encoding="utf-8")
+    return summary
+
+
+async def harvest(
+    url: str,
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    observe: Observer = _ignore,
+    stopper: Stopper | None = None,
+) -> Result:
+    """From a home page to a table, a summary and a report under `out/<host>`; a cancelled one writes them first.
+
+    `queries` are asked first: a file with one a line, `DIR:column` for the values of a column of another harvest, or strings.
+    The same call again goes on where it was cut off; with a larger budget it goes further; with `Plan(refresh=True)` it asks anew.
+    """
+    (result,) = await harvest_all(
+        [url],
+        out=out,
+        plan=plan,
+        manners=manners,
+        format=format,
+        queries=queries,
+        query_log=query_log,
+        knowledge_base=knowledge_base,
+        observe=observe,
+        stopper=stopper,
+    )
+    if isinstance(result, UpwellError):
+        raise result
+    return result
+
+
+async def harvest_all(
+    urls: Sequence[str | Job],
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    observe: Observer = _ignore,
+    stopper: Stopper | None = None,
+) -> list[Result | UpwellError]:
+    """Harvests several sites at once; a result or an error for each, in their order: one that fails does not stop the others.
+
+    A `Job` in place of an address has a plan and manners of its own.
+    """
+    from upwell.harvest.keep import harvest_into
+    from upwell.model import Skipped
+    from upwell.store.query_list import read_queries
+    from upwell.store.records import FORMATS
+
+    if format not in FORMATS:
+        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
+    jobs = [_job(place, plan or Plan(), manners or Manners()) for place in urls]
+
+    def report(stage: str, page: str | Path, reason: str) -> None:
+        observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
+
+    words = tuple(read_queries(queries)) if queries is not None else ()
+    knowledge = None
+    if knowledge_base is not None:  # read once for all sites
+        from upwell.offline.queries import read_knowledge
+
+        knowledge = read_knowledge(knowledge_base, lambda why: report("knowledge base", knowledge_base, why))
+
+    def plan_of(job: Job) -> Plan:
+        asked = (*job.plan.words, *words)
+        if query_log is not None:
+            from upwell.offline.queries import queries as from_log
+
+            host = urlsplit(address_of(job.url)).hostname or ""
+            logged = from_log(log=query_log, knowledge_base=knowledge or job.plan.knowledge, site=host)
+            if not logged:
+                report("query log", query_log, f"no query that led to several pages of {host}")
+            asked = (*asked, *(suggested.query for suggested in logged))
+        return replace(job.plan, words=asked, knowledge=knowledge or job.plan.knowledge)
+
+    async def run(job: Job) -> Result | UpwellError:
+        async def at(url: str) -> Result:
+            clean, access = split_credentials(url, job.manners.access)
+            polite = replace(job.manners, access=access)
+            return await harvest_into(clean, out, plan_of(job), polite, observe, format)
+
+        try:
+            return await _at_first_address(job.url, at)
+        except UpwellError as error:
+            return error
+        except asyncio.CancelledError:
+            return Interrupted(
+                f"stopped before anything of {shown(job.url)} was learned; what was asked is kept, and the same command goes on from there"
+            )
+        except Exception as error:  # noqa: BLE001 # a fault in one site must not take the results of the others
+            why = " ".join(job.manners.access.hide(f"{type(error).__name__}: {error}").split())
+            return Crashed(f"{shown(job.url)}: {why}; this is a fault of Upwell, please report it")
+
+    return await _all([run(job) for job in jobs], stopper or Stopper(), observe)
+
+
+async def records(
+    url: str,
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    observe: Observer = _ignore,
+) -> AsyncIterator[Mapping[str, object]]:
+    """The records of a harvest, each as soon as it is held; the files are written when it ends, or when nobody listens any more."""
+    rows: asyncio.Queue[Mapping[str, object] | None] = asyncio.Queue()  # None: the end
+    loop = asyncio.get_running_loop()
+
+    def pass_on(event: Event) -> None:  # in the thread that reads pages
+        if isinstance(event, Held):
+            loop.call_soon_threadsafe(rows.put_nowait, event.row)
+        observe(event)
+
+    stopper = Stopper()
+    task = asyncio.ensure_future(
+        harvest(
+            url,
+            out=out,
+            plan=plan,
+            manners=manners,
+            format=format,
+            queries=queries,
+            query_log=query_log,
+            knowledge_base=knowledge_base,
+            observe=pass_on,
+            stopper=stopper,
+        )
+    )
+    task.add_done_callback(lambda _: rows.put_nowait(None))
+    try:
+        while (row := await rows.get()) is not None:
+            yield row
+        await task
+    finally:
+        if not task.done():
+            stopper.stop()
+            await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # looked at, so that asyncio does not complain of an error that nobody waits for
+
+
+def _job(place: str | Job, plan: Plan, manners: Manners) -> Job:
+    job = place if isinstance(place, Job) else Job(url=place, plan=plan, manners=manners)
+    address_of(job.url)  # raises if it is none, before anything is asked
+    return job
+
+
+async def _at_first_address(place: str, ask: Callable[[str], Coroutine[Any, Any, T]]) -> T:
+    """What is found at the address that a person wrote; where they wrote no scheme and nobody answers by HTTPS, by HTTP."""
+    addresses = addresses_to_try(place)
+    for address in addresses[:-1]:
+        try:
+            return await ask(address)
+        except Unreachable:
+            continue
+    return await ask(addresses[-1])
+
+
+async def _all(
+    harvests: Sequence[Coroutine[Any, Any, Result | UpwellError]], stopper: Stopper, observe: Observer
+) -> list[Result | UpwellError]:
+    """Runs harvests at once; a stop, or a cancelled caller, ends each of them with what it holds."""
+    tasks = [asyncio.ensure_future(harvest) for harvest in harvests]
+    stopper.observe = observe
+    stopper.begin(tasks)
+    try:
+        await asyncio.wait(tasks)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise
+    return [task.result() for task in tasks]

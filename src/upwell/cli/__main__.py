@@ -1,0 +1,6 @@
+"""`python -m upwell.cli`."""
+
+from upwell.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The verbs about what is there already: the folders of harvests, and the options that hold."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from upwell import api, options
+from upwell.cli.app import app, settings_of
+from upwell.cli.network import option_name
+from upwell.cli.printing import as_json_text, print_result, warn
+from upwell.config import SECRETS, Origin
+from upwell.errors import UpwellError
+from upwell.printable import printable
+
+__all__ = ["config", "export", "status"]
+
+
+@app.command(epilog="Example: upwell status harvest")
+def status(folder: options.HarvestFolder = Path("harvest"), as_json: options.Json = False) -> None:
+    """What is there? The harvests in a folder: records, coverage, how each ended. Nothing is asked or replayed."""
+    found = list(api.status(folder))
+    for one in found:
+        print_result(one, as_json)
+    if len(found) > 1 and not as_json:
+        print(f"{len(found)} harvests, {sum(one.records for one in found):,} records")
+
+
+@app.command(epilog="Example: upwell export harvest/example.org --format xlsx -o table.xlsx")
+def export(
+    folder: options.HarvestFolder,
+    format: options.Format = "parquet",
+    out: options.ExportFile = None,
+    columns: options.Columns = None,
+    keep_formulas: options.KeepFormulas = False,
+    as_json: options.Json = False,
+) -> None:
+    """Writes the table of a harvest in another format. Nothing is asked or replayed."""
+    chosen = options.choice("--format", format, options.FORMATS)
+    tables = api.export(folder, format=chosen, out=out, columns=columns or (), keep_formulas=keep_formulas)
+    for exported in tables:
+        print_result(exported, as_json)
+
+
+@app.command(epilog="Example: upwell config --show")
+def config(context: typer.Context, show: options.ShowConfig = False, as_json: options.Json = False) -> None:
+    """Which options hold where nobody names them on the command line: variables, upwell.toml, defaults."""
+    parent = context.parent
+    if parent is None:
+        raise UpwellError("config is a verb of upwell")
+    settings = settings_of(parent)  # type: ignore[arg-type] # the context of the app itself
+    group: Any = parent.command
+    values: dict[str, dict[str, object]] = {}
+    for verb, command in group.commands.items():
+        for parameter in command.params:
+            name = option_name(parameter)
+            if name and name not in ("help", "json", "show"):
+                found = settings.verbs.get(verb, {}).get(name)
+                if found is not None or show:
+                    default = None if parameter.default is None else str(parameter.default)
+                    values.setdefault(verb, {})[name] = _shown(name, found or Origin(value=default, where="default"))
+    for host, table in settings.sites.items():
+        values[f'site "{host}"'] = {name: _shown(name, found) for name, found in table.items()}
+    for stranger in settings.strangers:
+        warn(stranger)
+    if as_json:
+        print(as_json_text({"file": str(settings.file) if settings.file else None, "options": values}))
+        return
+    print(f"file: {settings.file or 'no upwell.toml in this folder or above it'}")
+    for place, shown_options in values.items():
+        print(f"[{place}]")
+        for name, shown in shown_options.items():
+            print(printable(f"  {name} = {shown['value']}  ({shown['from']})"))  # type: ignore[index] # made by _shown
+
+
+def _shown(name: str, found: Origin) -> dict[str, object]:
+    from upwell.net.access import HIDDEN
+
+    return {"value": HIDDEN if name in SECRETS and found.value else found.value, "from": found.where}

@@ -1,0 +1,232 @@
+"""The verbs that ask a site: forms, harvest, probe, and demo, which brings its own site."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from upwell import api, options
+from upwell.cli.app import app
+from upwell.cli.network import asks_sites, manners_of, values_for
+from upwell.cli.printing import as_json_text, print_result, warn
+from upwell.errors import Crashed, Interrupted, UpwellError
+from upwell.harvest.plan import Plan
+from upwell.printable import printable
+
+if TYPE_CHECKING:
+    from upwell.demo import Switches
+    from upwell.harvest.files import Result
+    from upwell.results import DemoTruth
+    from upwell.source.model import SourceModel
+
+__all__ = ["demo", "forms", "harvest", "probe"]
+
+CHANGED = 4  # exit code of a refresh that found something new, changed or gone, where --exit-code asks for it
+EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that exit code 3 stands for
+
+
+@app.command(epilog="Example: upwell forms https://example.org/ --json")
+@asks_sites
+def forms(
+    context: typer.Context,
+    page: options.Page,
+    base_url: options.FileUrl = "",
+    browser: options.Browser = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """How is this site asked? Judges every form of a page and gives the templates that follow, best first.
+
+    At an address the templates are tried with a few queries, and pages around it are looked at where it has none.
+    """
+    values = values_for(context, page)
+    result = api.forms(
+        page,
+        base_url=base_url,
+        manners=manners_of(values, page),
+        browser=options.choice("--browser", values["browser"], options.BROWSERS),
+        warn=warn,
+    )
+    print_result(result, as_json)
+
+
+@app.command(
+    cls=options.OptionalValues,
+    epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
+    "Example: upwell harvest https://example.org/ --details --budget 5000\n\n"
+    "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
+    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv",
+)
+@asks_sites
+def harvest(
+    context: typer.Context,
+    places: options.Places,
+    out: options.Out = Path("harvest"),
+    budget: options.Budget = Plan.budget,
+    seconds: options.Seconds = 0,
+    size: options.Bytes = 0,
+    coverage: options.Coverage = Plan.coverage,
+    goal: options.Goal = "complete",
+    about: options.About = "",
+    form: options.FormNumber = None,
+    template: options.Template = "",
+    source: options.SourceFile = None,
+    words: options.Words = "",
+    queries: options.Queries = None,
+    query_log: options.QueryLog = None,
+    knowledge: options.KnowledgeForHarvest = None,
+    details: options.Details = "",
+    refresh: options.Refresh = False,
+    exit_code: options.ExitCode = False,
+    format: options.Format = "parquet",
+    log: options.EventLog = None,
+    browser: options.Browser = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
+
+    Run again, the same command goes on where it was cut off, or further with a larger budget.
+    """
+    from upwell.progress import ProgressLine
+
+    jobs = [_job(site, values_for(context, site)) for site in api.sites_of(places)]
+    with ProgressLine(sum(job.plan.budget for job in jobs), not as_json, log) as observe:
+        results = api.harvest_all(
+            jobs,
+            out=out,
+            format=options.choice("--format", format, options.FORMATS),
+            queries=queries,
+            query_log=query_log,
+            knowledge_base=knowledge,
+            observe=observe,
+        )
+    code = _print_harvests(results, as_json)
+    raise typer.Exit(CHANGED if exit_code and not code and any(map(_has_changed, results)) else code)
+
+
+def _job(site: str, values: dict[str, Any]) -> api.Job:
+    """One site with the plan and the manners that the options ask for there."""
+    plan = Plan(
+        budget=values["budget"],
+        seconds=values["seconds"],
+        bytes=values["size"],
+        coverage=values["coverage"],
+        goal=options.choice("--goal", values["goal"], options.GOALS),
+        about=values["about"],
+        form=values["form"],
+        template=values["template"],
+        models=_models(Path(values["source"])) if values["source"] else (),
+        words=tuple(values["words"].split()),
+        details=options.details(values["details"]),
+        refresh=values["refresh"],
+        browser=options.choice("--browser", values["browser"], options.BROWSERS),
+    )
+    return api.Job(url=site, plan=plan, manners=manners_of(values, site))
+
+
+def _models(file: Path) -> "tuple[SourceModel, ...]":
+    """The models of --source."""
+    from upwell.source.model import load_all
+
+    return load_all(options.source_text(file))
+
+
+def _has_changed(result: "Result | UpwellError") -> bool:
+    """Whether a refresh found anything new, changed or gone."""
+    if isinstance(result, UpwellError):
+        return False
+    return any(result.summary.get("refreshed", {}).get(kind) for kind in ("new", "changed", "gone"))
+
+
+@app.command(epilog="Example: upwell probe https://example.org/ -o probe")
+@asks_sites
+def probe(
+    context: typer.Context,
+    url: options.HomePage,
+    out: options.Out = Path("probe"),
+    count: options.ProbeCount = 100,
+    background: options.Background = 10,
+    as_json: options.Json = False,
+) -> None:
+    """Sends the probe queries and keeps the answers, in a folder that `upwell extract` reads; stops when the kinds are stable."""
+    from upwell.progress import ProgressLine
+
+    plan = Plan(probes=count, background=background, budget=Plan.budget + 2 * (count + background))
+    manners = manners_of(values_for(context, url), url)
+    with ProgressLine(count + background, not as_json) as observe:
+        summary = api.probe(url, out=out, plan=plan, manners=manners, observe=observe)
+    print(as_json_text(summary.as_dict()) if as_json else f"{summary.pages} answers kept in {out}")
+
+
+@app.command(
+    epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
+)
+def demo(
+    out: options.Out = Path("demo-harvest"),
+    budget: options.Budget = 700,
+    settings: options.DemoSettings = None,
+    serve_only: options.ServeOnly = False,
+    port: options.Port = 8000,
+    as_json: options.Json = False,
+) -> None:
+    """Starts the bundled site of 34,000 cities and harvests it, with the true coverage beside the estimated one."""
+    from upwell.demo import Switches
+    from upwell.progress import ProgressLine
+
+    switches = Switches.parse(settings or [])
+    if serve_only:
+        _serve(switches, port, as_json)
+        return
+    with ProgressLine(budget, not as_json) as observe:
+        plan = Plan(budget=budget)
+        result, truth = api.demo(out=out, switches=switches, plan=plan, observe=observe, port=port, warn=warn)
+    _print_harvest(result, as_json, truth)
+
+
+def _serve(switches: "Switches", port: int, as_json: bool) -> None:
+    """Runs the demo site until Ctrl-C, then lists the requests that it received."""
+    import signal
+    from contextlib import suppress
+    from dataclasses import asdict
+
+    from upwell.demo import serve
+
+    try:
+        with serve(switches, port=port) as site:
+            print(f"the demo site is at {site.url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+            with suppress(KeyboardInterrupt):
+                signal.pause()
+            for received in site.received if as_json else ():
+                print(json.dumps(asdict(received)))
+            print(f"{len(site.received)} requests received", file=sys.stderr)
+    except OSError as error:
+        raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
+
+
+def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) -> int:
+    """Prints what came of each site; the exit code of all. An error of the only site is raised."""
+    failed = [result for result in results if isinstance(result, UpwellError)]
+    if len(results) == len(failed) == 1:
+        raise failed[0]
+    for result in results:
+        if isinstance(result, UpwellError):
+            warn(str(result))
+        else:
+            _print_harvest(result, as_json)
+    if len(failed) == len(results):
+        return 3 if any(isinstance(error, Interrupted) for error in failed) else 1
+    if any(isinstance(error, Crashed) for error in failed):
+        return 1
+    stopped_early = [r for r in results if not isinstance(r, UpwellError) and r.summary["stopped"] in EARLY_STOPS]
+    return 3 if failed or stopped_early else 0
+
+
+def _print_harvest(result: "Result", as_json: bool, truth: "DemoTruth | None" = None) -> None:
+    from upwell.display import lines_of_harvest
+
+    if as_json:
+        print(as_json_text({**result.summary, "truth": truth.as_dict()} if truth else result.summary))
+    else:
+        print("\n".join(map(printable, lines_of_harvest(result, truth))))

@@ -1,0 +1,144 @@
+"""The options of all verbs that ask a site, and what they come to for one site: the command line, variables, upwell.toml."""
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from upwell import options
+from upwell.cli.printing import warn
+from upwell.config import Settings
+from upwell.errors import WrongUsage
+from upwell.net.access import Access, parse_header
+from upwell.net.manners import Manners
+from upwell.page.hosts import host_and_port
+
+if TYPE_CHECKING:
+    from upwell.net.cookies import Cookie
+
+__all__ = ["OPTIONS", "asks_sites", "converted", "manners_of", "option_name", "values_for"]
+
+# name → type with its help, and default
+OPTIONS: dict[str, tuple[Any, Any]] = {
+    "rate": (options.Rate, 1.0),
+    "contact": (options.Contact, ""),
+    "user_agent": (options.UserAgent, ""),
+    "ignore_robots": (options.IgnoreRobots, False),
+    "cookies": (options.Cookies, None),
+    "header": (options.Header, None),
+    "user": (options.User, ""),
+    "token": (options.Token, ""),
+    "login": (options.Login, False),
+    "proxy": (options.Proxy, ""),
+    "cert": (options.Certificate, None),
+    "key": (options.CertificateKey, None),
+    "ca": (options.Authority, None),
+}
+
+
+def asks_sites(verb: Callable[..., None]) -> Callable[..., None]:
+    """Gives a verb these options; `values_for` has their values."""
+    own = list(inspect.signature(verb).parameters.values())
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shared = [inspect.Parameter(name, kind, default=d, annotation=a) for name, (a, d) in OPTIONS.items()]
+
+    @wraps(verb)
+    def command(**values: Any) -> None:
+        verb(**{name: value for name, value in values.items() if name not in OPTIONS})
+
+    command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined] # what Typer reads
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
+    return command
+
+
+def option_name(parameter: Any) -> str:
+    """An option's name as settings have it: `user-agent`; "" for an argument."""
+    return next((str(name)[2:] for name in parameter.opts if name.startswith("--")), "")
+
+
+def values_for(context: typer.Context, site: str) -> dict[str, Any]:
+    """The values of a verb's options for one site: what upwell.toml says of the site holds where nobody said otherwise."""
+    settings = context.obj if isinstance(context.obj, Settings) else Settings()
+    values = dict(context.params)
+    host, _ = host_and_port(site if "://" in site else f"//{site}")
+    of_verb = settings.verbs.get(context.info_name or "", {})
+    for parameter in context.command.params:
+        name = option_name(parameter)
+        found = settings.of_site(host).get(name)
+        source = context.get_parameter_source(str(parameter.name))
+        is_said = source is not None and source.name == "COMMANDLINE"
+        if found is None or is_said or (name in of_verb and of_verb[name].is_variable):
+            continue
+        values[str(parameter.name)] = converted(context, parameter, found.value, f"{found.where}: {name}")
+    return values
+
+
+def converted(context: typer.Context, parameter: Any, value: Any, where: str) -> Any:
+    """A value of upwell.toml as the command line would take it."""
+    try:
+        return parameter.process_value(context, value)
+    except typer.BadParameter as error:
+        raise WrongUsage(f"{where} = {value!r}: {error.message}") from error
+
+
+def manners_of(values: dict[str, Any], site: str) -> Manners:
+    """The manners and the access that the options ask for at one site."""
+    user, _, password = _from_file(values["user"], "--user").partition(":")
+    if user and not password:
+        password = _ask_password(user)
+    access = Access(
+        cookies=_cookies(values, site),
+        headers=tuple(parse_header(_from_file(header, "--header")) for header in values["header"] or ()),
+        user=user,
+        password=password,
+        token=_from_file(values["token"], "--token"),
+        proxy=values["proxy"],
+        certificate=str(values["cert"] or ""),
+        key=str(values["key"] or ""),
+        ca=str(values["ca"] or ""),
+    )
+    return Manners(
+        rate=values["rate"],
+        contact=values["contact"],
+        agent=values["user_agent"] or Manners.agent,
+        ignore_robots=values["ignore_robots"],
+        access=access,
+    )
+
+
+def _cookies(values: dict[str, Any], site: str) -> "tuple[Cookie, ...]":
+    """The cookies of --cookies and --login; a word where none of them is for the site."""
+    from upwell.net.cookies import read_cookies
+
+    host, _ = host_and_port(site if "://" in site else f"//{site}")
+    cookies = read_cookies(values["cookies"]) if values["cookies"] else ()
+    if cookies and not any(cookie.is_for(host) for cookie in cookies):
+        domains = ", ".join(sorted({cookie.domain for cookie in cookies})[:3])
+        warn(f"--cookies {values['cookies']} has no cookie for {host}, only for {domains}")
+    if values["login"]:
+        from upwell.net.login import session
+
+        cookies += session(site, values["proxy"], lambda word: print(word, file=sys.stderr, flush=True))
+    return cookies
+
+
+def _from_file(text: str, option: str) -> str:
+    """A value, or the content of the file that `@FILE` names, so that no secret is seen in the list of processes."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUsage(f"{option} {text}: the file cannot be read") from error
+
+
+def _ask_password(user: str) -> str:
+    if not sys.stdin.isatty():
+        raise WrongUsage(f"--user {user}: there is no password; write NAME:PASSWORD, or @FILE with such a line")
+    from getpass import getpass
+
+    return getpass(f"password of {user}: ")

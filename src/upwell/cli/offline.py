@@ -1,0 +1,175 @@
+"""The verbs that work on saved pages, and `blocks`, which may fetch them."""
+
+import typer
+
+from upwell import api, options
+from upwell.cli.app import app
+from upwell.cli.network import asks_sites, manners_of, values_for
+from upwell.cli.printing import print_result, warn
+
+__all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
+
+
+@app.command(
+    epilog="Example: upwell extract saved-answers/ --json\n\nExample: upwell extract saved-answers/ --method thor --json"
+)
+def extract(
+    path: options.AnswersFolder,
+    source: options.KnownSource = None,
+    save: options.SaveSource = None,
+    links: options.WithLinks = False,
+    method: options.ExtractMethod = "upwell",
+    out: options.TableFile = None,
+    format: options.Format = "parquet",
+    as_json: options.Json = False,
+) -> None:
+    """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
+    from upwell.source.model import load
+
+    model = load(options.source_text(source)) if source else None
+    found = api.extract(
+        path,
+        model=model,
+        save=save,
+        links=links,
+        method=method,
+        table=out,
+        format=options.choice("--format", format, options.FORMATS),
+        warn=warn,
+    )
+    for page in found:
+        print_result(page, as_json)
+
+
+@app.command(
+    epilog="Example: upwell entities saved-pages/ --json\n\n"
+    "Example: upwell entities saved-pages/ -o table --format csv --save columns.json"
+)
+def entities(
+    path: options.RecordPages,
+    out: options.TableFolder = None,
+    format: options.Format = "parquet",
+    model: options.KnownEntities = None,
+    save: options.SaveEntities = None,
+    as_json: options.Json = False,
+) -> None:
+    """Offline: pages that each show one thing become one table. Learns the columns from all pages, prints one result a page."""
+    from upwell.extract.entities import load_model
+
+    known = load_model(options.source_text(model, "upwell entities --save")) if model else None
+    table_format = options.choice("--format", format, options.FORMATS)
+    for page in api.entities(path, model=known, save=save, out=out, format=table_format, warn=warn):
+        print_result(page, as_json)
+
+
+@app.command(epilog="Example: upwell cluster saved-answers/ --signature tfidf-tags --json")
+def cluster(
+    path: options.AnswersFolder,
+    signature: options.Signature = "idf-classes",
+    algorithm: options.Algorithm = "simple",
+    distance: options.Distance = "cosine",
+    k: options.ClusterCount = 0,
+    most: options.MaxClusters = 6,
+    restarts: options.Restarts = 10,
+    criterion: options.Criterion = "silhouette",
+    top: options.TopClusters = None,
+    known: options.EarlierAnswers = None,
+    as_json: options.Json = False,
+) -> None:
+    """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
+    from upwell.answers.clusters import ClusterParams
+
+    params = ClusterParams(
+        signature=options.choice("--signature", signature, options.SIGNATURES),
+        algorithm=options.choice("--algorithm", algorithm, options.ALGORITHMS),
+        distance=options.choice("--distance", distance, options.DISTANCES),
+        k=k,
+        most=most,
+        restarts=restarts,
+        criterion=options.choice("--criterion", criterion, options.CRITERIA),
+    )
+    for page in api.cluster(path, params=params, top=top, known=known):
+        print_result(page, as_json)
+
+
+@app.command(epilog="Example: upwell links saved-answers/ --json")
+def links(path: options.AnswersPath, base_url: options.AnswersUrl = "", as_json: options.Json = False) -> None:
+    """Offline: where do answers lead? The next page of each, the roles of URL arguments, and which URLs are worth fetching."""
+    print_result(api.links(path, base_url=base_url), as_json)
+
+
+@app.command(
+    epilog="Example: upwell queries --snapshot texts.jsonl --limit 50 --json\n\n"
+    "Example: upwell queries --snapshot harvest/example.org --column title --method cluster --distance cosine"
+)
+def queries(
+    snapshot: options.Snapshot = None,
+    columns: options.TextColumns = None,
+    method: options.SelectionMethod = "overflow",
+    sampling: options.Sampling = "all",
+    size: options.QueryCount = 150,
+    limit: options.ResultCap = 0,
+    distance: options.WordDistance = "intersection",
+    linkage: options.Linkage = "complete",
+    delta: options.Delta = 0.6,
+    log: options.LogFile = None,
+    knowledge: options.KnowledgeFile = None,
+    site: options.LogSite = "",
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
+    from upwell.queries.select import Selection
+
+    selection = Selection(
+        size=size,
+        limit=limit,
+        distance=options.choice("--distance", distance, options.WORD_DISTANCES),
+        linkage=options.choice("--linkage", linkage, options.LINKAGES),
+        tolerance=delta,
+    )
+    suggested = api.queries(
+        snapshot=snapshot,
+        columns=columns or (),
+        method=method,
+        sampling=sampling,
+        selection=selection,
+        log=log,
+        knowledge_base=knowledge,
+        site=site,
+        seed=seed,
+        warn=warn,
+    )
+    for query in suggested:
+        print_result(query, as_json)
+
+
+@app.command(
+    epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc\n\n"
+    "Example: upwell blocks saved-pages/ --method wisdom --json"
+)
+@asks_sites
+def blocks(
+    context: typer.Context,
+    places: options.PagesOrAddress,
+    depth: options.Depth = 1,
+    follow: options.Follow = "all",
+    budget: options.PageBudget = 200,
+    method: options.BlockMethod = "upwell",
+    as_json: options.Json = False,
+) -> None:
+    """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
+    found = api.blocks(
+        *places,
+        depth=depth,
+        follow=options.choice("--follow", follow, options.FOLLOWS),
+        budget=budget,
+        manners=manners_of(values_for(context, places[0]), places[0]),
+        method=method,
+    )
+    pages = 0
+    for page in found:
+        pages += 1
+        print_result(page, as_json)
+    if pages == 1:
+        warn("one page only, so what repeats through the site is not known; give more of its pages")

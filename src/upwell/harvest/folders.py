@@ -1,0 +1,91 @@
+"""`upwell status` and `upwell export`: what lies in the folders of harvests, and the same as other files. Nothing is asked or replayed."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from upwell.errors import CannotKeep, WrongUsage
+from upwell.harvest.tables import saved_tables
+from upwell.results import Exported, FolderStatus
+from upwell.store.folder import harvest_folders
+from upwell.store.records import FORMATS, Format, write
+from upwell.store.state import State
+
+__all__ = ["export", "status"]
+
+
+def status(folder: str | Path) -> Iterator[FolderStatus]:
+    """What each harvest at a path holds, and how it ended; a path is the folder of a harvest, or the one that holds several."""
+    return (_status(one) for one in harvest_folders(Path(folder)))
+
+
+def _status(folder: Path) -> FolderStatus:
+    summary: dict[str, Any] = {}
+    if (folder / "summary.json").is_file():
+        try:
+            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
+    records, is_running = int(summary.get("records", 0)), False
+    try:
+        with State(folder / "state.sqlite") as state:
+            records, requests = len(state), state.requests_sent()
+            harvest = json.loads(state.note("harvest", "[]"))
+    except CannotKeep as error:
+        if "another process" not in str(error):
+            raise
+        is_running, requests, harvest = True, int(summary.get("requests", 0)), []
+    files = tuple(sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")))
+    changed = max(path.stat().st_mtime for path in folder.iterdir())
+    return FolderStatus(
+        folder=folder,
+        site=str(summary.get("site") or (harvest[0].partition("/")[0] if harvest else folder.name)),
+        about=str(harvest[1]) if len(harvest) > 1 else "",
+        records=records,
+        requests=requests,
+        statement=str(summary.get("statement", "")),
+        stopped="running" if is_running else str(summary.get("stopped", "not finished")),
+        next_hour=dict(summary.get("checks", {}).get("next_hour", {})),
+        files=files,
+        bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+        changed=datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds"),
+    )
+
+
+def export(
+    folder: str | Path,
+    *,
+    format: Format = "parquet",
+    out: str | Path | None = None,
+    columns: Sequence[str] = (),
+    keep_formulas: bool = False,
+) -> list[Exported]:
+    """Writes the tables of a harvest in another format: to `out`, else beside its own; one, unless the site has several kinds of things.
+
+    In CSV an apostrophe is put before texts that a spreadsheet would take for a formula, unless `keep_formulas`.
+    """
+    if format not in FORMATS:
+        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
+    harvests = list(harvest_folders(Path(folder)))
+    if len(harvests) > 1:
+        raise WrongUsage(f"{folder} has {len(harvests)} harvests; name one of {', '.join(map(str, harvests))}")
+    tables = saved_tables(harvests[0])
+    known = {name for table in tables for row in table.rows for name in row}
+    if unknown := [name for name in columns if name not in known]:
+        raise WrongUsage(f"{harvests[0]} has no column {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    first = Path(out) if out is not None else harvests[0]
+    if first.is_dir():
+        first = first / f"records.{format}"
+    exported = []
+    for table in tables:
+        rows = [{name: row.get(name) for name in columns} for row in table.rows] if columns else table.rows
+        file = first.with_name(f"{first.stem}-{table.kind}{first.suffix}") if table.kind else first
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write(rows, file.parent, format, file=file, keep_formulas=keep_formulas)
+        except OSError as error:
+            raise WrongUsage(f"{file} cannot be written ({error.strerror}); name another with -o") from error
+        exported.append(Exported(file=file, records=len(rows), columns=len({name for row in rows for name in row})))
+    return exported

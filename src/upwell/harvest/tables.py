@@ -1,0 +1,144 @@
+"""The tables of a harvest: one for each kind of thing that its sources have."""
+
+import datetime
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from upwell.extract.column_names import column_name
+from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
+from upwell.store.state import State
+from upwell.store.typed import types_of, with_types
+
+__all__ = ["WITH_PAGES", "Table", "earlier_columns", "saved_tables", "tables_of"]
+
+Row = dict[str, Any]
+WITH_PAGES = "with pages"  # the note in the state that says whether the tables have what record pages say
+SAME_KIND_SHARE = 0.5  # of the columns of two sources, that both have where they are of one kind; not swept
+# Words in the path of a search that do not say what is searched.
+NO_KIND = re.compile(r"(?:search|find|query|index|results?|list|browse|catalog\w*|cgi|bin|api|v\d+|data|q|s)$", re.I)
+
+
+@dataclass(kw_only=True)
+class Table:
+    """One table: its kind ("" where there is just one), its columns, and its rows with values."""
+
+    kind: str
+    columns: list[TableColumn]
+    rows: list[Row]
+    types: dict[str, str] = field(default_factory=dict)
+    of_pages: list[str] = field(
+        default_factory=list
+    )  # columns that record pages add, also where only a sample was read
+
+    @property
+    def name(self) -> str:
+        """The name of its file, without what the format adds."""
+        return f"records-{self.kind}" if self.kind else "records"
+
+    def fill(self) -> dict[str, float]:
+        """The share of the rows that have each column, the fullest first."""
+        names = [column.name for column in self.columns if not column.drop]
+        counts = {name: sum(row.get(name) not in (None, "", []) for row in self.rows) for name in names}
+        ordered = sorted(counts.items(), key=lambda pair: -pair[1])
+        return {name: round(count / max(1, len(self.rows)), 3) for name, count in ordered}
+
+
+def earlier_columns(folder: Path) -> dict[str, list[TableColumn]]:
+    """The columns by kind of the table that a folder has, as a person may have edited them in its `source.json`."""
+    try:
+        saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+        models = saved if isinstance(saved, list) else [saved]
+        return {kind: load_columns(columns) for kind, columns in models[0].get("tables", {}).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}  # there is none, or it is of an older version
+
+
+def saved_tables(folder: Path, state: State | None = None) -> list[Table]:
+    """The tables of a harvest by what lies in its folder, without a replay."""
+    if state is None:
+        with State(folder / "state.sqlite") as opened:
+            return saved_tables(folder, opened)
+    with_pages = state.note(WITH_PAGES) == "yes"
+    return tables_of(state.rows(), lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages)
+
+
+def _lists(folder: Path) -> set[str]:
+    """The names of columns with several texts, as the source models in a folder have them."""
+    try:
+        saved = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+        models = saved if isinstance(saved, list) else [saved]
+        return {column["name"] for model in models for column in model["columns"]["columns"] if column["repeats"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()  # there is none yet
+
+
+def tables_of(
+    rows: Iterable[Row],
+    *,
+    lists: Iterable[str] = (),
+    earlier: dict[str, list[TableColumn]] | None = None,
+    with_pages: bool = True,
+) -> list[Table]:
+    """The tables, the largest first: sources whose records have other columns are of another kind.
+
+    Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
+    """
+    by_source: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_source[str(row.get("_source") or "")].append(_with_time(row))
+    groups: list[list[str]] = []
+    columns = {source: _columns(part) for source, part in by_source.items()}
+    for source in by_source:
+        for group in groups:
+            both, either = columns[source] & columns[group[0]], columns[source] | columns[group[0]]
+            if len(both) >= SAME_KIND_SHARE * len(either):
+                group.append(source)
+                break
+        else:
+            groups.append([source])
+    names = _kinds([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
+    lists = frozenset(lists)
+    tables = []
+    for kind, group in zip(names, groups, strict=True):
+        held = [row for source in group for row in by_source[source]]
+        arranged = arrange(held, lists=lists, earlier=(earlier or {}).get(kind, ()))
+        added = [column.name for column in arranged if column.is_of_page]
+        if not with_pages:
+            arranged = [column for column in arranged if not column.is_of_page]
+        texts = list(rows_of(held, arranged, with_pages=with_pages))
+        typed = list(with_types(texts, arranged))
+        tables.append(Table(kind=kind, columns=arranged, rows=typed, types=types_of(texts, arranged), of_pages=added))
+    return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
+
+
+def _columns(rows: Sequence[Row]) -> set[str]:
+    """The names of the columns that a tenth of the rows have."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for row in rows:
+        for name, value in row.items():
+            counts[name] += value not in (None, "", []) and not name.startswith("_")
+    return {name for name, count in counts.items() if 10 * count >= len(rows) and count}
+
+
+def _kinds(sources: Sequence[str]) -> list[str]:
+    """What the addresses of sources call the things that they have: the last word of the path that says something; else a number."""
+    kinds: list[str] = []
+    for number, source in enumerate(sources, 1):
+        parts = [unquote(part) for part in urlsplit(source).path.split("/")]
+        words = [
+            column_name(part) for part in parts if part and "{" not in part and not NO_KIND.match(part.split(".")[0])
+        ]
+        kind = words[-1] if words else ""
+        kinds.append(kind if kind and kind not in kinds else str(number))
+    return kinds
+
+
+def _with_time(row: Row) -> Row:
+    fetched = row.get("_fetched")
+    return row | {"_fetched": datetime.datetime.fromisoformat(fetched)} if isinstance(fetched, str) else row

@@ -1,0 +1,75 @@
+"""What a person writes to name sites: addresses with or without a scheme, and files with one a line."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from upwell.errors import WrongUsage
+from upwell.page.hosts import host_and_port, is_loopback
+
+__all__ = ["address_of", "addresses_to_try", "shown", "sites_of"]
+
+SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+FILE_ENDINGS = (".txt", ".csv", ".tsv", ".list", ".lst", ".json", ".jsonl", ".html", ".htm")  # no top-level domains
+HOST = re.compile(r"(?:[^@/\s]+@)?(?:localhost|[\w-]+(?:\.[\w-]+)+|\[[0-9a-f:.]+\])(?::\d+)?", re.I)
+
+
+def sites_of(places: Iterable[str]) -> list[str]:
+    """The sites that places stand for, each once: a place is an address, or a file with one a line (# begins a comment line)."""
+    sites: list[str] = []
+    for place in places:
+        if SCHEME.match(place) or not Path(place).is_file():
+            sites.append(place)
+            continue
+        try:
+            text = Path(place).read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            raise WrongUsage(f"{place} cannot be read ({error.strerror})") from error
+        lines = (line.strip() for line in text.splitlines())
+        sites += [line for line in lines if line and not line.startswith("#")]
+    if not sites:
+        raise WrongUsage("there is no address to harvest; name one, or a file with one a line")
+    return list(dict.fromkeys(sites))
+
+
+def shown(place: str) -> str:
+    """A place as messages may have it: without the password that may stand in it.
+
+    >>> shown("https://ann:secret@example.org/")
+    'https://***@example.org/'
+    """
+    return re.sub(r"^([a-z][a-z0-9+.-]*://)?[^/@\s]*@", r"\1***@", place, flags=re.I)
+
+
+def address_of(place: str) -> str:
+    """The address that is tried first."""
+    return addresses_to_try(place)[0]
+
+
+def addresses_to_try(place: str) -> tuple[str, ...]:
+    """The address itself; without a scheme by HTTPS and then by HTTP, on this machine by HTTP alone.
+
+    >>> addresses_to_try("example.org"), addresses_to_try("localhost:8000/search")
+    (('https://example.org/', 'http://example.org/'), ('http://localhost:8000/search',))
+    """
+    if SCHEME.match(place):
+        name, port = host_and_port(place)
+        if not place.lower().startswith(("http://", "https://")) or not name or port == 0:
+            raise WrongUsage(
+                f"{shown(place)!r} is not an address of a web site; it should begin with http:// or https://, then a host, "
+                "with a port up to 65535 if any"
+            )
+        parts = urlsplit(place)
+        return (place if parts.path or parts.query else f"{place}/",)
+    host, slash, path = place.partition("/")
+    if host.lower().endswith(FILE_ENDINGS) or place.lower().endswith(FILE_ENDINGS) or not HOST.fullmatch(host):
+        raise WrongUsage(
+            f"{shown(place)!r} is neither a file nor an address: there is no such file, and an address begins with http:// or https://, "
+            "or is a host like example.org"
+        )
+    rest = f"{host}/{path if slash else ''}"
+    name, port = host_and_port(f"//{rest}")
+    if not name or port == 0:
+        raise WrongUsage(f"{shown(place)!r} is not an address of a web site: a port is a number up to 65535")
+    return (f"http://{rest}",) if is_loopback(name) else (f"https://{rest}", f"http://{rest}")

@@ -1,0 +1,26 @@
+"""What a person can do where the state of a harvest cannot be kept."""
+
+import sqlite3
+from pathlib import Path
+
+from upwell.errors import CannotKeep
+
+__all__ = ["cannot_keep"]
+
+
+def cannot_keep(path: Path | None, error: sqlite3.Error) -> CannotKeep:
+    """SQLite's error with what the user can do about it."""
+    message = str(error)
+    if "locked" in message:
+        advice = "another process is harvesting into it; wait for it, or use another -o"
+    elif "full" in message:
+        advice = "the disk is full; make room and run the same command again, it goes on where it was"
+    elif "readonly" in message or "unable to open" in message:
+        advice = "the folder cannot be written to; make it writable, or use another -o"
+    elif "not a database" in message or "malformed" in message:
+        advice = (
+            "it is damaged; move it away to start again (records and archive written so far stay), or use another -o"
+        )
+    else:
+        advice = "run the same command again, or use another -o"
+    return CannotKeep(f"{path or 'the state in memory'}: {message}; {advice}")

@@ -1,0 +1,48 @@
+"""Record pages: a sample says what they would add, `details` reads them, and what is not about the record stays out."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from upwell import Manners, Plan, api
+from upwell.demo import Switches, serve
+
+FREE = Manners(rate=0)
+
+
+def test_a_sample_says_what_record_pages_would_add(tmp_path: Path) -> None:
+    """Without being asked for, a few pages are read: the summary names their columns, the table stays as the lists have it."""
+    with serve(Switches()) as site:
+        result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=100), manners=FREE)
+        pages = [received for received in site.received if "/city/" in received.path]
+    details = result.summary["details"]
+    assert details["columns"] == ["place"]
+    assert details["pages"] == 5
+    assert details["requests"] >= 0.9 * result.summary["records"] - 10
+    assert len(pages) == 7  # two of them twice, to see what changes by itself
+    assert "place" not in pq.read_schema(result.records).names
+
+
+def test_record_pages_are_merged_into_rows(tmp_path: Path) -> None:
+    """The same fact is one column, advertisements and what others looked at are none, and the budget holds."""
+    with serve(Switches()) as site:
+        plan = Plan(budget=120, details="first")
+        result = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
+        assert len(site.received) <= 122  # with robots.txt
+        sent = len(site.received)
+        again = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
+        assert len(site.received) == sent  # what was read is kept
+    rows = pq.read_table(result.records).to_pylist()
+    fields = [name for name in rows[0] if not name.startswith("_")]
+    assert fields == ["name", "country", "region", "continent", "population", "timezone", "also", "place"]
+    read = [row for row in rows if row["place"]]
+    assert len(read) == result.summary["details"]["pages"] >= 60
+    assert all("," in row["place"] and row["name"] for row in read)
+    assert pq.read_table(again.records).to_pylist() == rows
+
+
+def test_so_many_record_pages_and_no_more(tmp_path: Path) -> None:
+    with serve(Switches(limit=40)) as site:
+        result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=400, about="finland", details=12), manners=FREE)
+    assert result.summary["details"]["pages"] == 12
+    assert result.summary["details"]["columns"] == ["place"]
