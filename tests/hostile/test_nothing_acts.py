@@ -257,3 +257,24 @@ def test_a_refresh_asks_for_record_pages_of_the_source_only(tmp_path: Path) -> N
     assert site.acted("delete") == []
     assert other.got == []
     assert site.acted("get /item/") != []
+
+
+def test_record_pages_pass_the_gate(tmp_path: Path) -> None:
+    """With --details record pages are read, but none that acts, forbidden ones neither, and no redirect leads to what acts."""
+
+    def address(number: int) -> str:
+        return (
+            f"/item/{number}/delete"
+            if number % 3 == 0
+            else f"/private/{number}"
+            if number % 3 == 1
+            else f"/item/{number}"
+        )
+
+    with hostile(record=lambda number, name: f'<a href="{address(number)}">{name}</a>') as site:
+        site.pages["/robots.txt"] = Answer("User-agent: *\nDisallow: /private/\n", type="text/plain")
+        site.pages["/item/5"] = Answer(status=302, headers={"Location": "/account/delete?id=5"})
+        result = harvest(site, tmp_path, budget=200, details="last")
+    assert result.summary["records"] == 60
+    assert site.acted("delete", "/private/") == []
+    assert site.acted("/item/8", "/item/11")
