@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from upwell.harvest.events import Observer
+from upwell.harvest.events import Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
 from upwell.harvest.plan import Plan
+from upwell.model import Skipped
 from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.results import Summary
@@ -56,6 +57,10 @@ async def harvest_into(
                 write_tables(saved_tables(folder, state), folder, format)
             raise
         result = write_files(site, folder, format)
+        known = result.summary["checks"]["fill"]
+        for name in (name for name in plan.columns if name not in known):
+            reason = f"no column is called {name}; there are {', '.join(known) or 'none of those that were named'}"
+            observe(Trouble(skipped=Skipped(stage="table", page=str(result.records), reason=reason)))
         if not plan.refresh and _is_finished(site, plan):
             state.set_note("finished", key)
         return result
