@@ -133,8 +133,11 @@ def _details(details: Details) -> str:
     """What record pages have added, or would add."""
     names, waiting = details["columns"], details["requests"]
     some = ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
-    if not names or not waiting:
+    if not names:
         return ""
     if details["pages"] > SAMPLED:
-        return f"{details['pages']:,} record pages read, about {waiting:,} more requests to read all"
+        more = f"; about {waiting:,} more requests to read all" if waiting else ""
+        return f"{details['pages']:,} record pages read, which add {some}{more}"
+    if not waiting:
+        return ""
     return f"record pages would add {some} (+{len(names)} columns, about {waiting:,} requests): --details"

@@ -106,6 +106,10 @@ Details = Annotated[
         help="Read each record's own page too: last, when no question is left (what --details alone means), first, or at most N.",
     ),
 ]
+ChosenColumns = Annotated[
+    str, typer.Option("--columns", help="Columns of the table, in this order, with commas between them.")
+]
+Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out of the table, with commas between them.")]
 Refresh = Annotated[
     bool, typer.Option("--refresh", help="Ask again what a finished harvest holds: new, changed, gone.")
 ]
@@ -226,6 +230,15 @@ class OptionalValues(TyperCommand):
             if arg == "--details" and following not in ("first", "last") and not following.isdigit():
                 whole.append("last")
         return super().parse_args(ctx, whole)
+
+
+def names(value: str) -> tuple[str, ...]:
+    """Names with commas between them.
+
+    >>> names("title, price,")
+    ('title', 'price')
+    """
+    return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def details(value: str) -> Literal["", "first", "last"] | int:

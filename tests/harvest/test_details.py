@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 
 from upwell import Manners, Plan, api
 from upwell.demo import Switches, serve
+from upwell.harvest.events import Event, Trouble
 
 FREE = Manners(rate=0)
 
@@ -46,3 +47,24 @@ def test_so_many_record_pages_and_no_more(tmp_path: Path) -> None:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=400, about="finland", details=12), manners=FREE)
     assert result.summary["details"]["pages"] == 12
     assert result.summary["details"]["columns"] == ["place"]
+
+
+def test_columns_are_chosen(tmp_path: Path) -> None:
+    """Named columns come in their order, dropped ones not at all; a name that there is not is said; the next run has all again."""
+    said: list[str] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Trouble):
+            said.append(event.skipped.reason)
+
+    with serve(Switches()) as site:
+        plan = Plan(budget=60, columns=("population", "name", "mayor"))
+        some = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE, observe=hear)
+        names = [name for name in pq.read_schema(some.records).names if not name.startswith("_")]
+        assert names == ["population", "name"] == list(some.summary["checks"]["types"])
+        less = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60, drop=("name",)), manners=FREE)
+        assert [name for name in pq.read_schema(less.records).names if not name.startswith("_")][:2] == [
+            "country",
+            "region",
+        ]
+    assert [reason for reason in said if "mayor" in reason]

@@ -78,6 +78,8 @@ def harvest(
     query_log: options.QueryLog = None,
     knowledge: options.KnowledgeForHarvest = None,
     details: options.Details = "",
+    columns: options.ChosenColumns = "",
+    drop: options.Drop = "",
     refresh: options.Refresh = False,
     exit_code: options.ExitCode = False,
     format: options.Format = "parquet",

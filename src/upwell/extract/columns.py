@@ -38,6 +38,7 @@ MIN_FOR_CONSTANT = 5  # texts from which on a link or button that always says th
 MAX_COLUMNS = 60  # what is rarer goes to `other`
 OWN_LINK_SHARE = 0.9  # a link is a record's own if its targets are this share of the most distinct targets at one place
 HEADLINE_TAGS = {"a", "h1", "h2", "h3", "h4", "h5", "b", "strong"}
+DIGITS = re.compile(r"\d+")
 LABEL = re.compile(r"\s*([^\W\d_][^:\n]{0,30}?)\s*:(?:\s+(\S.*))?$", re.S)
 
 
@@ -231,6 +232,9 @@ def _labels(records: Sequence[Sequence[Piece]]) -> frozenset[str]:
 
     <dt>, <th> and "Price:" that several records have, and "Price" of "Price: 3" where nearly all pieces at the place are so.
     """
+    records = list(
+        {tuple(piece.text for piece in pieces): pieces for pieces in records}.values()
+    )  # several answers have the same one
     alone: Counter[str] = Counter()
     terms: Counter[str] = Counter()
     before_value: Counter[str] = Counter()
@@ -255,10 +259,10 @@ def _labels(records: Sequence[Sequence[Piece]]) -> frozenset[str]:
         alone += terms
     labelled_places = {place for place, n in pieces_at.items() if labelled_at[place] >= LABELLED_SHARE * n}
     labels = {label for label, n in alone.items() if n >= min_records}
-    return frozenset(
-        labels
-        | {label for label, n in before_value.items() if n >= min_records and places_of[label] <= labelled_places}
-    )
+    labels |= {label for label, n in before_value.items() if n >= min_records and places_of[label] <= labelled_places}
+    # "Ticket #12" and "Ticket #15" name single records
+    shapes = Counter(DIGITS.sub("0", label) for label in (alone + before_value))
+    return frozenset(label for label in labels if shapes[DIGITS.sub("0", label)] == 1 or not DIGITS.search(label))
 
 
 def _own_link(read: Read) -> str:

@@ -59,6 +59,10 @@ async def harvest_into(
                 write_tables(saved_tables(folder, state), folder, format)
             raise
         result = write_files(site, folder, format)
+        known = result.summary["checks"]["fill"]
+        for name in (name for name in plan.columns if name not in known):
+            reason = f"no column is called {name}; there are {', '.join(known) or 'none of those that were named'}"
+            observe(Trouble(skipped=Skipped(stage="table", page=str(result.records), reason=reason)))
         if not plan.refresh and _is_finished(site, plan):
             state.set_note("finished", key)
         return result

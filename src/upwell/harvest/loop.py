@@ -158,6 +158,7 @@ async def run(
             before=before,
         )
         site.out_of_reach, site.about = discovery.out_of_reach, plan.about
+        site.columns, site.drop = plan.columns, plan.drop
         sessions += [SourceSession(interface, setting) for interface in discovery.interfaces]
         for interface in discovery.interfaces:
             observe(Found(template=interface))

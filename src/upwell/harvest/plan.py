@@ -32,6 +32,8 @@ class Plan:
     about: str = ""  # only records that match this query, beyond the source's result cap (Yuan §2)
     # record pages to read: first (as records come), last (when no question is left), or at most so many; "": a few, as a sample
     details: Literal["", "first", "last"] | int = ""
+    columns: tuple[str, ...] = ()  # of the table, in this order; none: all
+    drop: tuple[str, ...] = ()  # columns that are left out of the table
     refresh: bool = False  # ask again for what a finished harvest holds
     form: int | None = None  # the number of the form to use, whatever it was judged to be
     template: str = ""  # how to ask: an address with {query} in it

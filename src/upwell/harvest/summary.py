@@ -38,6 +38,8 @@ class SiteHarvest:
     rate: float = 1.0  # requests a second that are allowed; 0: as many as come
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
+    columns: tuple[str, ...] = ()  # that the tables shall have; none: all
+    drop: tuple[str, ...] = ()  # and those that they shall not have
     about: str = ""  # what the records are about, where not all were wanted
     details: list[Details] = field(default_factory=list)
     before: tuple[Estimate, bool] | None = None  # size and lower bound as the run before a refresh had them

@@ -4,7 +4,7 @@ import datetime
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from upwell.extract.column_names import column_name
 from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
 from upwell.store.state import State
-from upwell.store.typed import types_of, with_types
+from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, types_of, with_types
 
 __all__ = ["WITH_PAGES", "Table", "earlier_columns", "saved_tables", "tables_of"]
 
@@ -41,9 +41,20 @@ class Table:
         """The name of its file, without what the format adds."""
         return f"records-{self.kind}" if self.kind else "records"
 
+    def choose(self, names: Sequence[str], drop: Collection[str]) -> None:
+        """Leaves columns out of the rows, and puts those that are named into their order; `source.json` keeps all."""
+        shown = [name for name in (names or self.types) if name in self.types and name not in drop]
+        self.types = {name: self.types[name] for name in shown}
+        suffixes = ("", UNIT_SUFFIX, CURRENCY_SUFFIX)
+        for row in self.rows:
+            whole = dict(row)
+            row.clear()
+            row.update({name: value for name, value in whole.items() if name.startswith("_")})
+            row.update({name + s: whole[name + s] for name in shown for s in suffixes if name + s in whole})
+
     def fill(self) -> dict[str, float]:
         """The share of the rows that have each column, the fullest first."""
-        names = [column.name for column in self.columns if not column.drop]
+        names = list(self.types)
         counts = {name: sum(row.get(name) not in (None, "", []) for row in self.rows) for name in names}
         ordered = sorted(counts.items(), key=lambda pair: -pair[1])
         return {name: round(count / max(1, len(self.rows)), 3) for name, count in ordered}
