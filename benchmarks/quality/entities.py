@@ -49,7 +49,7 @@ def _score(learned: int, site: str) -> dict[str, Any]:
     trees = [read((FOLDER / site / row["page"]).read_bytes(), url=row["url"]) for row in rows]
     model = learn(trees[: learned or len(trees)])
     found = [{"page": row["page"], "fields": apply(model, tree)} for row, tree in zip(rows, trees, strict=True)]
-    return scorer("entities").score(rows, found)  # type: ignore[no-any-return]
+    return scorer("entities").score(rows, found)  # type: ignore[no-any-return] # the scorer has no types
 
 
 def _score_alone(site: str) -> list[dict[str, Any]]:

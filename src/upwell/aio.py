@@ -100,7 +100,7 @@ async def forms(
 
     path = Path(page)
     if path.is_file():  # noqa: ASYNC240 # a saved page, read at once
-        tree = read(path.read_bytes(), url=base_url)  # noqa: ASYNC240
+        tree = read(path.read_bytes(), url=base_url)  # noqa: ASYNC240 # the same
         interfaces = site_interfaces.find(tree)
         return FormsOnPage(page=str(page), forms=tuple(site_forms.find(tree)), interfaces=interfaces)
     plan = Plan(browser=browser)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 __all__ = [
+    "PAGE",
     "AddressInterface",
     "ArchivedBody",
     "BrowserVisit",
@@ -35,6 +36,8 @@ __all__ = [
     "Skipped",
     "Via",
 ]
+
+PAGE = "page."  # begins the name of a field that the own page of a record has, beside those of the lists
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]

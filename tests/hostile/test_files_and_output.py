@@ -75,7 +75,7 @@ def test_a_site_that_crashes_does_not_take_the_others_along(tmp_path: Path, monk
     async def run(url: str, *arguments: object, **named: object) -> object:
         if url == two.url:
             raise ZeroDivisionError("a fault")
-        return await real(url, *arguments, **named)  # type: ignore[arg-type]
+        return await real(url, *arguments, **named)  # type: ignore[arg-type] # handed on as they came
 
     monkeypatch.setattr(loop, "run", run)
     with hostile() as one, hostile() as two, hostile() as three:

@@ -67,7 +67,7 @@ def test_reading_is_linear(kind: str) -> None:
     html = {n: f"<html><body>{PAGES[kind](n)}".encode() for n in (60, 480)}
     trees = {n: read(page, url=URL) for n, page in html.items()}
     work: dict[str, Callable[[int], object]] = {"read": lambda n: read(html[n], url=URL)}
-    work |= {name: (lambda n, step=step: step(trees[n])) for name, step in STEPS.items()}  # type: ignore[misc]
+    work |= {name: (lambda n, step=step: step(trees[n])) for name, step in STEPS.items()}  # type: ignore[misc] # bound now
     for name, step in work.items():
         small, large = (min(_cpu(step, n) for _ in range(3)) for n in (60, 480))
         assert large < 30 * max(small, 0.002), f"{name} of {kind}: {small:.4f} s, then {large:.4f} s"

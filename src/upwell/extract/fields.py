@@ -189,7 +189,7 @@ class RecordReader:
 
     @cached_property
     def _is_linked(self) -> list[bool]:
-        return self.leaves.is_linked.tolist()  # type: ignore[no-any-return]
+        return self.leaves.is_linked.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
     @cached_property
     def _link_rows(self) -> tuple[list[int], list[str]]:

@@ -134,12 +134,12 @@ class Leaves:
     @cached_property
     def rows(self) -> list[int]:
         """The row of each leaf, as a list."""
-        return self.row.tolist()  # type: ignore[no-any-return]
+        return self.row.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
     @cached_property
     def gaps(self) -> list[int]:
         """What stands before the chunk of each leaf: GLUED, SPACED or BROKEN."""
-        return self.tree.chunk_gap[self.chunk].tolist()  # type: ignore[no-any-return]
+        return self.tree.chunk_gap[self.chunk].tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
     @cached_property
     def _is_glued(self) -> list[bool]:

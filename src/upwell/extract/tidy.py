@@ -18,13 +18,13 @@ from typing import Any
 from upwell.extract.column_names import column_name
 from upwell.extract.phrases_in_texts import phrases_of, values_between
 from upwell.extract.values import Type, column_type, split_unit
+from upwell.model import PAGE
 
 __all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
 
 Cell = str | list[str] | None
-PAGE = "page."
 OTHER = "_other"
-MIN_SHARE = 0.05  # of the rows that a column needs; the scorer of tables calls others sparse
+MIN_SHARE = 0.05  # of the rows that a column needs; fewer are too rare for a column of their own; not swept
 MIN_ROWS = 20  # of a table, before its columns can be too rare
 MERGE_SHARE = 0.8  # of the rows that have both, that say the same
 MIN_COMMON = 3  # rows that have both
@@ -50,12 +50,11 @@ class TableColumn:
     of: tuple[str, ...]  # names in the records and on their pages; the first is what it is known by
     type: Type = "text"
     cut: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of names: what their texts begin and end with
-    unit: str = ""  # of its numbers; "…": a column of its own has them
+    unit: str = ""  # that all its numbers have; "…": there are several, in a column of their own
     is_list: bool = False
-    phrases: tuple[
-        str, ...
-    ] = ()  # that its texts are made of ("section … installed size …"); it has what stands after one of them
-    part: int = 0  # which one, from 1; 0: what stands before the first
+    # Where all texts are made of the same phrases ("section A; installed size 3"), the column is what follows one of them.
+    phrases: tuple[str, ...] = ()
+    part: int = 0  # which phrase, from 1; 0: what stands before the first
     drop: bool = False
     pin: bool = False  # kept, also where it is rare or always the same
 

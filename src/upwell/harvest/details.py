@@ -29,9 +29,6 @@ CONTROLS = 2  # of them, that are fetched twice
 SAMPLE_AFTER = 40  # records held, so that the sample is of different answers
 LEARN_FROM = 25  # pages that a template is learned from, where all are read; as `upwell entities` was measured with
 MIN_FIT = 0.5  # of the places of a page that a template must have
-COMMON_SHARE = (
-    0.5  # of the pages of a template that have a place by which others are compared; as `upwell entities` has it
-)
 MIN_PROSE_CHARS = 40  # of a text that tells something in sentences
 MAX_TITLE_CHARS = 200  # of a field that is not repeated inside the text
 MAIN_SHARE = 0.7  # of the longer texts of a page, that its main part has

@@ -82,10 +82,10 @@ async def drive(
                 else:
                     answer = await net.fetch(wanted, reuse=bool(wanted.query))
             except (Unreachable, Forbidden, MissingExtra) as error:
-                wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc]
+                wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound now
             else:
-                wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc]
-    return result  # type: ignore[no-any-return]
+                wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound now
+    return result  # type: ignore[no-any-return] # what the generator returned
 
 
 def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:

@@ -73,7 +73,7 @@ class TagTree:
     @cached_property
     def spot_of(self) -> list[int]:
         """The spot of each row, as a list."""
-        return self.spot.tolist()  # type: ignore[no-any-return]
+        return self.spot.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
     def by_spot(self, values: Sequence[int], kind: type[np.generic] = np.int32) -> NDArray[Any]:
         """A column from a value of each spot."""

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from upwell.errors import CannotKeep
-from upwell.model import ArchivedBody, Outcome, Record, Request, Response
+from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.state_errors import cannot_keep
 from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors
 
@@ -264,7 +264,7 @@ class State:
         self._transaction(store)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with "page."."""
+        """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with `PAGE`."""
         found = self._db.execute(
             "SELECT records.row, seen, details.row FROM records LEFT JOIN details ON details.key = records.key ORDER BY records.rowid"
         )
@@ -277,7 +277,7 @@ class State:
                 for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
             }
             own["_seen"] = seen
-            of_page = {f"page.{name}": value for name, value in (_row_of(details or "{}") or {}).items()}
+            of_page = {PAGE + name: value for name, value in (_row_of(details or "{}") or {}).items()}
             yield {**own, **row, **of_page}
 
     def requests_sent(self) -> int:
