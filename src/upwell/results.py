@@ -362,6 +362,7 @@ class Summary(TypedDict):
     """`summary.json` of a harvest."""
 
     site: str
+    title: str  # of its first page
     requests: int
     answers: dict[str, int]
     records: int

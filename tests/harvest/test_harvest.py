@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -83,7 +84,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
     }
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {
-        "site", "requests", "answers", "records", "overlap_rate", "size", "coverage", "statement", "out_of_reach", "checks",
+        "site", "title", "requests", "answers", "records", "overlap_rate", "size", "coverage", "statement", "out_of_reach", "checks",
         "details", "tables", "stopped", "seconds", "bytes", "sources",
     }  # fmt: skip
     assert set(summary["answers"]) == {"multi", "single", "none", "error"}
@@ -100,9 +101,14 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
         page.goto(result.report.as_uri())
-        assert page.locator("h1").inner_text() == summary["site"]
-        assert f"{len(rows):,} records held" in page.locator("body").inner_text()
+        assert page.locator("h1").inner_text() == summary["title"] == "Cities of the World"
+        text = page.locator("body").inner_text()
+        assert f"{len(rows):,} records" in text
+        assert not re.search(r"pagelet|multi\b|tuple|overlap rate", text)
+        assert page.locator("table.rows tbody tr").count() == 20
         assert page.locator("script, iframe, img").count() == 0
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert said == []
 
 

@@ -32,6 +32,9 @@ class SourceLedger:
     answers: Counter[str] = field(default_factory=Counter)  # by kind
     skipped: list[Skipped] = field(default_factory=list)
     curve: list[tuple[int, int, int]] = field(default_factory=list)  # requests sent, records held, matches that came
+    sizes: list[tuple[int, int, Statement]] = field(
+        default_factory=list
+    )  # requests sent, records held, what was said then
     samples: dict[str, str] = field(default_factory=dict)  # for each kind of answer, the query and text of one
     outline: list[tuple[str, str]] = field(default_factory=list)  # of one answer, for the report
     filtered: Counter[str] = field(default_factory=Counter)  # what was not asked or not taken, by reason

@@ -157,7 +157,7 @@ async def run(
             earlier_questions=earlier_questions(sights),
             before=before,
         )
-        site.out_of_reach, site.about = discovery.out_of_reach, plan.about
+        site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
         sessions += [SourceSession(interface, setting) for interface in discovery.interfaces]
         for interface in discovery.interfaces:

@@ -1,70 +1,157 @@
-"""`report.html`: one file that opens offline; everything from the source is escaped text, nothing is executed."""
+"""`report.html`: one file that opens offline; everything from the source is escaped text, nothing is executed.
 
+First what a person wants to know: how many rows of what, how complete, what they look like; then how it was asked and read.
+"""
+
+import datetime
 from collections.abc import Sequence
-from itertools import chain, groupby
-from typing import Any
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.summary import SiteHarvest
-from upwell.harvest.tables import Table
+from upwell.harvest.charts import Growth, Moment, gauge, growth, percent
+from upwell.harvest.column_facts import column_facts
+from upwell.harvest.words import ANSWER_KINDS, EVIDENCE, commands, ended, held_in_words, interface_in_words, warnings
+from upwell.queries.size import requests_to
 
-__all__ = ["html"]
+if TYPE_CHECKING:
+    from upwell.harvest.ledger import SourceLedger
+    from upwell.harvest.summary import SiteHarvest
+    from upwell.harvest.tables import Table
 
-MAX_EXAMPLES = 4  # values of a field that are shown
-EXAMPLE_CHARS = 60
-EXAMPLE_ROWS = 2000  # records in which examples are looked for
-MAX_POINTS = 500  # of a curve that are drawn
+__all__ = ["forecast", "html"]
+
+SAMPLE_ROWS = 20
+SAMPLE_COLUMNS = 7  # more would be too narrow to read
+CELL_CHARS = 240
+EXAMPLE_CHARS = 160  # of an answer
+GOALS = (0.9, 0.95)  # shares of the size that the forecast is for
 
 
-def html(site: SiteHarvest, tables: Sequence[Table]) -> str:
-    """The report as HTML."""
+def html(site: "SiteHarvest", tables: "Sequence[Table]", records: Path) -> str:
+    """The report as HTML; `records` is the file with the (largest) table."""
     import jinja2  # only here: harvests without a report do without it
+    from markupsafe import Markup
 
     templates = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
-    templates.filters["groupby_run"] = _runs
     summary: dict[str, Any] = site.summary(tables)
-    filled: dict[str, float] = summary["checks"]["fill"]
-    examples = _examples(tables, filled)
+    size = site.size
+    facts = [fact for table in tables for fact in column_facts(table.rows, table.types, table.fill())]
+    columns = [{**vars_of(fact), "chart": Markup(fact.chart), "share": percent(fact.fill)} for fact in facts]  # noqa: S704 # our own SVG
+    ring = gauge(len(site.state), size.low, size.high, size.estimate, is_lower_bound=site.lower_bound)
     return templates.get_template("report.html.j2").render(
-        summary=summary,
-        coverage_statement=site.statement(),
-        sources=[
-            (source, figures, _curves(source)) for source, figures in zip(site.sources, summary["sources"], strict=True)
-        ],
-        fields=[(name, share, examples[name]) for name, share in filled.items()],
+        name=site.title or summary["site"],
+        summary=summary | {"about": site.about},
+        when=datetime.datetime.now(datetime.UTC).strftime("%-d %B %Y, %H:%M UTC"),
+        style=Markup(templates.loader.get_source(templates, "look.css")[0]),  # type: ignore[union-attr] # noqa: S704 # our own style sheet
+        gauge=Markup(ring),  # noqa: S704 # our own SVG
+        held_in_words=held_in_words(summary),
+        ended=ended(summary),
+        warnings=warnings(summary),
+        received=_bytes(site.bytes),
+        duration=_duration(site.seconds),
+        samples=[_sample(table) for table in tables],
+        columns=columns,
+        records=str(records),
+        commands=commands(summary, site.url, records.parent),
+        sources=[_source(source, Markup) for source in site.sources],
     )
 
 
-def _examples(tables: Sequence[Table], fields: dict[str, float]) -> dict[str, list[str]]:
-    """The first few different values of each field."""
-    examples: dict[str, dict[str, None]] = {name: {} for name in fields}
-    for row in chain.from_iterable(table.rows[:EXAMPLE_ROWS] for table in tables):
-        for name, values in examples.items():
-            if row.get(name) is not None and len(values) < MAX_EXAMPLES:
-                values[str(row[name])[:EXAMPLE_CHARS]] = None
-    return {name: list(values) for name, values in examples.items()}
+def vars_of(fact: Any) -> dict[str, Any]:
+    """The fields of a frozen value by name."""
+    from dataclasses import fields
+
+    return {part.name: getattr(fact, part.name) for part in fields(fact)}
 
 
-def _runs(outline: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """The texts of an answer as (path of the record, its texts); texts outside records have the path ""."""
-    return [(path, [text for text, _ in run]) for path, run in groupby(outline, key=lambda pair: pair[1])]
-
-
-def _curves(source: SourceLedger) -> dict[str, str]:
-    """The points of a source's curves in a box of 600 × 200: records held, and the overlap rate, by requests sent."""
-    max_requests = max((requests for requests, _, _ in source.curve), default=1)
-    max_records = max(len(source.held), 1)
-    rates = [matches / max(held, 1) for _, held, matches in source.curve]
-    max_rate = max(rates, default=1.0) or 1.0
-    step = max(1, len(source.curve) // MAX_POINTS)
-    drawn = list(zip(source.curve, rates, strict=True))[::step]
+def _sample(table: "Table") -> dict[str, Any]:
+    """The first rows with the fullest columns, in the order of the table."""
+    fullest = list(table.fill())[:SAMPLE_COLUMNS]
+    names = [name for name in table.types if name in fullest]
+    numbers = {name for name in names if table.types[name].split(" ")[0] in ("integer", "decimal", "price")}
+    more = []
+    if len(table.rows) > SAMPLE_ROWS:
+        more.append(f"{len(table.rows) - SAMPLE_ROWS:,} more rows")
+    if len(table.types) > len(names):
+        more.append(f"{len(table.types) - len(names)} more columns")
     return {
-        "records": " ".join(
-            f"{600 * requests / max_requests:.1f},{195 - 180 * held / max_records:.1f}"
-            for (requests, held, _), _ in drawn
-        ),
-        "overlap": " ".join(
-            f"{600 * requests / max_requests:.1f},{195 - 180 * rate / max_rate:.1f}" for (requests, _, _), rate in drawn
-        ),
-        "highest": f"{max_rate:.1f}",
+        "title": f"The first {min(SAMPLE_ROWS, len(table.rows))} rows" + (f" of {table.kind}" if table.kind else ""),
+        "columns": [{"name": name, "number": name in numbers} for name in names],
+        "rows": [[_cell(row.get(name)) for name in names] for row in table.rows[:SAMPLE_ROWS]],
+        "more": " and ".join(more) + " are in the table." if more else "",
     }
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    text = (
+        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10_000 else str(value)
+    )
+    return text if len(text) <= CELL_CHARS else text[: CELL_CHARS - 1] + "…"
+
+
+def forecast(points: Sequence[tuple[int, int]], estimate: float) -> list[tuple[str, int, float]]:
+    """When shares of a size should be held: label, requests in all, records."""
+    found = []
+    for share in GOALS:
+        ahead = requests_to(points, share * estimate)
+        if ahead and points and ahead <= 3 * points[-1][0]:
+            found.append((f"{share:.0%}", points[-1][0] + ahead, share * estimate))
+    return found
+
+
+def _source(source: "SourceLedger", markup: type[str]) -> dict[str, Any]:
+    """One source: its curve, how it was asked and read, what was left out."""
+    points = [(requests, held) for requests, held, _ in source.curve]
+    moments = [
+        Moment(requests, held, said.size.estimate, said.size.low, said.size.high, said.is_lower_bound)
+        for requests, held, said in source.sizes
+    ]
+    if points and not source.lower_bound:
+        size = source.size
+        moments.append(Moment(points[-1][0], points[-1][1], size.estimate, size.low, size.high, False))
+    ahead = [] if source.lower_bound else forecast(points, source.size.estimate)
+    checks: dict[str, Any] = source.checks()
+    learned = []
+    if EVIDENCE.get(source.size_by) and not source.lower_bound:
+        learned.append(f"How many there are in all is known from {EVIDENCE[source.size_by]}.")
+    if checks["limit"]:
+        learned.append(f"It shows at most {checks['limit']:,} matches of a query.")
+    if checks["understands"]:
+        learned.append(f"Queries may combine words: {', '.join(checks['understands'].values())}.")
+    if source.overlap_rate > 0:
+        learned.append(f"A record came {source.overlap_rate:.1f} times on average.")
+    if source.relearned:
+        learned.append(f"It changed its looks while it was asked, and was learned again {source.relearned} times.")
+    return {
+        "growth": markup(growth(Growth(points=points, moments=moments, forecast=ahead))),
+        "has_band": any(not moment.is_lower_bound for moment in moments),
+        "has_forecast": bool(ahead),
+        "asked": interface_in_words(source.interface.as_dict()),
+        "learned": learned,
+        "answers": [
+            (ANSWER_KINDS[kind], source.answers[kind], source.samples.get(kind, "")[:EXAMPLE_CHARS])
+            for kind in ANSWER_KINDS
+            if source.answers[kind]
+        ],
+        "outline": [
+            (bool(path), " ".join(text for text, _ in run))
+            for path, run in groupby(source.outline, key=lambda pair: pair[1])
+        ],
+        "left_out": [f"{number:,} {why}" for why, number in source.filtered.items()],
+        "skipped": source.skipped,
+    }
+
+
+def _bytes(number: int) -> str:
+    return f"{number / 1e6:,.1f} MB" if number >= 1e5 else f"{number / 1e3:,.0f} kB"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

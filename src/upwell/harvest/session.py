@@ -191,6 +191,8 @@ class SourceSession:
         ledger, requests = self.ledger, self.reader.spent().requests
         ledger.curve.append((requests, len(ledger), ledger.matches))
         size = ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None
+        if size is not None:
+            ledger.sizes.append((requests, len(ledger), ledger.statement))
         to_goal = None
         if size is not None and not ledger.lower_bound:
             to_goal = requests_to([(sent, held) for sent, held, _ in ledger.curve], GOAL_SHARE * size.estimate)

@@ -30,6 +30,7 @@ class SiteHarvest:
 
     url: str
     state: State
+    title: str = ""  # of its first page
     sources: list[SourceLedger] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
@@ -126,6 +127,7 @@ class SiteHarvest:
         kinds = ("multi", "single", "none", "error")
         return {
             "site": urlsplit(self.url).netloc,
+            "title": self.title,
             "requests": self.requests,
             "answers": {kind: sum(source.answers[kind] for source in self.sources) for kind in kinds},
             "records": held,
