@@ -216,6 +216,14 @@ ServeOnly = Annotated[
 ]
 Port = Annotated[int, typer.Option(help="Port of the site; 0 means any free one.")]
 
+# upwell serve
+ServedFolder = Annotated[Path, typer.Argument(help="The folder given to harvest with -o; it may be empty.")]
+ServePort = Annotated[int, typer.Option("--port", help="Port of the page; 0 means any free one.")]
+Host = Annotated[str, typer.Option(help="Address to serve at; one that others can reach needs --token.")]
+PageToken = Annotated[
+    str, typer.Option("--token", help="A secret without which nothing is shown or changed; else this machine may look.")
+]
+
 Word = TypeVar("Word", bound=str)
 
 

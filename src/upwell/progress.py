@@ -1,15 +1,13 @@
 """What people see while a harvest runs: an observer that draws one line on stderr and can write every event to a log."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from upwell.errors import WrongUsage
+from upwell.harvest.event_log import line_of, open_log
 from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
 from upwell.printable import printable
 
@@ -21,7 +19,7 @@ class ProgressLine:
 
     def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
-        self.log = _open_log(log) if log else None
+        self.log = open_log(log) if log else None
         self.budget = budget
         self.requests: dict[str, int] = {}  # by site
         self.coverage: dict[
@@ -49,9 +47,7 @@ class ProgressLine:
     def follow(self, event: Event) -> None:
         """Shows one event, and logs it unless it is a record, which the table holds."""
         if self.log and not isinstance(event, Held):
-            line = {"event": type(event).__name__.lower(), **asdict(event)}
-            if isinstance(event, Found):
-                line["template"] = event.template.as_dict()
+            line = line_of(event)
             self.log.write(json.dumps(line, ensure_ascii=False) + "\n")
             self.log.flush()
         if isinstance(event, Found):
@@ -94,12 +90,3 @@ class ProgressLine:
             description=printable(where)
             + f"{event.records:,} records, {said}; {sent:,} of at most {self.budget:,} requests",
         )
-
-
-def _open_log(path: Path) -> TextIO:
-    """A file that grows; its folder is made where it is missing."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("a", encoding="utf-8")
-    except OSError as error:
-        raise WrongUsage(f"--log {path} cannot be written ({error.strerror}); name another file") from error

@@ -79,6 +79,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         "source.json",
         "summary.json",
         "report.html",
+        "events.jsonl",
         "archive",
         "state.sqlite",
     }

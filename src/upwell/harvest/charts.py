@@ -146,11 +146,13 @@ def growth(data: Growth, *, requests_label: str = "requests", records_label: str
     if data.forecast:
         ahead = " ".join(f"{x(at)},{y(records)}" for _, at, records in data.forecast)
         parts.append(f'<polyline class="ahead" points="{x(last_requests)},{y(last_held)} {ahead}"/>')
-        parts += [
-            f'<circle class="ahead-point" cx="{x(at)}" cy="{y(records)}" r="3.5"/>'
-            f'<text class="note-text" x="{x(at)}" y="{y(records) - 8}" text-anchor="{"end" if x(at) > WIDTH - 90 else "middle"}">{_text(label)}</text>'
-            for label, at, records in data.forecast
-        ]
+        for i, (label, at, records) in enumerate(data.forecast):
+            below = (
+                20 if i == 0 and len(data.forecast) > 1 else -9
+            )  # the first below its point, so that they do not touch
+            anchor = "end" if x(at) > WIDTH - 90 else "middle"
+            parts.append(f'<circle class="ahead-point" cx="{x(at)}" cy="{y(records)}" r="3.5"/>')
+            parts.append(f'<text x="{x(at)}" y="{y(records) + below}" text-anchor="{anchor}">{_text(label)}</text>')
     parts.append(f'<circle class="held-point" cx="{x(last_requests)}" cy="{y(last_held)}" r="4.5"/>')
     parts.append(
         f'<text class="axis" x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{_text(requests_label)}</text>'

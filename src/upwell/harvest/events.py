@@ -26,6 +26,7 @@ class Learned:
     pagelet: str  # the path of the list of records
     leader: str  # what each record begins with
     probes: int  # answers that it was learned from
+    source: str = ""  # its address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,7 @@ class Asked:
     size: Estimate | None  # None: not estimated after this answer
     lower_bound: bool = False  # the size has no upper end
     requests_to_goal: int | None = None  # to 90 % of the estimated size; None: not known
+    source: str = ""  # its address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,7 @@ class Opened:
     requests: int
     pages: int
     waiting: int  # record pages that could be read
+    source: str = ""  # its address
 
 
 @dataclass(frozen=True, kw_only=True)

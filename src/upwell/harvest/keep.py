@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from upwell.harvest.event_log import FolderLog
 from upwell.harvest.events import Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
 from upwell.harvest.plan import Plan
 from upwell.model import Skipped
 from upwell.net.access import Access
 from upwell.net.manners import Manners
+from upwell.page.hosts import without_login
 from upwell.results import Summary
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.records import Format
@@ -28,7 +30,7 @@ from upwell.version import installed_version
 if TYPE_CHECKING:
     from upwell.harvest.summary import SiteHarvest
 
-__all__ = ["harvest_into"]
+__all__ = ["folder_for", "harvest_into"]
 
 _harvested_now: dict[Path, str] = {}  # the folders that this process harvests into, and for what
 ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that stay true, however often the same is asked
@@ -39,7 +41,7 @@ async def harvest_into(
 ) -> Result:
     """Harvests a site into its folder below `out`; where just this was done before, what it brought is given at once."""
     wanted = _wanted(url, plan, manners.access)
-    folder = _choose_folder(folder_of(url, out), wanted)
+    folder = folder_for(url, out, plan, manners.access)
     key = _plan_key(plan, manners)
     earlier = _finished_before(folder, wanted, key, format)
     if earlier is not None:
@@ -47,8 +49,15 @@ async def harvest_into(
     from upwell.harvest.loop import run  # here, because what is finished needs none of it
     from upwell.harvest.tables import saved_tables
 
-    with _marked(folder, wanted), open_folder(folder) as (_, state, archive):
+    with (
+        _marked(folder, wanted),
+        open_folder(folder) as (_, state, archive),
+        FolderLog(folder, plan.budget, observe) as observe,
+    ):
         _claim(state, wanted)
+        state.set_note(
+            "started", json.dumps({"url": without_login(url), "budget": plan.budget, "details": plan.details})
+        )
         state.set_note("finished", "")
         for problem in archive.problems:
             observe(Trouble(skipped=Skipped(stage="archive", page=str(folder), reason=problem)))
@@ -66,6 +75,11 @@ async def harvest_into(
         if not plan.refresh and _is_finished(site, plan):
             state.set_note("finished", key)
         return result
+
+
+def folder_for(url: str, out: str | Path, plan: Plan, access: Access) -> Path:
+    """The folder below `out` that a harvest goes into."""
+    return _choose_folder(folder_of(url, out), _wanted(url, plan, access))
 
 
 def _wanted(url: str, plan: Plan, access: Access) -> str:

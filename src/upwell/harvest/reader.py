@@ -141,7 +141,8 @@ class SourceReader:
         )
         self.ledger.model = model = replace(self.ledger.model, roles=roles)
         self._drift.reset(model)
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
+        probes, source = len(answers) + len(background), self.interface.url
+        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=source))
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
@@ -281,7 +282,8 @@ class SourceReader:
         self.ledger.model = replace(model, roles=self.ledger.model.roles)
         self._drift.reset(self.ledger.model)
         self.ledger.relearned += 1
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(recent) + 1))
+        probes, source = len(recent) + 1, self.interface.url
+        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=source))
         late = [
             (reading, query, response)
             for reading, (response, _, query, kind) in zip(readings, recent[:-1], strict=False)

@@ -98,7 +98,8 @@ class SourceSession:
             self.details.take(key, response, tree)
         site = urlsplit(self.reader.interface.url).netloc
         pages, waiting = self.details.pages, self.details.waiting
-        self.observe(Opened(site=site, requests=self.reader.spent().requests, pages=pages, waiting=waiting))
+        requests, source = self.reader.spent().requests, self.reader.interface.url
+        self.observe(Opened(site=site, requests=requests, pages=pages, waiting=waiting, source=source))
 
     def _reason_to_stop(self) -> Reason | None:
         if limit := self.reader.spent().limit_reached:
@@ -207,5 +208,6 @@ class SourceSession:
                 size=size,
                 lower_bound=size is not None and ledger.lower_bound,
                 requests_to_goal=to_goal,
+                source=self.reader.interface.url,
             )
         )

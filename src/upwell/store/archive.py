@@ -31,7 +31,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from upwell.errors import WrongUsage
 from upwell.model import ArchivedBody, Request, Response
 
-__all__ = ["Archive", "ArchivedPage", "files", "pages", "repair"]
+__all__ = ["Archive", "ArchivedPage", "files", "pages", "read_archived", "repair"]
 
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"  # WARC 1.1 §6.7.2
 GZIP_MAGIC = b"\x1f\x8b\x08"
@@ -146,14 +146,8 @@ class Archive:
 
     def read(self, place: ArchivedBody) -> bytes | None:
         """The body at a place; None if there is no such record any more, or if its body is not the one that was written."""
-        try:
-            with (self.folder / place.file).open("rb") as file:
-                file.seek(place.offset)
-                block: bytes = next(ArchiveIterator(file, parse_http=False)).reader.read()
-        except (OSError, StopIteration, FastWARCError, StreamError):
-            return None
-        body = block.partition(b"\r\n\r\n")[2]  # what follows the HTTP headers
-        return body if _digest(body) == place.digest else None
+        found = read_archived(self.folder, place)
+        return found[1] if found is not None else None
 
     def _create_file(self) -> Path:
         """Begins the next file with its `warcinfo` record."""
@@ -177,6 +171,24 @@ class Archive:
         except (FastWARCError, StreamError, OSError, KeyError):
             return False
         return True
+
+
+def read_archived(folder: Path, place: ArchivedBody) -> tuple[str, bytes] | None:
+    """The Content-Type and the body at a place of an archive; None if it cannot be read, or is not what was written."""
+    if Path(place.file).name != place.file:
+        return None
+    try:
+        with (folder / place.file).open("rb") as file:
+            file.seek(place.offset)
+            block: bytes = next(ArchiveIterator(file, parse_http=False)).reader.read()
+    except (OSError, StopIteration, FastWARCError, StreamError):
+        return None
+    head, _, body = block.partition(b"\r\n\r\n")  # the HTTP headers, and what follows them
+    if _digest(body) != place.digest:
+        return None
+    fields = (line.partition(b":") for line in head.split(b"\r\n"))
+    kind = next((value for name, _, value in fields if name.strip().lower() == b"content-type"), b"text/html")
+    return kind.decode("latin-1").strip(), body
 
 
 def files(path: Path) -> list[Path]:

@@ -1,0 +1,61 @@
+"""The verbs that stay and answer: the page in the browser."""
+
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from upwell import options
+from upwell.cli.app import app
+from upwell.cli.printing import as_json_text
+from upwell.errors import MissingExtra, UpwellError, WrongUsage
+
+__all__ = ["serve"]
+
+
+@app.command(epilog="Example: upwell serve harvest\n\nExample: upwell serve harvest --host 0.0.0.0 --token SECRET")
+def serve(
+    folder: options.ServedFolder = Path("harvest"),
+    port: options.ServePort = 8765,
+    host: options.Host = "127.0.0.1",
+    token: options.PageToken = "",
+    rate: options.Rate = 1.0,
+    contact: options.Contact = "",
+    as_json: options.Json = False,
+) -> None:
+    """The page in the browser: watch harvests, browse their records, start and stop them. Ctrl-C ends it."""
+    try:
+        import uvicorn
+
+        from upwell.web.app import create_app
+    except ImportError as missing:
+        raise MissingExtra(
+            f"the page needs {missing.name}, which is not installed: pip install 'upwell[web]'"
+        ) from missing
+    if folder.exists() and not folder.is_dir():
+        raise WrongUsage(f"{folder} is no folder; name the one given to harvest with -o")
+    try:
+        listening = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, reuse_port=False
+        )
+    except OSError as error:
+        raise UpwellError(f"{host} port {port} cannot be used ({error.strerror}); name another with --port") from error
+    number = int(listening.getsockname()[1])
+    manners = {"rate": rate, "contact": contact}
+    pages = create_app(folder.resolve(), host=host, port=number, token=token, manners=manners)
+    shown = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104 # only compared
+    address = f"http://{shown}:{number}/" + (f"?token={token}" if token else "")
+    if as_json:
+        print(as_json_text({"url": address, "token": pages.state.token}), flush=True)
+    print(f"the page is at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    server = uvicorn.Server(
+        uvicorn.Config(pages, log_level="warning", lifespan="on", timeout_graceful_shutdown=1, server_header=False)
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # the server has handlers of its own
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        pages.state.runs.end()

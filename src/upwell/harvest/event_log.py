@@ -1,0 +1,83 @@
+"""Events as lines of JSON: `--log FILE`, and `events.jsonl` in the folder of every harvest, which the page in the browser follows."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from upwell.errors import UpwellError, WrongUsage
+from upwell.harvest.events import Asked, Event, Found, Held, Observer
+
+__all__ = ["EVENTS", "FolderLog", "line_of", "open_log"]
+
+EVENTS = "events.jsonl"
+MAX_CHARS = 300  # of a value of a row that is shown as an example
+
+
+def line_of(event: Event) -> dict[str, object]:
+    """An event as JSON has it: its name, when, and what it says."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    line: dict[str, object] = {"event": type(event).__name__.lower(), "time": now, **asdict(event)}
+    if isinstance(event, Found):
+        line["template"] = event.template.as_dict()
+    return line
+
+
+def open_log(path: Path) -> TextIO:
+    """A file that grows; its folder is made where it is missing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise WrongUsage(f"--log {path} cannot be written ({error.strerror}); name another file") from error
+
+
+class FolderLog:
+    """`events.jsonl` of the harvest that runs now: begun anew each time, because a harvest that goes on tells everything again.
+
+    Of the records of an answer the first new one is there as an example; all are in the table.
+    """
+
+    def __init__(self, folder: Path, budget: int, observe: Observer) -> None:
+        self._out = (folder / EVENTS).open("w", encoding="utf-8")
+        self._observe = observe
+        self._has_example = False
+        self._write({"event": "started", "pid": os.getpid(), "budget": budget})
+
+    def __enter__(self) -> Observer:
+        return self.follow
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, UpwellError):
+            self._write({"event": "failed", "reason": str(error), "kind": type(error).__name__})
+        self._out.close()
+
+    def follow(self, event: Event) -> None:
+        """Writes one event, and hands it on."""
+        if isinstance(event, Held):
+            if not self._has_example:
+                row = {name: _short(value) for name, value in event.row.items()}
+                self._write({"event": "held", "row": row})
+            self._has_example = True
+        else:
+            self._has_example = self._has_example and not isinstance(event, Asked)
+            self._write(line_of(event))
+        self._observe(event)
+
+    def _write(self, line: dict[str, object]) -> None:
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        self._out.write(
+            json.dumps({"event": line["event"], "time": now, **line}, ensure_ascii=False, default=str) + "\n"
+        )
+        self._out.flush()
+
+
+def _short(value: object) -> object:
+    return value[:MAX_CHARS] if isinstance(value, str) else value

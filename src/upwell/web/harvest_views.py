@@ -1,0 +1,174 @@
+"""What the pages about harvests show, in words and pictures."""
+
+from collections import Counter
+from typing import Any
+
+from markupsafe import Markup
+
+from upwell.harvest.charts import gauge, percent, short_number
+from upwell.harvest.words import interface_in_words, warnings
+from upwell.web.browse import View, browse
+from upwell.web.harvests import Harvest
+from upwell.web.progress import Progress
+from upwell.web.rendering import T, ago, amount, render, short
+from upwell.web.texts import STATES
+
+__all__ = ["PREVIEW_REQUESTS", "card", "harvest_values", "live_part"]
+
+PREVIEW_REQUESTS = 50  # of a first look: finding the search and learning it takes 20 to 40 (docs/decisions/0098)
+SAMPLE_ROWS, SAMPLE_COLUMNS = 6, 6
+FORMATS = (
+    ("parquet", "Parquet"), ("csv", "CSV"), ("xlsx", "Excel"), ("jsonl", "JSON Lines"), ("sqlite", "SQLite"), ("duckdb", "DuckDB"),
+)  # fmt: skip
+
+
+def state_of(harvest: Harvest, progress: Progress | None = None) -> tuple[str, str]:
+    """How a harvest stands: a colour, and two words."""
+    if harvest.is_running:
+        return STATES["running"]
+    if harvest.failure or (progress is not None and progress.failed):
+        return STATES["failed"]
+    return STATES.get(str(harvest.summary.get("stopped") or "not finished"), STATES["not finished"])
+
+
+def card(harvest: Harvest) -> dict[str, Any]:
+    """A harvest on the first page."""
+    progress = harvest.progress() if harvest.is_running or not harvest.summary else None
+    records = progress.records if progress is not None else harvest.records
+    last = progress.last if progress is not None else _last(harvest)
+    return {
+        "id": harvest.id,
+        "name": harvest.name,
+        "site": harvest.site if harvest.name != harvest.site else "",
+        "letter": harvest.letter,
+        "hue": harvest.hue,
+        "gauge": Markup(_gauge(harvest, progress)),  # noqa: S704 # our own SVG
+        "records": f"{records:,}",
+        "word": T.record if records == 1 else T.records,
+        "state": state_of(harvest, progress),
+        "when": T.last_run.format(when=ago(last)) if last else T.never_ended,
+    }
+
+
+def _last(harvest: Harvest) -> str:
+    import datetime
+
+    try:
+        changed = (harvest.folder / "summary.json").stat().st_mtime
+    except OSError:
+        return ""
+    return datetime.datetime.fromtimestamp(changed, datetime.UTC).isoformat()
+
+
+def _gauge(harvest: Harvest, progress: Progress | None) -> str:
+    if progress is None:
+        return harvest.gauge()
+    sizes = [source.size for source in progress.sources.values()]
+    if not sizes or any(size is None or size.is_lower_bound for size in sizes):
+        low = sum(size.low if size is not None else 0 for size in sizes)
+        return gauge(progress.records, max(low, progress.records), 0, 0, is_lower_bound=True)
+    ends = [(size.low, size.high, size.estimate) for size in sizes if size is not None]
+    low, high, estimate = (sum(end) for end in zip(*ends, strict=True))
+    return gauge(progress.records, low, high, estimate, is_lower_bound=False)
+
+
+def _size_said(progress: Progress, harvest: Harvest) -> str:
+    if not harvest.is_running and harvest.summary.get("statement"):
+        from upwell.harvest.words import ended, held_in_words
+
+        return f"{held_in_words(harvest.summary)} {ended(harvest.summary)}".strip()
+    sizes = [source.size for source in progress.sources.values() if source.size is not None]
+    if not sizes:
+        return T.size_unknown
+    low = sum(size.low for size in sizes)
+    if any(size.is_lower_bound for size in sizes):
+        return T.at_least.format(low=f"{round(low):,}")
+    estimate, high = sum(size.estimate for size in sizes), sum(size.high for size in sizes)
+    share = percent(min(1.0, progress.records / max(1.0, estimate)))
+    return T.about.format(share=share, estimate=f"{round(estimate):,}", low=f"{round(low):,}", high=f"{round(high):,}")
+
+
+def live_part(harvest: Harvest, progress: Progress) -> str:
+    """The part of a harvest's page that changes while it runs."""
+    records = progress.records if harvest.is_running else harvest.records or progress.records
+    goals = [goal for source in progress.sources.values() for goal in source.to_goals()] if harvest.is_running else []
+    goals_said = ", ".join(T.forecast_to.format(label=label, requests=f"{ahead:,}") for label, ahead in goals[:2])
+    charts = [
+        {"svg": Markup(source.chart(T.requests.lower(), T.records_held)), "has_band": source.has_band, "source": name}  # noqa: S704 # our own SVG
+        for name, source in progress.sources.items()
+        if source.points
+    ]
+    ring = _gauge(harvest, progress if harvest.is_running or not harvest.summary else None)
+    sent = progress.requests if harvest.is_running else int(harvest.summary.get("requests", progress.requests))
+    return render(
+        "_live.html.j2",
+        p=progress,
+        running=harvest.is_running,
+        gauge=Markup(ring),  # noqa: S704 # our own SVG
+        records=f"{records:,}",
+        size_said=_size_said(progress, harvest),
+        requests_said=T.of_budget.format(sent=f"{sent:,}", budget=f"{progress.budget:,}")
+        if progress.budget
+        else f"{sent:,}",
+        rate_said=T.per_second.format(rate=f"{progress.rate:.1f}"),
+        opened_said=T.own_pages_read.format(read=f"{progress.opened[0]:,}", waiting=short_number(progress.opened[1])),
+        goals=goals_said,
+        charts=charts,
+        examples=[_example(row) for row in progress.examples] if harvest.is_running else [],
+        problems=Counter(progress.troubles).most_common(12),
+    )
+
+
+def _example(row: dict[str, Any]) -> tuple[str, str]:
+    values = [amount(value) for name, value in row.items() if not name.startswith("_") and value not in (None, "")]
+    return (short(values[0], 90), short(" · ".join(values[1:4]), 110)) if values else (str(row.get("_key", "")), "")
+
+
+def harvest_values(harvest: Harvest) -> dict[str, Any]:
+    """What the page of a harvest shows."""
+    progress, summary = harvest.progress(), harvest.summary
+    tables = harvest.tables
+    is_preview = bool(tables) and not harvest.is_running and 0 < progress.budget <= PREVIEW_REQUESTS
+    details = summary.get("details", {})
+    adds = ", ".join(details.get("columns", [])[:4])
+    return {
+        "h": harvest,
+        "base": f"/harvests/{harvest.id}",
+        "state": state_of(harvest, progress),
+        "when": ago(_last(harvest)) if summary else "",
+        "live": Markup(live_part(harvest, progress)),  # noqa: S704 # escaped by its template
+        "live_failed": bool(progress.failed),
+        "is_preview": is_preview,
+        "sample": _sample(harvest) if is_preview else {},
+        "has_table": bool(summary.get("records")),
+        "has_report": (harvest.folder / "report.html").is_file(),
+        "formats": FORMATS,
+        "details": T.own_pages_add.format(columns=adds) if adds and details.get("requests") else "",
+        "refreshed": [(kind.capitalize(), f"{n:,}") for kind, n in summary.get("refreshed", {}).items()],
+        "asked": [_asked(source) for source in summary.get("sources", [])],
+        "warnings": warnings(summary) if summary and not harvest.is_running else [],
+    }
+
+
+def _sample(harvest: Harvest) -> dict[str, Any]:
+    page = browse(next(iter(harvest.tables.values())), View())
+    columns = [column for column in page.columns if not column.name.startswith("_")][:SAMPLE_COLUMNS]
+    rows = [[short(_text(row[column.name]), 200) for column in columns] for row in page.rows[:SAMPLE_ROWS]]
+    return {"columns": [column.name for column in columns], "rows": rows}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, list) else amount(value)
+
+
+def _asked(source: dict[str, Any]) -> dict[str, Any]:
+    checks, understands = source.get("checks", {}), []
+    if checks.get("limit"):
+        understands.append(T.understands_cap.format(n=f"{checks['limit']:,}"))
+    if checks.get("understands"):
+        understands.append(T.understands_words.format(how=", ".join(checks["understands"].values())))
+    if checks.get("totals"):
+        understands.append(T.understands_total)
+    return {"how": interface_in_words(source["template"]), "understands": understands or [T.understands_nothing]}
