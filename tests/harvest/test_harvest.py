@@ -80,6 +80,7 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         "summary.json",
         "report.html",
         "events.jsonl",
+        "datapackage.json",
         "archive",
         "state.sqlite",
     }

@@ -4,6 +4,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from types import FrameType
 
 from upwell import options
 from upwell.cli.app import app
@@ -52,10 +53,9 @@ def serve(
         uvicorn.Config(pages, log_level="warning", lifespan="on", timeout_graceful_shutdown=1, server_header=False)
     )
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # the server has handlers of its own
-    try:
-        server.run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        pages.state.runs.end()
+        signal.signal(number, _ignore)  # the server ends by itself, then raises the signal again
+    server.run(sockets=[listening])
+
+
+def _ignore(_: int, __: FrameType | None) -> None:
+    """For a signal that has done its work."""

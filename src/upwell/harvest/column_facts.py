@@ -9,7 +9,7 @@ from typing import Any
 
 from upwell.harvest.charts import bars, short_number
 
-__all__ = ["ColumnFacts", "column_facts", "plain_type"]
+__all__ = ["SKEWED", "ColumnFacts", "column_facts", "plain_type"]
 
 MAX_ROWS = 20_000  # that are looked at, evenly spread
 MAX_EXAMPLES = 3

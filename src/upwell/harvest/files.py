@@ -75,6 +75,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     """Writes the tables, model, summary and report of a harvest, each file whole or not at all."""
     from upwell.extract.tidy import as_saved
     from upwell.harvest import report  # here, because a harvest that is finished needs none of it
+    from upwell.harvest.describe import describe_tables
     from upwell.harvest.tables import WITH_PAGES, earlier_columns, tables_of
 
     lists = {column.name for source in site.sources for column in source.model.columns.columns if column.repeats}
@@ -101,6 +102,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
         partial = folder / f".{name}.part"
         partial.write_text(text, encoding="utf-8")
         partial.replace(folder / name)
+    describe_tables(folder, tables, summary["title"], summary["site"], site.url, summary["statement"])
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary)
 
 

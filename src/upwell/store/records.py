@@ -89,7 +89,8 @@ def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Pa
                 renamed = ", ".join(f"{_quoted(name)} AS {_quoted(new)}" for name, new in searched.items())
                 db.execute(f"CREATE VIEW {content} AS SELECT rowid, {renamed} FROM records")  # noqa: S608 # names are quoted
             db.execute(
-                f"CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content={content}, content_rowid=rowid)"
+                # quoted just so: Datasette finds the index of a table by content="records"
+                f'CREATE VIRTUAL TABLE records_fts USING fts5({indexed}, content="{content}", content_rowid="rowid")'
             )
             db.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
         db.commit()

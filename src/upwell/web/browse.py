@@ -1,6 +1,7 @@
 """The tables of harvests, asked with DuckDB as they lie there: rows, filters, facets, statistics. Nothing is loaded before it is asked."""
 
 import glob
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.parse import urlencode
 import duckdb
 
 from upwell.harvest.charts import bars
+from upwell.harvest.column_facts import SKEWED
 
 __all__ = ["Column", "Facet", "Filter", "Page", "View", "browse", "facet", "row_of", "view_of"]
 
@@ -200,15 +202,17 @@ def facet(path: Path, name: str, view: View) -> Facet | None:
 
 def _range(db: duckdb.DuckDBPyConnection, column: Column, source: str, place: list[Any], one: str) -> Facet:
     """The ends of a column with an order, and its histogram."""
-    number = f"epoch({one})" if column.is_time else one
+    number = f"epoch({one})" if column.is_time else f"CAST({one} AS DOUBLE)"
     row = db.execute(
         f"SELECT COUNT(*), COUNT({one}), APPROX_COUNT_DISTINCT({one}), MIN({one}), MAX({one}), "
-        f"MIN({number}), QUANTILE_CONT({number}, 0.99) {source}",
+        f"MIN({number}), MEDIAN({number}), QUANTILE_CONT({number}, 0.99) {source}",
         place,
     ).fetchone()
-    rows, filled, different, low, high, start, end = row or (0, 0, 0, None, None, None, None)
+    rows, filled, different, low, high, start, middle, end = row or (0, 0, 0, None, None, None, None, None)
     chart = ""
     if filled and end is not None and end > start:
+        if column.is_number and start >= 0 and end - start > SKEWED * (middle - start):  # most is small
+            number, start, end = f"LN(1 + {number})", math.log1p(start), math.log1p(end)
         bins = dict(
             db.execute(
                 f"SELECT LEAST({BINS - 1}, CAST(FLOOR(({number} - {float(start)!r}) / {float(end - start)!r} * {BINS}) AS INTEGER)) AS bin, "

@@ -104,6 +104,7 @@ def live_part(harvest: Harvest, progress: Progress) -> str:
         "_live.html.j2",
         p=progress,
         running=harvest.is_running,
+        has_summary=bool(harvest.summary),
         gauge=Markup(ring),  # noqa: S704 # our own SVG
         records=f"{records:,}",
         size_said=_size_said(progress, harvest),

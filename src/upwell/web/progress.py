@@ -22,10 +22,11 @@ MAX_POINTS = 2000  # of a curve that are kept; beyond, every second goes
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the new records that its page brought."""
+    """A question, and the new records that its pages brought, one after the other."""
 
     query: str
     new: int
+    pages: int = 1
 
 
 @dataclass
@@ -130,7 +131,11 @@ class Progress:
         elif name == "asked":
             self.requests = max(self.requests, int(line["requests"]))
             new = self.sources.setdefault(str(line.get("source") or line["site"]), SourceProgress()).add(line)
-            self.questions.appendleft(Question(str(line["query"]), new))
+            last = self.questions[0] if self.questions else None
+            if last is not None and last.query == str(line["query"]):
+                self.questions[0] = Question(last.query, last.new + new, last.pages + 1)
+            else:
+                self.questions.appendleft(Question(str(line["query"]), new))
             self._times.append((datetime.fromisoformat(self.last), self.requests))
         elif name == "opened":
             self.requests, self.opened = max(self.requests, int(line["requests"])), (line["pages"], line["waiting"])

@@ -51,6 +51,7 @@ class ENGLISH:
     questions = "Questions, the last first"
     question = "Question"
     new_records = "New records"
+    pages_of_answer = "{n} pages"
     everything = "(everything)"
     newest = "The newest records"
     problems = "Problems"

@@ -1,0 +1,36 @@
+"""The page in the browser as a process of its own, on a free port."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    url: str  # without the token
+    token: str
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[Serving]:
+    """`upwell serve` over a folder; ends with exit code 0."""
+    command = [sys.executable, "-m", "upwell", "serve", str(folder), "--port", "0", "--rate", "0", "--json", *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        said = json.loads(process.stdout.readline())
+        yield Serving(url=said["url"].partition("?")[0], token=said["token"], process=process)
+    finally:
+        process.terminate()
+        code = process.wait(40)
+        process.stdout.close()
+        process.stderr.close()
+    assert code == 0

@@ -1,0 +1,190 @@
+"""The page in the browser, as people use it: real Chromium, the demo site, a server of its own."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser import browser
+from tests.web.serving import Serving, serving
+from upwell import api
+from upwell.demo import Running, Switches, serve
+from upwell.harvest.plan import Plan
+from upwell.net.manners import Manners
+
+
+@pytest.fixture(scope="module")
+def harvested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, Path]]:
+    """A served folder with one harvest of the demo site."""
+    folder = tmp_path_factory.mktemp("harvest")
+    with serve() as site:
+        api.harvest(site.url, out=folder, plan=Plan(budget=60), manners=Manners(rate=0))
+        with serving(folder) as pages:
+            yield pages, folder
+
+
+def problems_of(page: Page) -> list[str]:
+    """What the browser complains of from now on."""
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    return said
+
+
+def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
+    """A person's way: an address, what was found, go, watch it live, filter, rename a column, take the table away."""
+    with serve(Switches(latency=0.02)) as site, serving(tmp_path / "new") as pages, browser() as page:
+        said = problems_of(page)
+        page.goto(pages.url)
+        assert "Nothing has been harvested here yet" in page.inner_text("main")
+        page.fill("#url", site.url)
+        page.click("text=Look what is there")
+        page.wait_for_selector("text=This is what was found", timeout=60_000)
+        assert page.locator(".preview tbody tr").count() == 6
+        page.fill(".preview input[name=more]", "60")
+        page.click("text=Harvest it")
+        page.wait_for_selector("text=Harvesting. You can close this page", timeout=30_000)
+        page.wait_for_selector("#live .growth", timeout=30_000)  # drawn while it runs
+        page.wait_for_selector("text=Budget used up", timeout=60_000)
+        page.click("text=Browse the records")
+        page.click("summary:has-text('continent')")
+        page.click(".values a:has-text('Asia')")
+        assert page.locator(".chips li").first.inner_text() == "continent = Asia ×"
+        assert set(page.locator("table.grid td:nth-child(4)").all_inner_texts()) == {"Asia"}
+        page.click(".actions >> text=Columns")
+        page.fill("input[value=population]", "people")
+        page.locator("[name^=keep-]").nth(2).uncheck()
+        page.click("text=Save")
+        assert page.inner_text(".note") == "Saved. The table was written anew."
+        page.click(".crumb a >> nth=0")
+        with page.expect_download() as download:
+            page.click("#export >> text=CSV")
+        with Path(download.value.path()).open(encoding="utf-8") as table:
+            rows = list(csv.DictReader(table))
+        assert len(rows) > 300
+        assert "people" in rows[0]
+        assert "region" not in rows[0]
+        assert said == []
+    (saved,) = (tmp_path / "new").glob("*/source.json")
+    columns = {column["name"]: column for column in json.loads(saved.read_text())["tables"][""]}
+    assert columns["people"]["of"][0] == "population"
+    assert columns["region"]["drop"]
+
+
+def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
+    """Stop writes what there is; go on does not begin anew."""
+    with serve(Switches(latency=0.05)) as site, serving(tmp_path) as pages, browser() as page:
+        page.goto(f"{pages.url}new?url={site.url}")
+        page.click("text=More settings")
+        page.click("text=Harvest it")
+        page.wait_for_selector("#live table tbody tr:nth-child(5)", timeout=60_000)
+        page.click("text=Stop")
+        page.wait_for_selector(".badge:has-text('Stopped')", timeout=30_000)
+        (summary,) = tmp_path.glob("*/summary.json")
+        first = json.loads(summary.read_text())
+        assert first["stopped"] == "interrupted"
+        received = len(site.received)
+        page.fill("input[name=more]", "20")
+        page.click("button:has-text('Go on')")
+        page.wait_for_selector("text=Budget used up", timeout=60_000)
+        assert (
+            15 <= len(site.received) - received <= 35
+        )  # with robots.txt and the sampled record pages; anew it would be 45
+        assert json.loads(summary.read_text())["records"] > first["records"]
+
+
+def test_a_record_says_where_it_came_from(harvested: tuple[Serving, Path]) -> None:
+    """Fields with their origin, the queries that found it, and the archived page, which runs nothing."""
+    pages, _ = harvested
+    with browser() as page:
+        said = problems_of(page)
+        page.goto(pages.url)
+        page.click(".cards h2 a")
+        page.click("text=Browse the records")
+        name = page.inner_text("table.grid tbody tr:first-child td:first-child")
+        page.click("table.grid tbody tr:first-child td:first-child a")
+        assert page.inner_text("h1") == name
+        assert "the list of matches" in page.inner_text("table.record")
+        assert "Found by the queries" in page.inner_text("main")
+        frame = page.frame_locator("iframe")
+        assert name in frame.locator("body").inner_text()
+        assert said == []
+
+
+def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
+    """What the table shows is what was asked of it."""
+    pages, folder = harvested
+    (place,) = (path.name for path in folder.iterdir())
+    with browser() as page:
+        page.goto(f"{pages.url}harvests/{place}/records?sort=population&desc=1")
+        numbers = [int(text.replace(",", "")) for text in page.locator("table.grid td.number").all_inner_texts()]
+        assert numbers == sorted(numbers, reverse=True)
+        page.goto(f"{pages.url}harvests/{place}/records?min:population=1000000&max:population=2000000")
+        shown = [int(text.replace(",", "")) for text in page.locator("table.grid td.number").all_inner_texts()]
+        assert shown
+        assert all(1_000_000 <= number <= 2_000_000 for number in shown)
+        page.fill("input[type=search]", "asia 100%")  # a sign that LIKE knows is just a sign
+        page.click("text=Search")
+        assert "No row fits" in page.inner_text("main")
+        assert page.inner_text("[role=status]").startswith("0 of ")
+
+
+def test_an_address_that_is_none_and_a_site_without_a_search(tmp_path: Path) -> None:
+    """Errors are sentences on the page that say what to do."""
+    with serve() as site, serving(tmp_path) as pages, browser() as page:
+        page.goto(pages.url + "new")
+        page.fill("#url", "not an address")
+        page.click("text=Look what is there")
+        assert page.locator("[role=alert]").first.inner_text()
+        assert page.input_value("#url") == "not an address"
+        page.fill("#url", f"{site.url}contact")
+        page.click("text=Look what is there")
+        page.wait_for_selector(".badge:has-text('Could not be done')", timeout=60_000)
+        assert "It could not be done" in page.inner_text("main")
+        assert page.goto(pages.url + "harvests/none-such").status == 404  # type: ignore[union-attr] # it answers
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_scrolls_sideways(harvested: tuple[Serving, Path], width: int) -> None:
+    """On a phone and on a desk, every page fits."""
+    pages, folder = harvested
+    (place,) = (path.name for path in folder.iterdir())
+    with browser() as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        key = ""
+        for path in (
+            "",
+            "new",
+            f"harvests/{place}",
+            f"harvests/{place}/records",
+            f"harvests/{place}/columns",
+            "record",
+        ):
+            page.goto(pages.url + (f"harvests/{place}/record?key={key}" if path == "record" else path))
+            assert page.evaluate("document.documentElement.scrollWidth") == width, path
+            if path.endswith("records"):
+                found = re.search(r'record\?key=([^"&]+)', page.content())
+                assert found
+                key = found[1]
+
+
+def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving, Path], demo: Running) -> None:
+    """A page of another origin can neither read the server nor send it a form; another host name is not answered."""
+    pages, folder = harvested
+    before = sorted(folder.iterdir())
+    with browser() as page:
+        page.goto(demo.url)
+        read = page.evaluate(f"fetch('{pages.url}').then(r => r.text()).catch(() => 'refused')")
+        assert read == "refused"
+        page.evaluate(
+            f"""() => {{ const form = document.createElement('form'); form.method = 'post'; form.action = '{pages.url}harvests';
+            form.innerHTML = '<input name=url value={demo.url}><input name=token value={pages.token}>';
+            document.body.append(form); form.submit(); }}"""
+        )
+        page.wait_for_load_state()
+        assert "another site" in page.inner_text("body")
+    assert sorted(folder.iterdir()) == before
