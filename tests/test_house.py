@@ -15,12 +15,12 @@ def trees() -> list[tuple[str, ast.Module]]:
 
 
 def test_async_lives_where_it_may() -> None:
-    """Only net/, the loop, its reading thread and its refresh, offline/crawl, aio, the demo server and the page in the browser contain `async def`."""
+    """Only net/, the loop and its refresh, together/ask, offline/crawl, aio, the demo server and the page in the browser contain `async def`."""
     found = {name for name, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
-    of_harvest = ("loop.py", "reading_thread.py", "refresh.py", "keep.py")
+    of_harvest = ("loop.py", "refresh.py", "keep.py")
     assert all(
         name.startswith(("net/", "demo/", "web/"))
-        or name in (*(f"harvest/{module}" for module in of_harvest), "offline/crawl.py", "aio.py")
+        or name in (*(f"harvest/{module}" for module in of_harvest), "offline/crawl.py", "together/ask.py", "aio.py")
         for name in found
     )
 
