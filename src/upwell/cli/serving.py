@@ -29,12 +29,14 @@ def serve(
         import uvicorn
 
         from upwell.web.app import create_app
+        from upwell.web.security import check_reach
     except ImportError as missing:
         raise MissingExtra(
             f"the page needs {missing.name}, which is not installed: pip install 'upwell[web]'"
         ) from missing
     if folder.exists() and not folder.is_dir():
         raise WrongUsage(f"{folder} is no folder; name the one given to harvest with -o")
+    check_reach(host, token)
     try:
         listening = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, reuse_port=False

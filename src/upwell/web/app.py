@@ -25,7 +25,7 @@ from upwell.web.live import follow
 from upwell.web.progress import Progress
 from upwell.web.rendering import T, respond
 from upwell.web.runs import Runs
-from upwell.web.security import Guard, is_local_name
+from upwell.web.security import Guard, check_reach
 
 __all__ = ["create_app"]
 
@@ -37,8 +37,7 @@ def create_app(
     folder: Path, *, host: str = "127.0.0.1", port: int = 8765, token: str = "", manners: dict[str, Any] | None = None
 ) -> Starlette:
     """The application over a folder of harvests; without a token of your own, one is made, and only loopback may be served."""
-    if not token and not is_local_name(host):
-        raise WrongUsage(f"--host {host}: others could reach it; give a secret with --token")
+    check_reach(host, token)
     runs = Runs(folder.parent if (folder / "state.sqlite").is_file() else folder, manners or {})
 
     @asynccontextmanager

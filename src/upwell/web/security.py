@@ -14,7 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["CSP", "MAX_BODY_BYTES", "Guard", "is_local_name"]
+from upwell.errors import WrongUsage
+
+__all__ = ["CSP", "MAX_BODY_BYTES", "Guard", "check_reach", "is_local_name"]
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -42,6 +44,12 @@ def is_local_name(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_reach(host: str, token: str) -> None:
+    """Raises WrongUsage where others could reach the pages and no token keeps them out."""
+    if not token and not is_local_name(host):
+        raise WrongUsage(f"--host {host}: others could reach it; give a secret with --token")
 
 
 class Guard:

@@ -1,0 +1,132 @@
+"""Upwell in a Scrapy project: a spider that asks a learned source, and a pipeline that keeps one typed row for each thing.
+
+    class Cities(UpwellSpider):
+        name = "cities"
+        source = "harvest/example.org/source.json"
+        queries = ("lima", "quito")
+        custom_settings = {"ITEM_PIPELINES": {"upwell.scrapy.UpwellPipeline": 300}, "UPWELL_TABLE": "cities.parquet"}
+
+Scrapy fetches, with its own settings for robots.txt, rate and retries; Upwell fills the search, reads the answers and finds the next page.
+Needs the package scrapy: pip install 'upwell[scrapy]'.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from scrapy.exceptions import DropItem
+
+from upwell.answers.next_page import request_of
+from upwell.errors import WrongUsage
+from upwell.harvest.tables import tables_of
+from upwell.page.data import read_page
+from upwell.site import interfaces
+from upwell.source.apply import apply
+from upwell.source.paging import next_page_of, posts_elsewhere
+from upwell.store.records import FORMATS, write
+from upwell.together.learned import LearnedSource, load_sources
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from upwell.model import Request
+
+__all__ = ["UpwellPipeline", "UpwellSpider"]
+
+
+class UpwellSpider(scrapy.Spider):
+    """Asks a learned source its queries, page after page; an item for each match. `-a source=… -a queries="lima quito"` does on the command line."""
+
+    name = "upwell"
+    source: str | Path = ""  # a `source.json` of `upwell harvest`
+    queries: str | Iterable[str] = ()
+    max_pages = 0  # of a query; 0: all
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
+        if not self.source:
+            raise WrongUsage(
+                "the spider has no source; name a source.json of `upwell harvest`, for example with -a source=…"
+            )
+        self.sources: list[LearnedSource] = load_sources(Path(self.source))
+        asked = self.queries.split() if isinstance(self.queries, str) else list(self.queries)
+        if not asked:
+            raise WrongUsage('the spider has no queries; for example -a queries="lima quito"')
+        self.asked = asked
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        """The first page of each query, from each source of the file."""
+        for request in self.start_requests():
+            yield request
+
+    def start_requests(self) -> Iterator[scrapy.Request]:
+        """The same, for older versions of Scrapy."""
+        for number, source in enumerate(self.sources):
+            for query in self.asked:
+                yield self._request(interfaces.fill(source.interface, query), number, query, 1)
+
+    def _request(self, request: Request, number: int, query: str, page: int) -> scrapy.Request:
+        headers = {"Content-Type": request.content_type} if request.content_type else None
+        return scrapy.Request(
+            request.url,
+            callback=self.parse,
+            method=request.method,
+            body=request.body,
+            headers=headers,
+            cb_kwargs={"number": number, "query": query, "page": page},
+        )
+
+    def parse(self, response: Response, **known: Any) -> Iterator[dict[str, Any] | scrapy.Request]:
+        """The matches of an answer, then the request for its next page."""
+        source, query, page = self.sources[known["number"]], str(known["query"]), int(known["page"])
+        headers = {name.decode("latin-1"): values[-1].decode("latin-1") for name, values in response.headers.items()}
+        tree = read_page(response.body, response.url, headers)
+        reading = apply(source.model, tree, status=response.status)
+        for record in reading.records:
+            origin = {"_key": record.key, "_source": source.interface.url, "_url": record.url, "_query": query}
+            yield {**origin, **record.fields}
+        following = next_page_of(tree, reading, query)
+        if following is None or page == self.max_pages or posts_elsewhere(following, tree, source.interface.url):
+            return
+        yield self._request(request_of(following, query), known["number"], query, page + 1)
+
+
+class UpwellPipeline:
+    """Drops what came before, and writes one typed row for each thing to the file of the setting `UPWELL_TABLE` when the spider ends."""
+
+    def __init__(self, table: Path | None) -> None:
+        self.table = table
+        self.rows: dict[str, dict[str, Any]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> UpwellPipeline:
+        """As Scrapy makes it."""
+        place = crawler.settings.get("UPWELL_TABLE")
+        format = os.path.splitext(place)[1].lstrip(".") if place else "parquet"
+        if format not in FORMATS:
+            raise WrongUsage(f"UPWELL_TABLE {place}: the name should end in .{', .'.join(FORMATS)}")
+        return cls(Path(place) if place else None)
+
+    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Keeps an item that is new."""
+        key = str(item.get("_key") or sorted(item.items()))
+        if key in self.rows:
+            self.rows[key]["_seen"] += 1
+            raise DropItem(f"{key} came before")
+        self.rows[key] = {**item, "_key": key, "_seen": 1}
+        return item
+
+    def close_spider(self) -> None:
+        """Writes the table."""
+        if self.table is None or not self.rows:
+            return
+        for table in tables_of(self.rows.values()):
+            name = f"{self.table.stem}-{table.kind}{self.table.suffix}" if table.kind else self.table.name
+            self.table.parent.mkdir(parents=True, exist_ok=True)
+            file = self.table.with_name(name)
+            write(table.rows, file.parent, self.table.suffix[1:], file=file)  # type: ignore[arg-type] # looked at when it was made
