@@ -5,19 +5,19 @@ Nothing is learned. The requests pass the same gate as those of a harvest (`net.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from upwell.answers import empty
 from upwell.answers.next_page import request_of
 from upwell.answers.refusal import refusal
-from upwell.errors import TookTooLong, Unreachable, UpwellError
-from upwell.model import BrowserVisit, Record, Request, Response
+from upwell.errors import BudgetSpent, Unreachable, UpwellError, WrongUsage
+from upwell.model import BrowserVisit, Request, Response
 from upwell.net.browser import Chromium
-from upwell.net.fetch import Fetcher
+from upwell.net.fetch import Fetcher, Memory
 from upwell.net.manners import Manners
 from upwell.net.reading_thread import ReadingThread
 from upwell.page.data import read_page
@@ -28,26 +28,36 @@ from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
 from upwell.source.paging import next_page_of, posts_elsewhere
-from upwell.together.learned import LearnedSource, load_sources
+from upwell.together.learned import LearnedSource, SourceAnswer, load_sources, source_files
+from upwell.together.merge import AskResult, merge
 
-__all__ = ["SourceAnswer", "ask_sources"]
+__all__ = ["ask", "ask_each", "ask_sources"]
 
 MAX_AT_ONCE = 100  # sources that are asked at the same time: each keeps a connection open and a thread
+MAX_FAILURES = 10  # questions in a row that a source does not answer, before it is left alone; as `Plan.failures`
 LEARN_AGAIN = "the site may have changed; harvest it again to learn it anew"
 
 
-@dataclass(kw_only=True)
-class SourceAnswer:
-    """What one source answered: its records in its own order, and what went wrong, if anything did."""
+async def ask(
+    query: str,
+    places: str | Path | Iterable[str | Path],
+    *,
+    pages: int = 1,
+    deadline: float = 5.0,
+    manners: Manners | Callable[[str], Manners] | None = None,
+) -> AskResult:
+    """Asks learned sources one question, all at once, and merges what they answer until the deadline; nothing is learned.
 
-    source: str
-    records: list[Record] = field(default_factory=list)
-    fields: list[dict[str, object]] = field(default_factory=list)  # of the records
-    pages: int = 0
-    requests: int = 0
-    seconds: float = 0.0
-    trouble: str = ""  # why it has no answer, or not the whole
-    drift: str = ""  # why it no longer looks as it was learned
+    A place is a `source.json`, the folder of a harvest, or a folder of many. `manners` may be a function that has those for an address.
+    """
+    if not query.strip():
+        raise WrongUsage("there is nothing to ask: the query is empty")
+    if pages < 1 or deadline <= 0:
+        raise WrongUsage(f"pages={pages}, deadline={deadline:g}: at least one page, and a deadline after now")
+    files = source_files([places] if isinstance(places, str | Path) else places)
+    polite = manners if callable(manners) else lambda _: manners or Manners()
+    answers = await ask_sources(query, files, pages=pages, deadline=deadline, manners_of=polite)
+    return AskResult(findings=tuple(merge(answers, query)), answers=tuple(answers))
 
 
 async def ask_sources(
@@ -70,12 +80,12 @@ async def ask_sources(
                 except UpwellError as error:
                     answers[file].append(SourceAnswer(source=_place(file), trouble=str(error)))
                     return
-                started = [_Asking(source, SourceAnswer(source=source.name), thread) for source in sources]
-                answers[file].extend(asking.answer for asking in started)
                 manners = manners_of(sources[0].interface.page or sources[0].interface.url)
                 limited = replace(manners, timeout=min(manners.timeout, deadline))
-                for asking in started:
-                    await asking.ask(query, pages, limited)
+                for source in sources:
+                    answers[file].append(SourceAnswer(source=source.name))
+                    async with _network(source, limited) as network:
+                        await _Asking(source, answers[file][-1], thread, network).ask(query, pages)
 
     tasks = [asyncio.ensure_future(ask_file(file)) for file in files]
     try:
@@ -96,52 +106,94 @@ async def ask_sources(
     return [answer for file in files for answer in answers[file]]
 
 
+async def ask_each(
+    source: LearnedSource,
+    queries: Sequence[str],
+    *,
+    manners: Manners,
+    memory: Memory,
+    budget: int,
+    answers: dict[str, SourceAnswer],
+    tell: Callable[[str], None],
+) -> str:
+    """Asks one source query after query and puts what it says into `answers`; gives the reason to stop: exhausted, budget or blocked."""
+    failures = sent = 0
+    async with _network(source, manners, memory) as network:
+        net = network.net
+        net.limit = lambda wait: f"the budget of {budget:,} requests is spent" if net.sent >= budget else ""
+        with ReadingThread() as thread:
+            for number, query in enumerate(queries, 1):
+                answer = SourceAnswer(source=source.name)
+                try:
+                    await _Asking(source, answer, thread, network).ask(query, 1)
+                except BudgetSpent:
+                    return "budget"
+                answers[query], answer.requests, sent = answer, net.sent - sent, net.sent
+                failures = failures + 1 if answer.trouble else 0
+                tell(f"{number:,} of {len(queries):,} values asked, {net.sent:,} requests")
+                if failures >= MAX_FAILURES:
+                    return "blocked"
+    return "exhausted"
+
+
 def _place(file: Path) -> str:
     return file.parent.name or str(file)
 
 
+@dataclass(frozen=True)
+class _Network:
+    """The polite network of one source, and how a request is sent: by the browser where the answers exist only after JavaScript."""
+
+    net: Fetcher
+    chromium: Chromium | None
+
+    async def send(self, request: Request) -> Response:
+        """The answer to a request."""
+        if self.chromium is not None:
+            return await self.chromium.fetch(request)
+        return await self.net.fetch(request, reuse=True)
+
+
+@asynccontextmanager
+async def _network(source: LearnedSource, manners: Manners, memory: Memory | None = None) -> AsyncIterator[_Network]:
+    interface = source.interface
+    async with AsyncExitStack() as stack:
+        fetcher = Fetcher(manners, user_urls=(interface.page or interface.url,), memory=memory)
+        net = await stack.enter_async_context(fetcher)
+        chromium = await stack.enter_async_context(Chromium(net, SearchJudge())) if interface.rendered else None
+        yield _Network(net, chromium)
+
+
 @dataclass
 class _Asking:
-    """One source while it is asked."""
+    """One question to one source."""
 
     source: LearnedSource
     answer: SourceAnswer
     thread: ReadingThread
+    network: _Network
 
-    async def ask(self, query: str, pages: int, manners: Manners) -> None:
+    async def ask(self, query: str, pages: int) -> None:
         """Fetches and reads up to so many pages of the answer."""
         interface, answer, started = self.source.interface, self.answer, time.monotonic()
         if interface.choices and query not in interface.choices:
             answer.trouble = f"takes only {', '.join(interface.choices[:5])} …: its form has no field for text"
             return
-        async with self._network(manners) as (net, send):
-            try:
-                request: Request | None = await self._request(query, net)
-                while request is not None and answer.pages < pages:
-                    response = await send(request)
-                    if refused := refusal(response):
-                        raise Unreachable(f"{request.url} refuses: {refused}")
-                    request = await self.thread.run(lambda response=response: self._take(response, query))  # type: ignore[misc] # bound now
-            except (UpwellError, TookTooLong) as error:
-                answer.trouble = str(error)
-            finally:
-                answer.requests, answer.seconds = net.sent, time.monotonic() - started
+        try:
+            request: Request | None = await self._request(query)
+            while request is not None and answer.pages < pages:
+                response = await self.network.send(request)
+                if refused := refusal(response):
+                    raise Unreachable(f"{request.url} refuses: {refused}")
+                request = await self.thread.run(lambda response=response: self._take(response, query))  # type: ignore[misc] # bound now
+        except BudgetSpent:
+            raise
+        except UpwellError as error:
+            answer.trouble = str(error)
+        finally:
+            answer.requests, answer.seconds = self.network.net.sent, time.monotonic() - started
 
-    @asynccontextmanager
-    async def _network(
-        self, manners: Manners
-    ) -> AsyncIterator[tuple[Fetcher, Callable[[Request], "asyncio.Future[Response]"]]]:
-        """The polite network, and how a request is sent: by the browser where the answers exist only after JavaScript."""
-        interface = self.source.interface
-        async with AsyncExitStack() as stack:
-            net = await stack.enter_async_context(Fetcher(manners, user_urls=(interface.page or interface.url,)))
-            if interface.rendered:
-                chromium = await stack.enter_async_context(Chromium(net, SearchJudge()))
-                yield net, lambda request: asyncio.ensure_future(chromium.fetch(request))
-            else:
-                yield net, lambda request: asyncio.ensure_future(net.fetch(request))
-
-    async def _request(self, query: str, net: Fetcher) -> Request:
+    async def _request(self, query: str) -> Request:
         """The request that asks the query, with fresh tokens where the form has some."""
         steps = with_fresh_tokens(self.source.interface, None)
         try:
@@ -149,7 +201,7 @@ class _Asking:
             while True:
                 if isinstance(wanted, BrowserVisit):
                     raise TypeError("tokens are in the page as it is sent")
-                wanted = steps.send(await net.fetch(wanted))
+                wanted = steps.send(await self.network.net.fetch(wanted))
         except StopIteration as end:
             return interfaces.fill(end.value, query)
 

@@ -12,7 +12,7 @@ from upwell.model import Record, SearchInterface, interface_of
 from upwell.source.model import SourceModel, load_all
 from upwell.store.typed import typed_fields
 
-__all__ = ["FILE", "LearnedSource", "load_sources", "source_files"]
+__all__ = ["FILE", "LearnedSource", "SourceAnswer", "load_sources", "source_files"]
 
 FILE = "source.json"
 
@@ -35,6 +35,20 @@ class LearnedSource:
         types = {column.name: column.type for column in columns if not column.is_list}
         rows = rows_of([record.fields for record in records], columns, with_pages=False)
         return [_typed(row, types) for row in rows]
+
+
+@dataclass(kw_only=True)
+class SourceAnswer:
+    """What one source answered: its records in its own order, and what went wrong, if anything did."""
+
+    source: str
+    records: list[Record] = field(default_factory=list)
+    fields: list[dict[str, object]] = field(default_factory=list)  # of the records
+    pages: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+    trouble: str = ""  # why it has no answer, or not the whole
+    drift: str = ""  # why it no longer looks as it was learned
 
 
 def _known(columns: Sequence[TableColumn], names: set[str]) -> int:

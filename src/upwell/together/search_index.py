@@ -20,6 +20,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -68,6 +69,7 @@ class _Entry:
     facets: list[str] = field(default_factory=list)
 
 
+@lru_cache(maxsize=10_000)
 def column_key(name: str) -> str:
     """A column as the index calls it.
 
@@ -215,12 +217,13 @@ class _Batch:
     ) -> None:
         from tantivy import Document
 
-        texts, values = _searchable(row, facets)
+        said, texts, values = _searchable(row, facets)
         document = Document()
         document.add_unsigned("id", row_id)
         document.add_text("site", site)
-        document.add_text("text", " \n ".join(texts.values()))
-        document.add_json("texts", texts)
+        document.add_text("text", " \n ".join(said))
+        if texts:
+            document.add_json("texts", texts)
         if values:
             document.add_json("values", values)
         document.add_bytes("record", body)
@@ -308,8 +311,9 @@ def _schema() -> Schema:
     return builder.build()
 
 
-def _searchable(row: Mapping[str, Any], facets: frozenset[str]) -> tuple[dict[str, str], dict[str, object]]:
-    """The texts of a row by column, and its values: numbers, dates, yes and no, and texts that are facets."""
+def _searchable(row: Mapping[str, Any], facets: frozenset[str]) -> tuple[list[str], dict[str, str], dict[str, object]]:
+    """All that a row says as texts; its texts by column; and its values by column: numbers, dates, yes and no, and texts that are facets."""
+    said: list[str] = []
     texts: dict[str, str] = {}
     values: dict[str, object] = {}
     for name, value in row.items():
@@ -317,24 +321,29 @@ def _searchable(row: Mapping[str, Any], facets: frozenset[str]) -> tuple[dict[st
             continue
         key = column_key(name)
         if isinstance(value, str):
-            texts[key] = fold(value)
+            texts[key] = text = fold(value)
             if name in facets:
                 values[key] = value
         elif isinstance(value, bool | float) or (isinstance(value, int) and abs(value) <= MAX_INTEGER):
-            values[key] = value
-            texts[key] = str(value)
+            values[key], text = value, str(value)
         elif isinstance(value, datetime.date):
-            moment = value if isinstance(value, datetime.datetime) else datetime.datetime(*value.timetuple()[:3])
-            utc = moment.astimezone(datetime.UTC) if moment.tzinfo else moment
-            values[key] = utc.strftime("%Y-%m-%dT%H:%M:%SZ")
-            texts[key] = value.isoformat()
+            values[key], text = _moment(value), value.isoformat()
         elif isinstance(value, list):
-            texts[key] = fold("; ".join(map(str, value)))
+            texts[key] = text = fold("; ".join(map(str, value)))
             if name in facets:
                 values[key] = [str(one) for one in value]
         else:
-            texts[key] = fold(str(value))
-    return texts, values
+            texts[key] = text = fold(str(value))
+        said.append(text)
+    return said, texts, values
+
+
+def _moment(value: datetime.date) -> str:
+    """A date or a time as the index knows it."""
+    if isinstance(value, datetime.datetime):
+        moment = value.astimezone(datetime.UTC) if value.tzinfo else value
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{value.isoformat()}T00:00:00Z"
 
 
 def _facet_columns(rows: Iterable[Mapping[str, object]]) -> frozenset[str]:
