@@ -94,13 +94,12 @@ def test_nothing_of_a_site_is_executed(hostile: tuple[Serving, Path]) -> None:
     """Hostile texts in every field are text on every page; links lead only to web addresses."""
     pages, place = hostile
     key = quote(f"{XSS[1]}1")
-    column = quote(f"col {XSS[0]}")
     base = f"{pages.url}harvests/{place.name}"
     filters = urlencode({f"is:{XSS[0]}": XSS[1], "q": XSS[0], "sort": XSS[2], "kind": XSS[0]})
     with browser() as page:
         for address in (
             pages.url, base, f"{base}/records", f"{base}/records?pictures=1", f"{base}/records?{filters}", f"{base}/record?key={key}", f"{base}/columns",
-            f"{base}/facet?column={column}", f"{base}/facet?column=title", f"{pages.url}new?url={quote(XSS[1])}", f"{pages.url}{quote(XSS[0])}",
+            f"{base}/facet?column=title", f"{pages.url}new?url={quote(XSS[1])}", f"{pages.url}{quote(XSS[0])}",
         ):  # fmt: skip
             answer = page.goto(address)
             assert answer is not None
@@ -158,8 +157,7 @@ def test_what_changes_something_needs_the_token(tmp_path: Path) -> None:
         again = ask(pages, "POST", "/harvests", form={**form, "token": pages.token})
         assert again[0] == 400
         assert "already" in again[2]
-    (folder,) = tmp_path.iterdir()
-    assert not is_running(folder)  # ending the server ends its harvests
+    assert not any(map(is_running, tmp_path.iterdir()))  # ending the server ends its harvests
 
 
 def test_with_a_token_of_your_own_nothing_is_shown_without_it(tmp_path: Path) -> None:

@@ -4,5 +4,6 @@ app           the pages by address                  security     who may see and
 harvests      the harvests of a folder              runs         harvests as processes of their own
 progress      what `events.jsonl` tells             live         the same, while it happens
 browse        the tables, asked with DuckDB         columns      renaming and leaving out columns
+together_pages  search, ask, compare          comparing    two tables side by side
 record        one record and where it came from     texts        every sentence that people read
 """

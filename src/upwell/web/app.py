@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from upwell.errors import UpwellError, WrongUsage
-from upwell.web import record_pages
+from upwell.web import record_pages, together_pages
 from upwell.web.about_one import with_harvest
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
 from upwell.web.harvests import Harvest, Library
@@ -56,6 +56,7 @@ def create_app(
         Route("/harvests/{id}/refresh", refresh, methods=["POST"]),
         Route("/harvests/{id}/report", report),
         *record_pages.routes,
+        *together_pages.routes,
         Mount("/static", StaticFiles(directory=HERE / "static")),
         Route("/look.css", look),
     ]

@@ -19,7 +19,7 @@ from upwell.web.about_one import with_harvest
 from upwell.web.browse import View, browse, facet, view_of
 from upwell.web.columns import columns_in, edit_columns
 from upwell.web.harvests import Harvest
-from upwell.web.record import archived_page, record_page
+from upwell.web.record import RecordPage, archived_page, record_page
 from upwell.web.rendering import T, ago, is_picture, render, respond
 from upwell.web.security import CSP
 
@@ -99,8 +99,7 @@ def _facet(request: Request, found: Harvest) -> Response:
 
 def _record(request: Request, found: Harvest) -> Response:
     key, kind = request.query_params.get("key", ""), request.query_params.get("kind", "")
-    path = _table(found, kind)
-    page = record_page(found.folder, path, kind or _kind_of(path), key) if path is not None else None
+    page = _found(found, kind, key)
     if page is None:
         return respond(request, "error.html.j2", 404, message=T.not_found)
     archived = []
@@ -121,14 +120,19 @@ def _record(request: Request, found: Harvest) -> Response:
     return respond(request, "record.html.j2", **values)
 
 
-def _kind_of(path: Path) -> str:
-    return path.stem.removeprefix("records").removeprefix("-")
+def _found(found: Harvest, kind: str, key: str) -> RecordPage | None:
+    """The record of a key in the table of a kind, else in any."""
+    if _table(found, kind) is None:
+        return None
+    tables = found.tables
+    wanted = {kind: tables[kind]} if kind in tables else tables
+    pages = (record_page(found.folder, path, name, key) for name, path in wanted.items())
+    return next((page for page in pages if page is not None), None)
 
 
 def _page(request: Request, found: Harvest) -> Response:
     """An archived page, which can do nothing."""
-    path = _table(found, request.query_params.get("kind", ""))
-    page = record_page(found.folder, path, "", request.query_params.get("key", "")) if path is not None else None
+    page = _found(found, request.query_params.get("kind", ""), request.query_params.get("key", ""))
     is_own = request.query_params.get("which") == "own"
     body = archived_page(found.folder, page.row, own=is_own) if page is not None else None
     if body is None:

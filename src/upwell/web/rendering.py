@@ -1,6 +1,7 @@
 """Pages from templates: every value is escaped, what is missing is an error, and the sentences come from `texts`."""
 
 import datetime
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from starlette.responses import HTMLResponse
 from upwell.web.browse import Filter
 from upwell.web.texts import ENGLISH
 
-__all__ = ["ago", "amount", "render", "respond", "short"]
+__all__ = ["ago", "amount", "render", "respond", "short", "title_of"]
 
 T = ENGLISH
 SHOWN_LINK = 48  # characters
@@ -21,6 +22,9 @@ SIGNS = {"is": "=", "has": "∋", "min": "≥", "max": "≤", "empty": "is empty
 NAV = (
     ("home", "/", T.nav_home),
     ("new", "/new", T.nav_new),
+    ("search", "/search", T.nav_search),
+    ("ask", "/ask", T.nav_ask),
+    ("compare", "/compare", T.nav_compare),
 )
 
 
@@ -37,6 +41,12 @@ def short(text: object, most: int = 60) -> str:
     """A text cut to a length."""
     said = str(text)
     return said if len(said) <= most else said[: most - 1] + "…"
+
+
+def title_of(row: Mapping[str, object]) -> str:
+    """What a thing is called: its first text that is neither a number nor an address; "" where it has none."""
+    texts = (value for name, value in row.items() if isinstance(value, str) and not name.startswith("_"))
+    return next((text for text in texts if any(map(str.isalpha, text)) and not _is_link(text)), "")
 
 
 def ago(moment: str) -> str:

@@ -1,0 +1,170 @@
+"""The pages over several sources: search in everything harvested, ask all sources live, compare two of them."""
+
+import re
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import anyio.to_thread
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from upwell.errors import UpwellError
+from upwell.net.manners import Manners
+from upwell.together.ask import ask as ask_sources
+from upwell.together.catalogue import Catalogue
+from upwell.together.same import groups
+from upwell.together.search import Hit
+from upwell.web.about_one import with_harvest
+from upwell.web.browse import row_of
+from upwell.web.comparing import compare
+from upwell.web.harvests import Harvest, Library
+from upwell.web.rendering import T, amount, render, respond, short
+
+__all__ = ["routes"]
+
+PAGE_HITS = 20
+MAX_FIELDS = 6  # of a thing that are shown
+MAX_MATCHES = 8
+DEADLINE = 8.0  # seconds that sources have for an answer
+WORD = re.compile(r"\w+")
+
+
+def _fields(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a row says, a few fields of it."""
+    shown = [(name, value) for name, value in row.items() if not name.startswith("_") and value not in (None, "", [])]
+    return [
+        (name, short(", ".join(map(str, value)) if isinstance(value, list) else amount(value), 120))
+        for name, value in shown[:MAX_FIELDS]
+    ]
+
+
+def _hit(hit: Hit, ids: dict[str, str]) -> dict[str, Any]:
+    fields = _fields(hit.record)
+    text, marks = hit.highlight.text, hit.highlight.marks
+    snippet, at = Markup(""), 0
+    for start, end in marks:
+        snippet += escape(text[at:start]) + Markup("<mark>") + escape(text[start:end]) + Markup("</mark>")
+        at = end
+    snippet += escape(text[at:])
+    place = ids.get(hit.site)
+    address = f"/harvests/{quote(place)}/record?{urlencode({'key': hit.record.get('_key', '')})}" if place else ""
+    title = fields[0][1] if fields else str(hit.record.get("_key", ""))
+    return {
+        "site": hit.site,
+        "title": title,
+        "fields": fields[1:],
+        "snippet": snippet if marks else "",
+        "address": address,
+    }
+
+
+async def search(request: Request) -> Response:
+    """Full-text search over everything harvested."""
+    query = request.query_params.get("q", "").strip()
+    given = request.query_params.get("page", "1")
+    page = max(1, min(int(given), 10_000)) if given.isdigit() else 1
+    values: dict[str, Any] = {
+        "query": query,
+        "hits": [],
+        "count": "",
+        "page": page,
+        "pages": 1,
+        "said": "",
+        "troubles": (),
+    }
+    if query:
+        try:
+            values |= await anyio.to_thread.run_sync(_search, request.app.state.library, query, page)
+        except UpwellError as error:
+            values["said"] = str(error)
+    return respond(request, "search.html.j2", here="search", **values)
+
+
+def _search(library: Library, query: str, page: int) -> dict[str, Any]:
+    found = Catalogue(library.folder).search(query, limit=PAGE_HITS, offset=(page - 1) * PAGE_HITS)
+    ids = {harvest.site: harvest.id for harvest in library.all()}
+    return {
+        "hits": [_hit(hit, ids) for hit in found.hits],
+        "count": T.hits_of.format(n=f"{found.count:,}", all=f"{found.records:,}"),
+        "pages": max(1, -(-found.count // PAGE_HITS)),
+        "troubles": found.troubles,
+    }
+
+
+async def ask_form(request: Request) -> Response:
+    """The box over all learned sources."""
+    found = await anyio.to_thread.run_sync(request.app.state.library.all)
+    return respond(request, "ask.html.j2", here="ask", query="", result=None, sources=len(found), said="", troubles={})
+
+
+async def ask(request: Request) -> Response:
+    """Asks all learned sources, live."""
+    library: Library = request.app.state.library
+    query = str(request.scope["form"].get("q", "")).strip()
+    values: dict[str, Any] = {"query": query, "result": None, "sources": 0, "said": "", "troubles": {}}
+    try:
+        result = await ask_sources(query, [library.folder], deadline=DEADLINE, manners=Manners(**library.runs.manners))
+        values["result"] = [
+            {"fields": _fields(finding.fields), "url": finding.url, "sources": [one.source for one in finding.sources]}
+            for finding in result.findings[:100]
+        ]
+        values |= {"sources": len(result.answers), "troubles": result.troubles}
+    except UpwellError as error:
+        values["said"] = str(error)
+    return respond(request, "ask.html.j2", here="ask", **values)
+
+
+async def compare_page(request: Request) -> Response:
+    """Two sources side by side."""
+    library: Library = request.app.state.library
+    found = [one for one in await anyio.to_thread.run_sync(library.all) if one.tables]
+    by_id = {one.id: one for one in found}
+    names = [request.query_params.get(name, "") for name in ("a", "b")]
+    values: dict[str, Any] = {"harvests": found, "a": names[0], "b": names[1], "result": None, "said": ""}
+    chosen = [by_id[name] for name in names if name in by_id]
+    if len(chosen) == 2 and names[0] == names[1]:
+        values["said"] = T.compare_same
+    elif len(chosen) == 2:
+        try:
+            tables = [next(iter(one.tables.values())) for one in chosen]
+            values["result"] = await anyio.to_thread.run_sync(compare, tables[0], tables[1])
+            values["names"] = [one.name for one in chosen]
+        except UpwellError as error:
+            values["said"] = str(error)
+    return respond(request, "compare.html.j2", here="compare", **values)
+
+
+def _matches(request: Request, found: Harvest) -> Response:
+    """What other sources have of the same thing, as a part of the page of a record."""
+    library: Library = request.app.state.library
+    key = request.query_params.get("key", "")
+    row = next((row for path in found.tables.values() if (row := row_of(path, key)[1]) is not None), None)
+    if row is None:
+        return HTMLResponse("", 404)
+    own = {name: value for name, value in row.items() if not name.startswith("_")}
+    title = next((str(value) for value in own.values() if isinstance(value, str)), "")
+    others = [harvest for harvest in library.all() if harvest.id != found.id and harvest.tables]
+    words = " ".join(WORD.findall(title)[:12])
+    hits: list[Hit] = []
+    if words and others:
+        hits = list(Catalogue(library.folder).search(words, limit=30, sites=[one.site for one in others]).hits)
+    by_site: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_site.setdefault(hit.site, []).append(hit)
+    answers = [[own], *([hit.record for hit in of_site] for of_site in by_site.values())]
+    same = next((group for group in groups(answers) if (0, 0) in group), [])
+    sites = list(by_site.values())
+    chosen = [sites[answer - 1][place] for answer, place in same if answer]
+    ids = {harvest.site: harvest.id for harvest in others}
+    return HTMLResponse(render("_matches.html.j2", hits=[_hit(hit, ids) for hit in chosen[:MAX_MATCHES]]))
+
+
+routes = [
+    Route("/search", search),
+    Route("/ask", ask_form, methods=["GET"]),
+    Route("/ask", ask, methods=["POST"]),
+    Route("/compare", compare_page),
+    Route("/harvests/{id}/matches", with_harvest(_matches)),
+]
