@@ -260,6 +260,17 @@ PageToken = Annotated[
     str, typer.Option("--token", help="A secret without which nothing is shown or changed; else this machine may look.")
 ]
 
+# upwell mcp
+MaxBudget = Annotated[
+    int, typer.Option("--max-budget", min=1, help="Requests of one harvest at most, whatever a model asks for.")
+]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option("--allow", help="A host that may be asked, with those below it (repeat for several); else any."),
+]
+OverHttp = Annotated[bool, typer.Option("--http", help="Serve by HTTP on this machine instead of stdin and stdout.")]
+McpPort = Annotated[int, typer.Option("--port", help="Port of --http.")]
+
 Word = TypeVar("Word", bound=str)
 
 

@@ -8,7 +8,7 @@ harvesting   forms, harvest, probe, demo
 asking       ask, search, sql, enrich
 offline      extract, entities, cluster, links, queries, blocks
 folders      status, export, config
-serving      serve
+serving      serve, mcp
 printing     results and warnings
 
 A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.

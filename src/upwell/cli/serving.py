@@ -1,4 +1,4 @@
-"""The verbs that stay and answer: the page in the browser."""
+"""The verbs that stay and answer: the page in the browser, and the MCP server."""
 
 import signal
 import socket
@@ -11,7 +11,7 @@ from upwell.cli.app import app
 from upwell.cli.printing import as_json_text
 from upwell.errors import MissingExtra, UpwellError, WrongUsage
 
-__all__ = ["serve"]
+__all__ = ["mcp", "serve"]
 
 
 @app.command(epilog="Example: upwell serve harvest\n\nExample: upwell serve harvest --host 0.0.0.0 --token SECRET")
@@ -61,3 +61,35 @@ def serve(
 
 def _ignore(_: int, __: FrameType | None) -> None:
     """For a signal that has done its work."""
+
+
+@app.command(
+    epilog="Example: upwell mcp harvest\n\nExample: upwell mcp harvest --max-budget 200 --allow example.org\n\n"
+    "Example: upwell mcp harvest --http --port 8766"
+)
+def mcp(
+    folder: options.ServedFolder = Path("harvest"),
+    max_budget: options.MaxBudget = 500,
+    allow: options.AllowedHosts = None,
+    rate: options.Rate = 1.0,
+    contact: options.Contact = "",
+    http: options.OverHttp = False,
+    port: options.McpPort = 8766,
+    as_json: options.Json = False,
+) -> None:
+    """An MCP server: the same verbs as tools for a language model, over stdin and stdout, or over HTTP on this machine."""
+    try:
+        from upwell.web.mcp_server import Limits, create_server
+    except ImportError as missing:
+        raise MissingExtra(f"the MCP server needs {missing.name}: pip install 'upwell[mcp]'") from missing
+    if folder.exists() and not folder.is_dir():
+        raise WrongUsage(f"{folder} is no folder; name the one given to harvest with -o")
+    limits = Limits(max_budget=max_budget, hosts=tuple(allow or ()), rate=rate, contact=contact)
+    server = create_server(folder.resolve(), limits)
+    if not http:
+        server.run("stdio")
+        return
+    if as_json:
+        print(as_json_text({"url": f"http://127.0.0.1:{port}/mcp"}), flush=True)
+    print(f"the MCP server is at http://127.0.0.1:{port}/mcp (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    server.run("streamable-http", host="127.0.0.1", port=port)

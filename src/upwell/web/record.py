@@ -9,6 +9,7 @@ from upwell.store.archive import read_archived
 from upwell.store.peek import Busy, Peek, peek
 from upwell.web.browse import Column, row_of
 from upwell.web.columns import columns_in
+from upwell.web.rendering import title_of
 
 __all__ = ["Change", "FieldOfRecord", "RecordPage", "archived_page", "record_page"]
 
@@ -62,7 +63,7 @@ def record_page(folder: Path, table: Path, kind: str, key: str) -> RecordPage | 
         fields.append(
             FieldOfRecord(column=column, value=row[column.name], is_of_list=is_of_list, is_of_own_page=is_of_page)
         )
-    title = next((str(one.value) for one in fields if isinstance(one.value, str)), key)
+    title = title_of({one.column.name: one.value for one in fields}) or key
     page = RecordPage(key=key, title=title, url=str(row.get("_url") or ""), fields=fields, row=row)
     try:
         with peek(folder) as state:

@@ -20,7 +20,7 @@ from upwell.web.about_one import with_harvest
 from upwell.web.browse import row_of
 from upwell.web.comparing import compare
 from upwell.web.harvests import Harvest, Library
-from upwell.web.rendering import T, amount, render, respond, short
+from upwell.web.rendering import T, amount, render, respond, short, title_of
 
 __all__ = ["routes"]
 
@@ -50,11 +50,12 @@ def _hit(hit: Hit, ids: dict[str, str]) -> dict[str, Any]:
     snippet += escape(text[at:])
     place = ids.get(hit.site)
     address = f"/harvests/{quote(place)}/record?{urlencode({'key': hit.record.get('_key', '')})}" if place else ""
-    title = fields[0][1] if fields else str(hit.record.get("_key", ""))
+    title = short(title_of(hit.record) or hit.record.get("_key", ""), 120)
+    fields = [(name, value) for name, value in fields if value != title]
     return {
         "site": hit.site,
         "title": title,
-        "fields": fields[1:],
+        "fields": fields,
         "snippet": snippet if marks else "",
         "address": address,
     }
@@ -107,7 +108,12 @@ async def ask(request: Request) -> Response:
     try:
         result = await ask_sources(query, [library.folder], deadline=DEADLINE, manners=Manners(**library.runs.manners))
         values["result"] = [
-            {"fields": _fields(finding.fields), "url": finding.url, "sources": [one.source for one in finding.sources]}
+            {
+                "title": title_of(finding.fields),
+                "fields": _fields(finding.fields),
+                "url": finding.url,
+                "sources": [one.source for one in finding.sources],
+            }
             for finding in result.findings[:100]
         ]
         values |= {"sources": len(result.answers), "troubles": result.troubles}
@@ -144,7 +150,7 @@ def _matches(request: Request, found: Harvest) -> Response:
     if row is None:
         return HTMLResponse("", 404)
     own = {name: value for name, value in row.items() if not name.startswith("_")}
-    title = next((str(value) for value in own.values() if isinstance(value, str)), "")
+    title = title_of(own)
     others = [harvest for harvest in library.all() if harvest.id != found.id and harvest.tables]
     words = " ".join(WORD.findall(title)[:12])
     hits: list[Hit] = []

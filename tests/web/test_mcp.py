@@ -1,0 +1,93 @@
+"""The MCP server, asked with the SDK's own client as a process of its own: tools, resources, progress, limits."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+from upwell.demo import Running, serve
+
+
+def server(folder: Path, *options: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "upwell", "mcp", str(folder), "--rate", "0", *options]
+    )
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    """What a tool answers, as values; a tool's error is raised."""
+    result = await client.call_tool(tool, arguments)
+    if result.is_error:
+        raise RuntimeError(result.content[0].text)  # type: ignore[union-attr] # errors are texts
+    return result.structured_content.get("result", result.structured_content) if result.structured_content else None
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """The sentence with which a tool refuses."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return str(result.content[0].text)  # type: ignore[union-attr] # errors are texts
+
+
+def test_a_models_way(demo: Running, tmp_path: Path) -> None:
+    """Find, harvest with progress, look, search, query; a budget beyond the limit is cut, another host and writing SQL are refused."""
+
+    async def way() -> None:
+        with serve() as other:
+            async with Client(server(tmp_path, "--max-budget", "60", "--allow", "127.0.0.1")) as client:
+                tools = {tool.name for tool in (await client.list_tools()).tools}
+                assert tools == {"find_search", "ask", "harvest", "status", "search", "table_schema", "sql", "compare"}
+                assert await call(client, "status") == []
+                found = await call(client, "find_search", url=demo.url)
+                assert found["searches"][0]["query_field"] == "q"
+                assert "--allow example.org" in await refused(client, "find_search", url="https://example.org/")
+                told: list[tuple[float, float | None, str | None]] = []
+
+                async def progress(done: float, total: float | None, message: str | None) -> None:
+                    told.append((done, total, message))
+
+                result = await client.call_tool(
+                    "harvest", {"url": demo.url, "budget": 9999}, progress_callback=progress
+                )
+                assert result.structured_content
+                harvest = result.structured_content
+                assert harvest["requests"] <= 61
+                assert "--max-budget" in harvest["limited"]
+                assert told
+                assert told[-1][1] == 60
+                await call(client, "harvest", url=other.url, budget=50)
+                (first, second) = sorted(one["name"] for one in await call(client, "status"))
+                hits = await call(client, "search", query="asia", limit=3)
+                assert len(hits["hits"]) == 3
+                assert hits["next_offset"] == 3
+                schema = await call(client, "table_schema")
+                table = next(name for name in schema if name != "everything")
+                assert schema[table]["population"] == "BIGINT"
+                rows = await call(
+                    client, "sql", query=f'SELECT name, population FROM "{table}" ORDER BY 2 DESC', limit=2
+                )
+                assert rows["columns"] == ["name", "population"]
+                assert len(rows["rows"]) == 2
+                for evil in (
+                    "DROP TABLE x",
+                    f"COPY (SELECT 1) TO '{tmp_path / 'evil.csv'}'",
+                    "SELECT * FROM read_csv('/etc/passwd')",
+                ):
+                    assert await refused(client, "sql", query=evil)
+                assert not (tmp_path / "evil.csv").exists()
+                compared = await call(client, "compare", first=first, second=second)
+                assert compared["in_both"] > 0
+                assert "there are" in await refused(client, "compare", first=first, second="none")
+                asked = await call(client, "ask", query="lima", limit=5)
+                assert asked["found"]
+                report = (await client.read_resource(f"upwell://{first}/report")).contents[0]
+                assert "Cities of the World" in report.text  # type: ignore[union-attr] # a text
+                source = (await client.read_resource(f"upwell://{first}/source")).contents[0]
+                assert json.loads(source.text)["rules"]  # type: ignore[union-attr] # a text
+                rows_of_table = (await client.read_resource(f"upwell://{first}/table")).contents[0]
+                assert len(json.loads(rows_of_table.text)["first"]) == 50  # type: ignore[union-attr] # a text
+
+    asyncio.run(way())
