@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from upwell.errors import UpwellError
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
@@ -24,7 +25,7 @@ from upwell.results import (
 if TYPE_CHECKING:
     from upwell.harvest.files import Result
 
-__all__ = ["lines", "lines_of_harvest"]
+__all__ = ["lines", "lines_of_harvest", "lines_of_many"]
 
 SAMPLED = 10  # record pages that are read at most where nobody asks for them, with answers that were such pages
 MAX_NAMES = 6  # of columns that are named
@@ -127,6 +128,22 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
         yield line
     yield f"records: {result.records}"
     yield f"report:  {result.report}"
+
+
+def lines_of_many(results: Sequence[Result | UpwellError]) -> Iterator[str]:
+    """A table of several sites: records, what share that is, requests, how each ended; those that failed last."""
+    done = [result.summary for result in results if not isinstance(result, UpwellError)]
+    width = max((len(summary["site"]) for summary in done), default=4)
+    yield ""
+    yield f"{'site':<{width}}  {'records':>9}  {'held':>8}  {'requests':>8}  ended"
+    for summary in sorted(done, key=lambda summary: -summary["records"]):
+        share = "at least" if summary["coverage"] is None else f"{summary['coverage']:.0%}"
+        held = f"{summary['records']:>9,}  {share:>8}  {summary['requests']:>8,}"
+        yield f"{summary['site']:<{width}}  {held}  {summary['stopped']}"
+    records, requests = sum(one["records"] for one in done), sum(one["requests"] for one in done)
+    yield f"{'together':<{width}}  {records:>9,}  {'':>8}  {requests:>8,}"
+    if failed := len(results) - len(done):
+        yield f"{failed} of {len(results)} could not be harvested; why is said above"
 
 
 def _details(details: Details) -> str:

@@ -1,36 +1,49 @@
-"""What people see while a harvest runs: an observer that draws one line on stderr and can write every event to a log."""
+"""What people see while a harvest runs: an observer that draws one line on stderr and can write every event to a log.
+
+Without a terminal it is a plain line every ten seconds.
+"""
 
 import json
+import time
+from collections import deque
 from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from upwell.harvest.event_log import line_of, open_log
 from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
+from upwell.model import Estimate
 from upwell.printable import printable
 
 __all__ = ["ProgressLine"]
 
+SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
+RATE_SECONDS = 30.0  # over which the rate is taken
+
 
 class ProgressLine:
-    """A bar of the share that is held, with what it follows from; without a terminal only the messages above it, as plain lines."""
+    """A bar of the share that is held, with what it follows from; several sources and sites add up."""
 
     def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
         self.log = open_log(log) if log else None
-        self.budget = budget
+        self.budget, self.visible = budget, visible
         self.requests: dict[str, int] = {}  # by site
-        self.coverage: dict[
-            str, tuple[float, str]
-        ] = {}  # by site, the share held (0: not known) and what is said of it
+        self.last: dict[str, Asked] = {}  # by source
+        self.sizes: dict[str, tuple[Estimate, bool, int | None]] = {}  # by source: size, lower bound, requests to 90 %
+        self.problems = 0
+        self.sent: deque[tuple[float, int]] = deque(maxlen=500)  # when, and how many requests in all
+        self.last_line = time.monotonic()
         columns = (
-            BarColumn(bar_width=20),
-            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=10),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
             TimeElapsedColumn(),
         )
-        self.bar = Progress(*columns, console=self.console, disable=not (visible and self.console.is_terminal))
+        is_drawn = visible and self.console.is_terminal
+        self.bar = Progress(*columns, console=self.console, disable=not is_drawn, expand=False)
         self.task = self.bar.add_task("looking for the search form", total=None)
 
     def __enter__(self) -> Observer:
@@ -47,46 +60,70 @@ class ProgressLine:
     def follow(self, event: Event) -> None:
         """Shows one event, and logs it unless it is a record, which the table holds."""
         if self.log and not isinstance(event, Held):
-            line = line_of(event)
-            self.log.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self.log.write(json.dumps(line_of(event), ensure_ascii=False) + "\n")
             self.log.flush()
         if isinstance(event, Found):
             self._say(f"asking {event.template.method} {event.template.url}")
         elif isinstance(event, Learned):
             self._say(f"learned from {event.probes} answers")
         elif isinstance(event, Trouble):
+            self.problems += 1
             self._say(f"left out: {event.skipped.reason}")
         elif isinstance(event, Asked):
             self._count(event)
         elif isinstance(event, Stopping):
             self._say("stopping: what there is will be written" if event.times == 1 else "still writing what there is")
         elif isinstance(event, Opened):
-            self.requests[event.site] = event.requests
-            description = f"{event.pages:,} record pages read, {event.waiting:,} waiting; {sum(self.requests.values()):,} requests"
-            self.bar.update(self.task, description=description)
+            self._send(event.site, event.requests)
+            self._show(f"{event.pages:,} record pages read, {event.waiting:,} waiting · {self._requests()}")
         elif isinstance(event, Stopped):
             self.bar.update(self.task, description=f"stopped: {event.reason}")
 
     def _say(self, message: str) -> None:
-        self.console.print(printable(message), markup=False, highlight=False)
+        self.console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
+
+    def _show(self, line: str, share: float = 0.0) -> None:
+        """Draws the line; where there is no terminal, prints it now and then."""
+        self.bar.update(self.task, total=1.0 if share else None, completed=share, description=line)
+        now = time.monotonic()
+        if self.visible and self.bar.disable and now - self.last_line >= SECONDS_BETWEEN_LINES:
+            self.last_line = now
+            self._say(line)
+
+    def _send(self, site: str, requests: int) -> None:
+        self.requests[site] = requests
+        self.sent.append((time.monotonic(), sum(self.requests.values())))
 
     def _count(self, event: Asked) -> None:
-        self.requests[event.site] = event.requests
-        if event.size is not None and event.lower_bound:
-            self.coverage[event.site] = 0.0, f"of at least {round(event.size.low):,}"
-        elif event.size is not None:
-            sizes = (event.size.high, event.size.estimate, event.size.low)
-            low, middle, high = (min(1.0, event.records / max(size, 1.0)) for size in sizes)
-            ahead = f", about {event.requests_to_goal:,} more requests to 90 %" if event.requests_to_goal else ""
-            self.coverage[event.site] = middle, f"{middle:.0%} held ({low:.0%}–{high:.0%}){ahead}"
-        shares = [share for share, _ in self.coverage.values() if share]
-        said = self.coverage.get(event.site, (0.0, "size not known yet"))[1]
-        where = f"{event.site}: " if len(self.requests) > 1 else ""
-        sent = sum(self.requests.values())
-        self.bar.update(
-            self.task,
-            total=1.0 if shares else None,
-            completed=sum(shares) / len(shares) if shares else 0.0,
-            description=printable(where)
-            + f"{event.records:,} records, {said}; {sent:,} of at most {self.budget:,} requests",
-        )
+        source = event.source or event.site
+        self._send(event.site, event.requests)
+        self.last[source] = event
+        if event.size is not None:
+            self.sizes[source] = event.size, event.lower_bound, event.requests_to_goal
+        records = sum(last.records for last in self.last.values())
+        share, said = self._coverage(records)
+        self._show(f"{records:,} records{said} · {self._requests()}", share)
+
+    def _coverage(self, records: int) -> tuple[float, str]:
+        """The share held (0: not known), and what is said of it, of all sources together."""
+        if not self.sizes:
+            return 0.0, ""
+        low = sum(size.low for size, _, _ in self.sizes.values())
+        if len(self.sizes) < len(self.last) or any(is_open for _, is_open, _ in self.sizes.values()):
+            return 0.0, f" of at least {round(max(low, records)):,}"
+        ends = (sum(size.high for size, _, _ in self.sizes.values()), low)
+        estimate = sum(size.estimate for size, _, _ in self.sizes.values())
+        least, most = (min(1.0, records / max(1.0, end)) for end in ends)
+        share = min(1.0, records / max(1.0, estimate))
+        between = f" ({least:.0%}–{most:.0%})" if f"{least:.0%}" != f"{most:.0%}" else ""
+        ahead = [to_goal for _, _, to_goal in self.sizes.values() if to_goal]
+        goal = f" · 90% in ~{sum(ahead):,}" if ahead else ""
+        return share, f", {share:.0%}{between}{goal}"
+
+    def _requests(self) -> str:
+        """Requests of the budget, how fast, and problems."""
+        now, total = self.sent[-1]
+        before, first = next((moment for moment in self.sent if now - moment[0] <= RATE_SECONDS), self.sent[-1])
+        rate = f" · {(total - first) / (now - before):.1f}/s" if now - before >= 1 else ""
+        problems = f" · {self.problems} problem{'s' if self.problems > 1 else ''}" if self.problems else ""
+        return f"{total:,}/{self.budget:,} requests{rate}{problems}"

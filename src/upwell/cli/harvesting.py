@@ -217,6 +217,10 @@ def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) ->
             warn(str(result))
         else:
             _print_harvest(result, as_json)
+    if len(results) > 1 and not as_json:
+        from upwell.display import lines_of_many
+
+        print("\n".join(map(printable, lines_of_many(results))))
     if len(failed) == len(results):
         return 3 if any(isinstance(error, Interrupted) for error in failed) else 1
     if any(isinstance(error, Crashed) for error in failed):
