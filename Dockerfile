@@ -1,5 +1,7 @@
 # Upwell with Chromium, for sites that need JavaScript:
 #   docker build -t upwell . && docker run --rm -v "$PWD:/data" upwell harvest https://example.org/
+# The page in the browser at http://localhost:8765/?token=SECRET:
+#   docker run --rm -v "$PWD:/data" -p 8765:8765 upwell serve harvest --host 0.0.0.0 --token SECRET
 FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends chromium && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
@@ -8,6 +10,7 @@ COPY docs/pypi.md docs/
 COPY src src
 RUN pip install --no-cache-dir -c constraints.txt '.[all]' && rm -rf /build
 ENV OMP_NUM_THREADS=1
+EXPOSE 8765
 WORKDIR /data
 ENTRYPOINT ["upwell"]
 CMD ["--help"]
