@@ -90,7 +90,7 @@ class UpwellSpider(scrapy.Spider):
         for record in reading.records:
             origin = {"_key": record.key, "_source": source.interface.url, "_url": record.url, "_query": query}
             yield {**origin, **record.fields}
-        following = next_page_of(tree, reading, query)
+        following = next_page_of(tree, reading, query, source.model.next_link)
         if following is None or page == self.max_pages or posts_elsewhere(following, tree, source.interface.url):
             return
         yield self._request(request_of(following, query), known["number"], query, page + 1)

@@ -188,3 +188,26 @@ def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving
         page.wait_for_load_state()
         assert "another site" in page.inner_text("body")
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
+    """What a person shows as a record is read as one from then on, from the archived pages; then the link to the next page is shown."""
+    with serve() as site, serving(tmp_path) as pages, browser() as page:
+        api.harvest(site.url, out=tmp_path, plan=Plan(budget=40), manners=Manners(rate=0))
+        (folder,) = (path for path in tmp_path.iterdir() if (path / "state.sqlite").exists())
+        before = json.loads((folder / "source.json").read_text())["rules"][0]
+        page.goto(f"{pages.url}harvests/{folder.name}/correct")
+        starts = page.locator(".texts li.starts input[type=checkbox]")
+        assert starts.count() >= 10
+        starts.nth(2).check()  # a name alone: less than the record that is read now
+        page.click("text=This is a record")
+        page.wait_for_selector(".badge:has-text('Budget used up')", timeout=60_000)
+        after = json.loads((folder / "source.json").read_text())["rules"][0]
+        assert after != before
+        asked = len(site.received)
+        page.goto(f"{pages.url}harvests/{folder.name}/correct")
+        page.locator(".texts li", has=page.get_by_text(re.compile("^Next"))).locator("input[type=radio]").last.check()
+        page.click("text=This is the next page")
+        page.wait_for_selector(".badge:has-text('Budget used up')", timeout=60_000)
+        assert json.loads((folder / "source.json").read_text())["next_link"][1].startswith("Next")
+        assert len(site.received) - asked < 40

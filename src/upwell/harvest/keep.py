@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +25,7 @@ from upwell.results import Summary
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.records import Format
 from upwell.store.state import ASKED_BY, State
+from upwell.store.state_tables import CORRECTED
 from upwell.version import installed_version
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ async def harvest_into(
         return earlier
     from upwell.harvest.loop import run  # here, because what is finished needs none of it
     from upwell.harvest.tables import saved_tables
+    from upwell.source.model import load_all
 
     with (
         _marked(folder, wanted),
@@ -63,6 +65,8 @@ async def harvest_into(
             state.set_note(ASKED_BY, json.dumps(dict(plan.asked_by), ensure_ascii=False))
         for problem in archive.problems:
             observe(Trouble(skipped=Skipped(stage="archive", page=str(folder), reason=problem)))
+        if not plan.models and (corrected := state.note(CORRECTED)):
+            plan = replace(plan, models=load_all(corrected))
         try:
             site = await run(url, plan, manners, observe, state=state, recorder=archive)
         except asyncio.CancelledError:

@@ -145,7 +145,9 @@ class SourceSession:
         totals = StatedTotals()
         if reading.kind == "multi":
             totals = read_totals(tree, [record.text for record in reading.records])
-        next_page = next_page_of(tree, reading, query.query) if self.plan.goal == "complete" else None
+        next_page = None
+        if self.plan.goal == "complete":
+            next_page = next_page_of(tree, reading, query.query, ledger.model.next_link)
         if next_page is not None and posts_elsewhere(next_page, tree, reader.interface.url):
             next_page = None
         stated = max(totals.total or 0, query.stated_total or 0)

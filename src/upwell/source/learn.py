@@ -6,7 +6,7 @@ background   answers to nonsense words, which show what an answer without record
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -23,7 +23,7 @@ from upwell.page.tree import TagTree
 from upwell.source.apply import apply, check, find_cut
 from upwell.source.model import SourceModel
 
-__all__ = ["FRAME_SHARE", "distinct_answers", "learn_source"]
+__all__ = ["FRAME_SHARE", "RecordExample", "distinct_answers", "learn_source"]
 
 # A text on more than this share of all answers (and on two at least) is part of the frame, not of a record.
 FRAME_SHARE = 0.4  # swept: 0.25, 0.4, 0.6, no difference; records that answer several probes must stay below
@@ -44,14 +44,26 @@ SAME_ANSWER_SHARE = 0.6  # two answers that have this share of their texts in co
 MIN_TEXTS_TO_COMPARE = 3  # an answer with no more texts than this is not compared; not swept
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecordExample:
+    """What a person says is one record: the leaves `first` … `last` of an answer."""
+
+    answer: int
+    first: int
+    last: int
+
+
 def learn_source(
     answers: Sequence[TagTree],
     background: Sequence[TagTree] = (),
     *,
     queries: Sequence[str] = (),
     background_queries: Sequence[str] = (),
+    example: RecordExample | None = None,
 ) -> SourceModel:
     """Learns from answers to real words, and from answers to nonsense (`background`), each with its query where that is known.
+
+    With an `example`, only cuts are possible in which it is a record.
 
     Thor §IV; departs from it: the rules are those that the evidence of all answers together speaks for.
     """
@@ -59,6 +71,8 @@ def learn_source(
     frame, static = _repeated_texts(answers, background)
     own_chars = [sum(len(text) for text in tree.chunks if text not in frame) for tree in answers]
     sample = sorted(range(len(answers)), key=lambda i: -own_chars[i])[:MAX_SAMPLE]
+    if example is not None:
+        sample = [example.answer, *(i for i in sample if i != example.answer)]
     query_of = dict(enumerate(queries))
     pages, empty_pages = [leaves_of(answers[i]) for i in sample], [leaves_of(tree) for tree in background]
     empty_places = _places(empty_pages)
@@ -66,7 +80,10 @@ def learn_source(
     scored: list[ScoredPage] = []
     for i, page in zip(sample, pages, strict=True):
         evidence = pagelets.Evidence(page, frame if has_several else None, query_of.get(i, ""))
-        cuts = _possible_cuts(page, static, static_at, empty_places, has_several)
+        if example is None:
+            cuts = _possible_cuts(page, static, static_at, empty_places, has_several)
+        else:
+            cuts = _cuts_with(example, page) if i == example.answer else _cuts_by(scored[0], page)
         scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score(evidence, cut)) for cut in cuts]))
     asked_at = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
     model = SourceModel(frame=tuple(sorted(frame)) if has_several else (), asked_at=asked_at)
@@ -96,6 +113,24 @@ def learn_source(
         fits=round(sum(has_records) / len(answers), 3),
         agrees=round(sum(map(bool, counts_agree)) / len(counts_agree), 3) if counts_agree else None,
     )
+
+
+def _cuts_with(example: RecordExample, page: Leaves) -> list[Cut]:
+    """The cuts in which the example is a record; else those in which a record holds it, and as little besides as possible."""
+    holding: list[tuple[int, Cut]] = []
+    for cut in candidates(page):
+        inside = np.flatnonzero((cut.starts <= example.first) & (cut.ends > example.last))
+        if len(inside):
+            more = int(cut.ends[inside[0]] - cut.starts[inside[0]]) - (example.last + 1 - example.first)
+            holding.append((more, cut))
+    least = min((more for more, _ in holding), default=0)
+    return [cut for more, cut in holding if more == least]
+
+
+def _cuts_by(shown: ScoredPage, page: Leaves) -> list[Cut]:
+    """The cuts of another answer to which the same keys lead."""
+    keys = {key for one in shown.cuts for key in one.cut.keys}
+    return [cut for cut in candidates(page) if cut.keys & keys]
 
 
 def _addresses_last(answers: Sequence[Sequence[Record]]) -> bool:

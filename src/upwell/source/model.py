@@ -36,6 +36,7 @@ class SourceModel:
     keyed_by_content: bool = False  # the addresses of records do not last: the same record comes with another one
     frame: tuple[str, ...] = ()  # texts that most answers have
     roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
+    next_link: tuple[str, ...] = ()  # where a person said that the link to the next page is: its spot, and its text
 
     @property
     def pagelet(self) -> str:

@@ -1,6 +1,7 @@
 """The request for the next page of an answer: by the links around its records, else by counting on."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -12,10 +13,15 @@ from upwell.source.apply import Reading
 __all__ = ["count_on", "next_page_of", "posts_elsewhere"]
 
 
-def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None:
-    """What to send for the next page of an answer. The records' own links are left out at first: a record may be called "next"."""
+def next_page_of(tree: TagTree, reading: Reading, query: str, shown: Sequence[str] = ()) -> NextPage | None:
+    """What to send for the next page of an answer; `shown` is the link that a person has shown (`SourceModel.next_link`).
+
+    The records' own links are left out at first: a record may be called "next".
+    """
     if reading.kind != "multi":
         return None
+    if shown:
+        return _shown_link(tree, *shown)
     record_links = {target for record in reading.records for target in record.links}
     around = {
         row: attributes
@@ -28,6 +34,14 @@ def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None
         if following is not None and urlsplit(following.url).path != urlsplit(tree.url).path:
             return None
     return following
+
+
+def _shown_link(tree: TagTree, place: str, text: str) -> NextPage | None:
+    """The link that stands where a person has shown one, with the same text; a page without it is the last."""
+    for row, url in tree.links():
+        if tree.spots[tree.spot_of[row]].place == place and " ".join(tree.text(row).split()) == text:
+            return NextPage(url=url)
+    return None
 
 
 def posts_elsewhere(step: NextPage, tree: TagTree, interface_url: str) -> bool:

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from upwell.errors import CannotKeep
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.state_errors import cannot_keep
-from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors, rows_that_asked
+from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors, forget_records, rows_that_asked
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
@@ -342,6 +342,10 @@ class State:
             (self.run_number,),
         ):
             yield "changed" if now else "gone", _row_of(before) or {}, _row_of(now) or {}
+
+    def forget_records(self) -> None:
+        """Forgets all records; what requests brought stays."""
+        self._transaction(forget_records)
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-__all__ = ["TABLES", "UPGRADES", "VERSION", "delete_trailing_errors", "rows_that_asked"]
+__all__ = ["CORRECTED", "TABLES", "UPGRADES", "VERSION", "delete_trailing_errors", "forget_records", "rows_that_asked"]
 
+CORRECTED = "corrected"  # the note with the source models that a person has put right
 VERSION = 2
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -24,6 +25,13 @@ ALTER TABLE outcomes ADD COLUMN archive_offset INTEGER;
 ALTER TABLE outcomes ADD COLUMN archive_digest TEXT;
 """,
 }
+
+
+def forget_records(db: sqlite3.Connection) -> None:
+    """Forgets all records and that anything was finished; what requests brought stays, so that it can be read anew."""
+    for table in ("records", "sights", "details", "history"):
+        db.execute(f"DELETE FROM {table}")  # noqa: S608 # the names above
+    db.execute("INSERT OR REPLACE INTO about VALUES ('finished', '')")
 
 
 def delete_trailing_errors(db: sqlite3.Connection) -> None:

@@ -219,7 +219,7 @@ class _Asking:
         answer.records += new
         answer.fields += source.fields(new)
         answer.pages += 1
-        step = next_page_of(tree, reading, query) if new else None
+        step = next_page_of(tree, reading, query, self.source.model.next_link) if new else None
         if step is None or posts_elsewhere(step, tree, source.interface.url):
             return None
         return request_of(step, query)

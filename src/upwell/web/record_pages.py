@@ -18,6 +18,7 @@ from upwell.store.records import FORMATS
 from upwell.web.about_one import with_harvest
 from upwell.web.browse import View, browse, facet, view_of
 from upwell.web.columns import columns_in, edit_columns
+from upwell.web.correcting import answers_of, correct_next_page, correct_record, texts_of
 from upwell.web.harvests import Harvest
 from upwell.web.record import RecordPage, archived_page, record_page
 from upwell.web.rendering import T, ago, is_picture, render, respond
@@ -192,7 +193,46 @@ def _export(request: Request, found: Harvest) -> Response:
     return FileResponse(packed, filename=Path(packed).name, background=clean)
 
 
+def _correct(request: Request, found: Harvest) -> Response:
+    return _correct_page(request, found, request.query_params.get("answer", "0"), "")
+
+
+def _correct_page(request: Request, found: Harvest, given: str, said: str) -> Response:
+    answers = [] if found.is_running else answers_of(found.folder)
+    number = min(int(given), len(answers) - 1) if given.isdigit() and answers else 0
+    texts = texts_of(found.folder, answers[number][0]) if answers else []
+    values: dict[str, Any] = {
+        "h": found, "base": f"/harvests/{found.id}", "texts": texts, "number": number, "answers": len(answers), "said": said,
+        "query": answers[number][1] if answers else "",
+    }  # fmt: skip
+    return respond(request, "correct.html.j2", 400 if said else 200, **values)
+
+
+def _save_correction(request: Request, found: Harvest) -> Response:
+    """Learns from what a person has shown, then reads the archived pages anew."""
+    form: dict[str, str] = request.scope["form"]
+    answer = form.get("answer", "0")
+    marked = sorted(int(name[5:]) for name in form if name.startswith("text-") and name[5:].isdigit())
+    try:
+        if found.is_running:
+            raise WrongUsage(T.busy)
+        url, plan = found.plan()
+        budget = found.progress().budget or int(found.summary.get("requests", 0)) or 50
+        if form.get("next", "").isdigit() and form.get("what") == "next":
+            correct_next_page(found.folder, int(answer), int(form["next"]))
+        elif marked and answer.isdigit():
+            correct_record(found.folder, int(answer), marked[0], marked[-1])
+        else:
+            raise WrongUsage(T.correct_nothing)
+        request.app.state.runs.start(url, {**plan, "budget": budget}, found.folder.parent)
+    except UpwellError as error:
+        return _correct_page(request, found, answer, str(error))
+    return RedirectResponse(f"/harvests/{found.id}", 303)
+
+
 routes = [
+    Route("/harvests/{id}/correct", with_harvest(_correct), methods=["GET"]),
+    Route("/harvests/{id}/correct", with_harvest(_save_correction), methods=["POST"]),
     Route("/harvests/{id}/records", with_harvest(_records)),
     Route("/harvests/{id}/facet", with_harvest(_facet)),
     Route("/harvests/{id}/record", with_harvest(_record)),

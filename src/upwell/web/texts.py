@@ -80,6 +80,24 @@ class ENGLISH:
     preview_title = "This is what was found"
     preview_help = "A first look with few requests. If the rows look right, let it go on. If not, say what is wrong."
     correct = "Something is wrong?"
+    correct_title = "Put it right"
+    correct_sub = (
+        "These are the texts of one answer, to the query “{query}”. What is read as a record now has a line beside it."
+    )
+    correct_record = (
+        "Tick the first and the last text of one record, and say so. The rest is found by what is built alike."
+    )
+    correct_record_button = "This is a record"
+    correct_next = "Or choose the link that leads to the next page."
+    correct_next_button = "This is the next page"
+    correct_next_label = "next page"
+    correct_after = "The pages that came already are read anew; none of them is asked for again."
+    correct_other = "Another answer"
+    correct_none = "There is no archived answer yet. Let the harvest run first."
+    correct_nothing = (
+        "nothing was marked; tick the first and the last text of a record, or choose the link to the next page"
+    )
+    correct_columns = "A column has the wrong name, or is none? Change it under “{columns}”."
     files = "Files"
     # records
     records_title = "Records"
