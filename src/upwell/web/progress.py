@@ -13,7 +13,7 @@ from upwell.harvest.report import forecast
 
 __all__ = ["Progress", "Question", "SourceProgress"]
 
-MAX_QUESTIONS = 12  # that are shown, the last first
+MAX_QUESTIONS = 9  # that are shown, the last first
 MAX_EXAMPLES = 8
 MAX_TROUBLES = 30
 RATE_SECONDS = 30  # over which the rate is taken
@@ -22,7 +22,7 @@ MAX_POINTS = 2000  # of a curve that are kept; beyond, every second goes
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the new records that its pages brought, one after the other."""
+    """A question, and the new records that its pages brought."""
 
     query: str
     new: int
@@ -131,11 +131,11 @@ class Progress:
         elif name == "asked":
             self.requests = max(self.requests, int(line["requests"]))
             new = self.sources.setdefault(str(line.get("source") or line["site"]), SourceProgress()).add(line)
-            last = self.questions[0] if self.questions else None
-            if last is not None and last.query == str(line["query"]):
-                self.questions[0] = Question(last.query, last.new + new, last.pages + 1)
-            else:
-                self.questions.appendleft(Question(str(line["query"]), new))
+            query = str(line["query"])
+            before = next((one for one in self.questions if one.query == query), Question(query, 0, 0))
+            if before.pages:
+                self.questions.remove(before)
+            self.questions.appendleft(Question(query, before.new + new, before.pages + 1))
             self._times.append((datetime.fromisoformat(self.last), self.requests))
         elif name == "opened":
             self.requests, self.opened = max(self.requests, int(line["requests"])), (line["pages"], line["waiting"])
