@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         harvest,
         harvest_all,
         links,
+        open,
         probe,
         queries,
         records,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _VERBS = (
-    "blocks", "cluster", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries",
-    "records", "status",
+    "blocks", "cluster", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links", "open", "probe",
+    "queries", "records", "status",
 )  # fmt: skip
 _EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble")
 
@@ -75,6 +76,7 @@ __all__ = [
     "harvest",
     "harvest_all",
     "links",
+    "open",
     "probe",
     "queries",
     "records",
