@@ -111,9 +111,9 @@ def test_forms_by_post_with_a_token(tmp_path: Path) -> None:
     assert (result.troubles, result.findings[0].fields["name"]) == ({}, "Lima")
 
 
-def test_ten_thousand_sources_of_which_none_is_up(tmp_path: Path) -> None:
+def test_thousands_of_sources_that_cannot_be_read(tmp_path: Path) -> None:
     """The deadline holds, and what is said of them fits on a screen."""
-    for number in range(10_000):
+    for number in range(2000):
         folder = tmp_path / f"site{number}"
         folder.mkdir()
         (folder / "source.json").write_text('{"version": 5}')

@@ -25,7 +25,7 @@ def test_the_best_answer_beside_each_row(two_sites: TwoSites, tmp_path: Path) ->
     ]
     folder = harvest(tmp_path / "a.org", rows)
     source, site = two_sites.harvests[0] / "source.json", two_sites.sites[0]
-    first = api.enrich(f"{folder}:city", source, budget=1, manners=FREE)
+    first = api.enrich(f"{folder}:city", source, budget=2, manners=FREE)  # robots.txt is one
     assert (first.stopped, first.asked, first.values) == ("budget", 1, 3)
     sent = len(site.received)
     done = api.enrich(f"{folder}:city", source, budget=100, manners=FREE)
@@ -63,7 +63,8 @@ def test_the_command(two_sites: TwoSites, tmp_path: Path) -> None:
 
 def test_rows_say_who_asked_for_them(two_sites: TwoSites, tmp_path: Path) -> None:
     """`--queries DIR:column`: each record has the keys of the rows whose values brought it, in the export too."""
-    folder = harvest(tmp_path / "a.org", [{"_key": "k1", "country": "Peru"}, {"_key": "k2", "country": "Peru"}, {"_key": "k3", "country": "Chile"}])  # fmt: skip
+    countries = {"k1": "Peru", "k2": "Peru", "k3": "Chile"}
+    folder = harvest(tmp_path / "a.org", [{"_key": key, "country": country} for key, country in countries.items()])
     site = two_sites.sites[1]
     plan = upwell.Plan(budget=30)
     result = upwell.harvest(site.url, out=tmp_path / "b", plan=plan, manners=FREE, queries=f"{folder}:country")

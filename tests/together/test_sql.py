@@ -109,7 +109,7 @@ def test_the_command_and_its_formats(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert sql().splitlines()[:3] == ["title      n", "---------  -", "=1+1       3"]
+    assert sql().splitlines()[:3] == ["title     n", "--------  -", "=1+1      3"]
     assert "\x1b" not in sql() + sql("--json")
     assert sql("--format", "csv").splitlines()[:2] == ["title,n", "'=1+1,3"]
     assert [json.loads(line)["n"] for line in sql("--json").splitlines()] == [3, 4]
@@ -124,15 +124,15 @@ def test_the_command_and_its_formats(tmp_path: Path) -> None:
     assert (no_file.returncode, no_file.stdout) == (2, "")
 
 
-def test_ten_thousand_harvests_cost_those_that_are_asked(tmp_path: Path) -> None:
+def test_of_thousands_of_harvests_only_those_are_read_that_are_asked(tmp_path: Path) -> None:
     """Names of all, files of one: the others are not even looked into."""
     harvest(tmp_path / "wanted.org", [{"_key": "1", "title": "lima"}])
-    for number in range(10_000):
+    for number in range(2000):
         folder = tmp_path / f"s{number}.org"
         folder.mkdir()
         (folder / "records.parquet").touch()  # damaged: reading it would be an error
     harvests = harvests_at([tmp_path])
-    assert len(view_names(harvests)) == 2 * 10_001
+    assert len(view_names(harvests)) == 2 * 2001
     assert list(Database(harvests).query("SELECT title FROM wanted_org")) == [("lima",)]
 
 
