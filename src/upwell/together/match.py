@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,7 +21,8 @@ from scipy.optimize import minimize
 from upwell.together.candidates import cross_pairs, inner_pairs
 from upwell.together.columns import align_two
 from upwell.together.similarity import Compared, prepare
-from upwell.together.tables import Key, Table
+from upwell.together.tables import Table
+from upwell.together.values import Pair
 
 __all__ = ["Pair", "match", "match_rows"]
 
@@ -34,14 +35,6 @@ C_PRIOR = 5.0  # pull towards as many different things across the tables as insi
 BANDWIDTH = 0.35  # of the deviation of the scores; not swept
 # The probability of a match by the cosine of whole rows, where tables are too small to learn from: fitted on six pairs of tables.
 SMALL_SLOPE, SMALL_MIDDLE = 12.0, 0.45
-
-
-class Pair(NamedTuple):
-    """Two rows that are taken for the same thing, by their keys, and how probable that is."""
-
-    a: Key
-    b: Key
-    score: float
 
 
 def match(a: Table, b: Table, columns: Sequence[tuple[str, str]] | None = None) -> Iterator[Pair]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from rapidfuzz import fuzz, process
-from scipy import sparse
 
 from upwell.extract.dates import reader_of
 from upwell.together.candidates import unit
