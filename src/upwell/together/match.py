@@ -29,12 +29,14 @@ __all__ = ["Pair", "match", "match_rows"]
 ROUNDS = 3  # swept over 1, 2, 3: on six pairs of tables each round is better than the one before, or as good
 PENALTY = 0.1  # of the squared weights; swept over 0.03 … 3
 MAX_FIT_PAIRS = 200_000  # that the weights are learned from
+MIN_PROBABILITY = 1 / 3  # of a pair that is taken at all; on six pairs of tables the best threshold is 0.38 … 0.7
 MIN_INNER_PAIRS = 20  # mutual nearest rows inside each table, below which they say too little; not swept
 GRID = 400  # points at which densities are known
 C_PRIOR = 5.0  # pull towards as many different things across the tables as inside them; swept over 0.1, 1, 5
 BANDWIDTH = 0.35  # of the deviation of the scores; not swept
-# The probability of a match by the cosine of whole rows, where tables are too small to learn from: fitted on six pairs of tables.
-SMALL_SLOPE, SMALL_MIDDLE = 12.0, 0.45
+# The probability of a match by the cosine of whole rows, where tables are too small to learn from: fitted on samples of 23 rows of six
+# pairs of tables (docs/decisions/0096).
+SMALL_SLOPE, SMALL_MIDDLE = 20.0, 0.26
 
 
 def match(a: Table, b: Table, columns: Sequence[tuple[str, str]] | None = None) -> Iterator[Pair]:
@@ -187,7 +189,9 @@ def _density(values: Any, grid: Any, bandwidth: float) -> Any:
 
 def _choose(probabilities: Any, mutual: Any) -> Any:
     """The mutual best pairs whose expected F1 is highest: what is taken in must be right more often than half of what F1 will be."""
-    pairs = np.flatnonzero(mutual)
+    pairs = np.flatnonzero(mutual & (probabilities >= MIN_PROBABILITY))
+    if not len(pairs):
+        return pairs
     order = pairs[np.argsort(-probabilities[pairs], kind="stable")]
     sums = np.cumsum(probabilities[order])
     expected = 2 * sums / (np.arange(1, len(order) + 1) + sums[-1])
