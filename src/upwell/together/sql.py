@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from upwell.together.tables import Table
 
-__all__ = ["SITE_TABLE", "Answer", "Database", "view_names"]
+__all__ = ["SITE_TABLE", "Answer", "Database", "tables_by_name", "view_names"]
 
 EVERYTHING, SAME_AS, SITE = "everything", "same_as", "_site"
 LISTING = re.compile(
@@ -63,6 +63,14 @@ def view_names(harvests: Iterable[Harvest]) -> dict[str, tuple[Harvest, Path]]:
             for one in (*names, *map(_plain_name, names)):
                 views.setdefault(one, (harvest, file))
     return views
+
+
+def tables_by_name(harvests: Iterable[Harvest]) -> dict[str, Path]:
+    """The table behind each view, under the name of its site."""
+    names: dict[Path, str] = {}
+    for name, (_, file) in view_names(harvests).items():
+        names.setdefault(file, name)
+    return {name: file for file, name in names.items()}
 
 
 def _plain_name(name: str) -> str:
@@ -139,15 +147,17 @@ class Database:
         """Every table with the name of its view."""
         from upwell.together.tables import read_table
 
-        names: dict[Path, str] = {}
-        for name, (_, file) in self.views.items():
-            names.setdefault(file, name)
-        return [(name, file, read_table(file, name)) for file, name in names.items()]
+        named = tables_by_name(self.harvests)
+        return [(name, file, read_table(file, name)) for name, file in named.items()]
 
     def _make_everything(self, connection: DuckDBPyConnection) -> None:
         """The rows of all tables, with columns that mean the same under one name."""
-        from upwell.together.columns import align
-
+        try:
+            from upwell.together.columns import align
+        except ModuleNotFoundError as missing:
+            raise MissingExtra(
+                f"the view {EVERYTHING} needs what matching needs: pip install 'upwell[matching]'"
+            ) from missing
         tables = self._tables()
         if not tables:
             raise WrongUsage("there is no table yet: none of the harvests has records")
@@ -174,7 +184,7 @@ class Database:
 
     def _make_same_as(self, connection: DuckDBPyConnection, wanted: str) -> None:
         """Which rows are the same thing, of each two tables; of those that the query names where it names several."""
-        from upwell.together.match import match
+        from upwell.together.verbs import match
 
         named = {file for name, (_, file) in self.views.items() if name.lower() in wanted}
         tables = [one for one in self._tables() if len(named) < 2 or one[1] in named]
