@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from upwell.together.catalogue import Catalogue
     from upwell.together.enrich import Enriched
     from upwell.together.merge import AskResult
+    from upwell.together.verbs import compare, match, match_columns
 else:
     __getattr__ = lazily(
         __name__,
@@ -45,11 +46,14 @@ else:
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
+            "compare": "upwell.together.verbs",
             "entities": "upwell.offline.entities",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
             "links": "upwell.offline.links",
+            "match": "upwell.together.verbs",
+            "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
             "sites_of": "upwell.places",
             "status": "upwell.harvest.folders",
@@ -57,9 +61,9 @@ else:
     )
 
 __all__ = [
-    "Catalogue", "Job", "Result", "ask", "blocks", "cluster", "demo", "enrich", "entities", "export", "extract",
-    "folder_of", "forms", "harvest", "harvest_all", "links", "open", "probe", "queries", "records", "sites_of",
-    "status",
+    "Catalogue", "Job", "Result", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "match", "match_columns", "open", "probe",
+    "queries", "records", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on

@@ -9,12 +9,13 @@ asking       ask, search, sql, enrich
 offline      extract, entities, cluster, links, queries, blocks
 folders      status, export, config
 serving      serve, mcp
+together     match, compare
 printing     results and warnings
 
 A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.
 """
 
-from upwell.cli import asking, folders, harvesting, offline, serving
+from upwell.cli import asking, folders, harvesting, offline, serving, together
 from upwell.cli.app import app, main
 
-__all__ = ["app", "asking", "folders", "harvesting", "main", "offline", "serving"]
+__all__ = ["app", "asking", "folders", "harvesting", "main", "offline", "serving", "together"]

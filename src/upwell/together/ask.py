@@ -35,6 +35,7 @@ __all__ = ["ask", "ask_each", "ask_sources"]
 
 MAX_AT_ONCE = 100  # sources that are asked at the same time: each keeps a connection open and a thread
 MAX_FAILURES = 10  # questions in a row that a source does not answer, before it is left alone; as `Plan.failures`
+MAX_NOTE_CHARS = 400  # that an answer without records has of its own, as "nothing for …"; as `EmptyParams.note`
 LEARN_AGAIN = "the site may have changed; harvest it again to learn it anew"
 
 
@@ -209,7 +210,9 @@ class _Asking:
         """Reads one page; gives the request for the next."""
         source, answer = self.source, self.answer
         tree = read_page(response.body, response.url, response.headers)
-        asked_at = urlsplit(source.interface.url if source.interface.query_field else response.url).path
+        came_from = urlsplit(response.url).path
+        is_answer = not source.interface.query_field or came_from == source.model.asked_at
+        asked_at = came_from if is_answer else urlsplit(source.interface.url).path
         reading = apply(source.model, tree, status=response.status, asked_at=asked_at, query=query)
         answer.drift = answer.drift or _drift(source, reading, tree, query)
         if reading.kind == "error":
@@ -227,7 +230,8 @@ class _Asking:
 
 def _drift(source: LearnedSource, reading: Reading, tree: TagTree, query: str) -> str:
     """Why an answer does not look as the source was learned; "" where it does."""
-    if reading.kind == "none" and not empty.judge(source.model.empty, tree, query, records=0).empty:
+    verdict = empty.judge(source.model.empty, tree, query, records=0) if reading.kind == "none" else None
+    if verdict is not None and not verdict.empty and verdict.own > MAX_NOTE_CHARS:
         return f"an answer without records that does not look like an empty one; {LEARN_AGAIN}"
     watch = DriftWatch(source.model, min_answers=1)
     watch.note(reading, tree)

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import pyarrow
 
     from upwell.net.manners import Manners
-    from upwell.together.match import Pair
     from upwell.together.merge import AskResult
     from upwell.together.search import Hits
     from upwell.together.sql import Answer
     from upwell.together.tables import Table
+    from upwell.together.values import Comparison, Pair
 
 __all__ = ["Catalogue"]
 
@@ -85,9 +85,16 @@ class Catalogue:
 
     def match(self, one: str, other: str) -> Iterator[Pair]:
         """Which rows of the tables of two sites are the same thing, the surest first."""
-        from upwell.together.match import match
+        from upwell.together.verbs import match
 
         return match(self._table(one), self._table(other))
+
+    def compare(self, *sites: str, out: str | Path | None = None) -> Comparison:
+        """Compares the tables of sites, all if none is named: what is in which, where they differ, how large the whole field is."""
+        from upwell.together.sql import tables_by_name
+        from upwell.together.verbs import compare
+
+        return compare(*(self._table(site) for site in sites or tables_by_name(self.sources)), out=out)
 
     def _table(self, site: str) -> Table:
         from upwell.together.sql import view_names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from upwell.together.candidates import cross_pairs, unit
 from upwell.together.tables import Table
 from upwell.together.terms import normalised, vectors_of, words_of
+from upwell.together.values import AlignedColumn
 
 __all__ = ["AlignedColumn", "align", "align_two"]
 
@@ -25,14 +25,6 @@ WEIGHTS = {"values": 0.5, "shapes": 0.3, "matches": 1.0, "names": 0.4}
 MIN_EVIDENCE = 0.3
 NUMBER = re.compile(r"[^\d]{0,4}?([-+]?\d[\d,]*(?:\.\d+)?)[^\d]{0,4}")
 BINS = np.linspace(-6, 12, 73)  # decimal logarithms of numbers, four bins for a factor of ten
-
-
-@dataclass(frozen=True, kw_only=True)
-class AlignedColumn:
-    """One column of several tables: a name for all, and its name in each table, None where a table has none."""
-
-    name: str
-    columns: tuple[str | None, ...]
 
 
 def align(tables: Sequence[Table]) -> list[AlignedColumn]:

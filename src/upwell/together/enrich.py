@@ -91,22 +91,26 @@ def write_enriched(
 ) -> tuple[int, tuple[str, ...]]:
     """Writes the rows with the fields of the best answers; how many rows got some, and the columns that were added."""
     taken = {name for row in rows for name in row}
-    names: dict[str, str] = {}
-    enriched, found = [], 0
+    chosen: list[tuple[SourceAnswer, int] | None] = []
+    new: dict[str, None] = {}  # fields that say something that a row does not say itself
     for row in rows:
-        value = value_of(row.get(column))
-        answer = answers.get(value)
-        number = best_record(value, row, answer) if answer is not None else None
-        added: dict[str, object] = {}
+        answer = answers.get(value_of(row.get(column)))
+        number = best_record(value_of(row.get(column)), row, answer) if answer is not None else None
+        chosen.append((answer, number) if answer is not None and number is not None else None)
         if answer is not None and number is not None:
-            found += 1
-            for name, said in answer.fields[number].items():
-                shown = names.setdefault(name, name if name not in taken else f"{name}_{_plain(source.name)}")
-                added[shown] = said
+            said = {_words(str(value)) for value in row.values()}
+            new.update((name, None) for name, value in answer.fields[number].items() if _words(str(value)) not in said)
+    names = {name: f"{name}_{_plain(source.name)}" if name in taken else name for name in new}
+    enriched = []
+    for row, best in zip(rows, chosen, strict=True):
+        added: dict[str, object] = {}
+        if best is not None:
+            answer, number = best
+            added = {names[name]: value for name, value in answer.fields[number].items() if name in names}
             added |= {f"{ANSWER}source": source.name, f"{ANSWER}url": answer.records[number].url}
         enriched.append({**row, **added})
     write(enriched, file.parent, format, file=file)
-    return found, tuple(names.values())
+    return sum(best is not None for best in chosen), tuple(names.values())
 
 
 def value_of(value: object) -> str:

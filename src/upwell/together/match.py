@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,27 +21,22 @@ from scipy.optimize import minimize
 from upwell.together.candidates import cross_pairs, inner_pairs
 from upwell.together.columns import align_two
 from upwell.together.similarity import Compared, prepare
-from upwell.together.tables import Key, Table
+from upwell.together.tables import Table
+from upwell.together.values import Pair
 
 __all__ = ["Pair", "match", "match_rows"]
 
 ROUNDS = 3  # swept over 1, 2, 3: on six pairs of tables each round is better than the one before, or as good
 PENALTY = 0.1  # of the squared weights; swept over 0.03 … 3
 MAX_FIT_PAIRS = 200_000  # that the weights are learned from
+MIN_PROBABILITY = 1 / 3  # of a pair that is taken at all; on six pairs of tables the best threshold is 0.38 … 0.7
 MIN_INNER_PAIRS = 20  # mutual nearest rows inside each table, below which they say too little; not swept
 GRID = 400  # points at which densities are known
 C_PRIOR = 5.0  # pull towards as many different things across the tables as inside them; swept over 0.1, 1, 5
 BANDWIDTH = 0.35  # of the deviation of the scores; not swept
-# The probability of a match by the cosine of whole rows, where tables are too small to learn from: fitted on six pairs of tables.
-SMALL_SLOPE, SMALL_MIDDLE = 12.0, 0.45
-
-
-class Pair(NamedTuple):
-    """Two rows that are taken for the same thing, by their keys, and how probable that is."""
-
-    a: Key
-    b: Key
-    score: float
+# The probability of a match by the cosine of whole rows, where tables are too small to learn from: fitted on samples of 23 rows of six
+# pairs of tables (docs/decisions/0096).
+SMALL_SLOPE, SMALL_MIDDLE = 20.0, 0.26
 
 
 def match(a: Table, b: Table, columns: Sequence[tuple[str, str]] | None = None) -> Iterator[Pair]:
@@ -194,7 +189,9 @@ def _density(values: Any, grid: Any, bandwidth: float) -> Any:
 
 def _choose(probabilities: Any, mutual: Any) -> Any:
     """The mutual best pairs whose expected F1 is highest: what is taken in must be right more often than half of what F1 will be."""
-    pairs = np.flatnonzero(mutual)
+    pairs = np.flatnonzero(mutual & (probabilities >= MIN_PROBABILITY))
+    if not len(pairs):
+        return pairs
     order = pairs[np.argsort(-probabilities[pairs], kind="stable")]
     sums = np.cumsum(probabilities[order])
     expected = 2 * sums / (np.arange(1, len(order) + 1) + sums[-1])

@@ -44,6 +44,7 @@ PENDING = ".pending"  # ends the name of a file with the ids of rows whose commi
 VERSION = 1  # of the index; one of another version is built anew
 COMMIT_ROWS = 200_000  # between commits: what a kill costs, and about 100 MB of what is not yet written
 WRITER_BYTES = 200_000_000  # that the writer keeps in memory
+DELETED_AT_ONCE = 1000  # rows that are taken out by one query
 MAX_FACET_VALUES = 1000  # different texts of a column that can be counted as facets
 MAX_FACET_CHARS = 60
 SAMPLE_ROWS = 20_000  # of a table, by which its facets are chosen
@@ -177,16 +178,21 @@ class _Batch:
                 entry.stamps = {}
                 _save(self.search._ids_file(name), np.setdiff1d(self.search._ids(name), unsure[known]))
         for ids in unsure.values():
-            for row_id in ids.tolist():
-                self.writer.delete_documents_by_term("id", row_id)
+            self._delete(ids.tolist())
 
     def remove(self, name: str, ids: Iterable[int] | NDArray[np.uint64]) -> int:
         """Takes rows out."""
         gone = [int(row_id) for row_id in ids]
-        for row_id in gone:
-            self.writer.delete_documents_by_term("id", row_id)
+        self._delete(gone)
         self._removed.setdefault(name, set()).update(gone)
         return len(gone)
+
+    def _delete(self, ids: list[int]) -> None:
+        from tantivy import Query
+
+        for start in range(0, len(ids), DELETED_AT_ONCE):
+            some = Query.term_set_query(self.search.schema, "id", ids[start : start + DELETED_AT_ONCE])
+            self.writer.delete_documents_by_query(some)
 
     def bring(self, name: str, harvest: Harvest, entry: _Entry) -> tuple[int, int]:
         """Indexes the rows of a harvest that are new or changed, and takes out those that are gone; how many of each."""

@@ -175,15 +175,21 @@ class _Parser:
             raise WrongUsage(f"{key}:{begin}{low} TO {high}{end}: a range has numbers, or dates as 2024-05-31")
         parts = []
         if all(numbers):
-            parts.append(self.index.parse_query(f"values.{key}:{begin}{low} TO {high}{end}"))
+            parts.append(self._between(key, begin, low, high, end))
         if all(dates) and not (low == high == "*"):
             first = "*" if low == "*" else _moment(low, is_end=begin == "{")
             last = "*" if high == "*" else _moment(high, is_end=end == "]")
-            parts.append(self.index.parse_query(f"values.{key}:[{first} TO {last}}}"))
+            parts.append(self._between(key, "[", first, last, "}"))
         found = _any_of(parts)
         if found is None:
             raise WrongUsage(f"{key}:{begin}{low} TO {high}{end} says nothing")
         return found
+
+    def _between(self, key: str, begin: str, low: str, high: str, end: str) -> Query:
+        """Values from one on and up to another, as two conditions: tantivy panics where one end is whole and the other is not."""
+        halves = [f"{begin}{low} TO *]"] * (low != "*" or high == "*") + [f"[* TO {high}{end}"] * (high != "*")
+        first, *rest = (self.index.parse_query(f"values.{key}:{half}") for half in halves)
+        return first.and_must_match(*rest) if rest else first
 
 
 def _any_of(parts: Collection[Query]) -> Query | None:

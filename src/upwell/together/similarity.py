@@ -53,10 +53,9 @@ class Compared:
         """A row of numbers for each pair of rows; `sides` says of which tables the two are."""
         parts = [
             self._chunk(first[at : at + CHUNK_PAIRS], second[at : at + CHUNK_PAIRS], sides)
-            for at in range(0, len(first), CHUNK_PAIRS)
+            for at in range(0, max(1, len(first)), CHUNK_PAIRS)
         ]
-        width = len(self._chunk(first[:0], second[:0], sides)[0]) if not parts else parts[0].shape[1]
-        return np.concatenate(parts) if parts else np.zeros((0, width), dtype=np.float32)
+        return np.concatenate(parts)
 
     def _chunk(self, first: Any, second: Any, sides: tuple[int, int]) -> Any:
         a, b = self.sides[sides[0]], self.sides[sides[1]]

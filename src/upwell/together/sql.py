@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from upwell.together.tables import Table
 
-__all__ = ["SITE_TABLE", "Answer", "Database", "view_names"]
+__all__ = ["SITE_TABLE", "Answer", "Database", "tables_by_name", "view_names"]
 
 EVERYTHING, SAME_AS, SITE = "everything", "same_as", "_site"
 LISTING = re.compile(
@@ -42,6 +42,10 @@ LISTING = re.compile(
 )  # a query about the tables themselves
 KEPT = ("_key", "_url")  # of the columns of a row that say where it came from, that `everything` has
 NUMBERS = frozenset(("BIGINT", "DOUBLE"))
+ALIGNED_ROWS = (
+    3000  # of all tables together, by which columns are aligned: the time grows with the square of the tables
+)
+MIN_ALIGNED_ROWS = 300  # of each of them
 SITE_TABLE = 'SELECT * FROM "{}"'
 SAME_AS_COLUMNS = ("a_site", "a_key", "b_site", "b_key", "score")
 
@@ -59,6 +63,14 @@ def view_names(harvests: Iterable[Harvest]) -> dict[str, tuple[Harvest, Path]]:
             for one in (*names, *map(_plain_name, names)):
                 views.setdefault(one, (harvest, file))
     return views
+
+
+def tables_by_name(harvests: Iterable[Harvest]) -> dict[str, Path]:
+    """The table behind each view, under the name of its site."""
+    names: dict[Path, str] = {}
+    for name, (_, file) in view_names(harvests).items():
+        names.setdefault(file, name)
+    return {name: file for file, name in names.items()}
 
 
 def _plain_name(name: str) -> str:
@@ -110,7 +122,7 @@ class Database:
         if EVERYTHING in wanted:
             self._make_everything(connection)
         if SAME_AS in wanted:
-            self._make_same_as(connection)
+            self._make_same_as(connection, wanted)
 
     @cached_property
     def _scratch(self) -> Path:
@@ -135,19 +147,22 @@ class Database:
         """Every table with the name of its view."""
         from upwell.together.tables import read_table
 
-        names: dict[Path, str] = {}
-        for name, (_, file) in self.views.items():
-            names.setdefault(file, name)
-        return [(name, file, read_table(file, name)) for file, name in names.items()]
+        named = tables_by_name(self.harvests)
+        return [(name, file, read_table(file, name)) for name, file in named.items()]
 
     def _make_everything(self, connection: DuckDBPyConnection) -> None:
         """The rows of all tables, with columns that mean the same under one name."""
-        from upwell.together.columns import align
-
+        try:
+            from upwell.together.columns import align
+        except ModuleNotFoundError as missing:
+            raise MissingExtra(
+                f"the view {EVERYTHING} needs what matching needs: pip install 'upwell[matching]'"
+            ) from missing
         tables = self._tables()
         if not tables:
             raise WrongUsage("there is no table yet: none of the harvests has records")
-        aligned = align([table for _, _, table in tables])
+        rows = max(MIN_ALIGNED_ROWS, ALIGNED_ROWS // len(tables))
+        aligned = align([_sample(table, rows) for _, _, table in tables])
         types = [_types(connection, self._file(file)) for _, file, _ in tables]
         selects = []
         for number, (name, file, _) in enumerate(tables):
@@ -167,11 +182,12 @@ class Database:
             selects.append(f"SELECT {', '.join(parts)} FROM {_scan(self._file(file))}")  # noqa: S608 # quoted
         connection.execute(f"CREATE VIEW {EVERYTHING} AS {' UNION ALL '.join(selects)}")
 
-    def _make_same_as(self, connection: DuckDBPyConnection) -> None:
-        """Which rows are the same thing, of each two tables."""
-        from upwell.together.match import match
+    def _make_same_as(self, connection: DuckDBPyConnection, wanted: str) -> None:
+        """Which rows are the same thing, of each two tables; of those that the query names where it names several."""
+        from upwell.together.verbs import match
 
-        tables = self._tables()
+        named = {file for name, (_, file) in self.views.items() if name.lower() in wanted}
+        tables = [one for one in self._tables() if len(named) < 2 or one[1] in named]
         rows = [
             dict(zip(SAME_AS_COLUMNS, (one, str(pair.a), other, str(pair.b), float(pair.score)), strict=True))
             for i, (one, _, a) in enumerate(tables)
@@ -232,6 +248,14 @@ class Answer:
             raise MissingExtra("a data frame needs the package polars: pip install 'upwell[polars]'") from missing
         frame = polars.from_arrow(self.table)
         return frame if isinstance(frame, polars.DataFrame) else frame.to_frame()
+
+
+def _sample(table: Table, rows: int) -> Table:
+    """Some rows of a table, spread over the whole of it."""
+    from upwell.together.tables import table_of_rows
+
+    step = -(-len(table) // rows) or 1
+    return table_of_rows([table.row(number) for number in range(0, len(table), step)], table.name)
 
 
 def _shut(connection: DuckDBPyConnection, files: Iterable[Path]) -> None:

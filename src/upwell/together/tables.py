@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.store import tables
+from upwell.together.values import Key
 
 if TYPE_CHECKING:
     import pyarrow
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["KEY", "Key", "Table", "read_table", "table_of_rows", "text_of"]
 
 KEY = "_key"  # the column that names a row; the others that begin so say where it came from
-Key = str | int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,7 @@ def words_of(texts: Sequence[str]) -> list[list[str]]:
 
 def _terms(words: Sequence[str]) -> set[str]:
     """The words and each two neighbours joined: so "data base" has the term `database`, and "ds-3" the term `ds3`."""
-    return {*words, *(first + second for first, second in zip(words, words[1:], strict=False))}
+    return {*words, *(first + second for first, second in itertools.pairwise(words))}
 
 
 @dataclass(frozen=True)
