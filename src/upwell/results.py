@@ -195,9 +195,13 @@ class BlockOnPage:
     path: str
     text: str
     score: float
+    links: tuple[tuple[str, str], ...] = ()  # of a table of contents: title and address of each entry
 
     def as_dict(self) -> dict[str, object]:
-        return {"type": self.type, "path": self.path, "text": self.text, "score": self.score}
+        found: dict[str, object] = {"type": self.type, "path": self.path, "text": self.text, "score": self.score}
+        if self.type == "toc":
+            found["links"] = [{"title": title, "url": url} for title, url in self.links]
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

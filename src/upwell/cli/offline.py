@@ -146,7 +146,7 @@ def queries(
 
 @app.command(
     epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc\n\n"
-    "Example: upwell blocks saved-pages/ --method wisdom --json"
+    "Example: upwell blocks https://example.org/ -o articles\n\nExample: upwell blocks saved-pages/ --method wisdom --json"
 )
 @asks_sites
 def blocks(
@@ -156,6 +156,7 @@ def blocks(
     follow: options.Follow = "all",
     budget: options.PageBudget = 200,
     method: options.BlockMethod = "upwell",
+    out: options.BlockTables = None,
     as_json: options.Json = False,
 ) -> None:
     """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
@@ -166,6 +167,7 @@ def blocks(
         budget=budget,
         manners=manners_of(values_for(context, places[0]), places[0]),
         method=method,
+        out=out,
     )
     pages = 0
     for page in found:

@@ -20,7 +20,7 @@ from upwell.extract.phrases_in_texts import phrases_of, values_between
 from upwell.extract.values import Type, column_type, split_unit
 from upwell.model import PAGE
 
-__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
+__all__ = ["MIN_ROWS", "OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
 
 Cell = str | list[str] | None
 OTHER = "_other"
@@ -36,6 +36,7 @@ MIN_WORDED = 20  # the same, without a colon
 MAX_LABEL_CHARS = 40
 MIN_CUT_CHARS = 15  # of a text that ends in "…", before it counts as the beginning of a longer one
 SEPARATED = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # the name of a site behind a title
+BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"))  # around all texts of a column
 ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
 TAG_NAME = re.compile(
     r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
@@ -244,12 +245,17 @@ def _cut(texts: Collection[str]) -> tuple[str, str]:
         return "", ""
     ordered = sorted(texts)
     slips = int(SLIPS * len(ordered))
-    found = re.match(r".*[:\s]\s*", _common_start(ordered[slips], ordered[-1 - slips]), re.S)
+    start = _common_start(ordered[slips], ordered[-1 - slips])
+    found = re.match(r".*[:\s]\s*", start, re.S)
     label = found[0] if found else ""
     if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_WORDED) or not _is_label(label):
         label = ""
     backwards = sorted(text[::-1] for text in texts)
-    end = SEPARATED.search(_common_start(backwards[slips], backwards[-1 - slips])[::-1])
+    finish = _common_start(backwards[slips], backwards[-1 - slips])[::-1]
+    for opening, closing in BRACKETS:
+        if finish.endswith(closing) and (label.count(opening) > label.count(closing) or start.startswith(opening)):
+            return label or opening, closing
+    end = SEPARATED.search(finish)
     return label, end[0] if end and _is_label(end[0]) else ""
 
 
