@@ -135,6 +135,7 @@ TableFile = Annotated[
 ]
 # upwell entities
 RecordPages = Annotated[Path, typer.Argument(help="Saved pages of one site that each show one thing.")]
+Regions = Annotated[int, typer.Option(min=1, help="Lists of an answer to look for, the best first.")]
 TableFolder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the table.")]
 KnownEntities = Annotated[Path | None, typer.Option("--model", help="A model of columns: apply it, learn nothing.")]
 SaveEntities = Annotated[Path | None, typer.Option("--save", help="Where to keep what was learned, as JSON to edit.")]

@@ -11,7 +11,8 @@ __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
 
 @app.command(
-    epilog="Example: upwell extract saved-answers/ --json\n\nExample: upwell extract saved-answers/ --method thor --json"
+    epilog="Example: upwell extract saved-answers/ --json\n\n"
+    "Example: upwell extract saved-answers/ --regions 2 -o tables/\n\nExample: upwell extract saved-answers/ --method thor --json"
 )
 def extract(
     path: options.AnswersFolder,
@@ -19,6 +20,7 @@ def extract(
     save: options.SaveSource = None,
     links: options.WithLinks = False,
     method: options.ExtractMethod = "upwell",
+    regions: options.Regions = 1,
     out: options.TableFile = None,
     format: options.Format = "parquet",
     as_json: options.Json = False,
@@ -33,6 +35,7 @@ def extract(
         save=save,
         links=links,
         method=method,
+        regions=regions,
         table=out,
         format=options.choice("--format", format, options.FORMATS),
         warn=warn,
