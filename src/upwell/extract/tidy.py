@@ -280,7 +280,7 @@ def _named(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
     """The best of the names of a column: one that a site gave, not one made of tags."""
     names = [name.removeprefix(PAGE) for name in group]
     given = next((name for name in names if not TAG_NAME.match(name)), "")
-    label = next((begin for begin, _ in cut.values() if begin), "")
+    label = next((begin for begin, _ in cut.values() if any(map(str.isalpha, begin))), "")
     return given or (column_name(label) if label else names[0])
 
 
