@@ -83,3 +83,11 @@ def test_texts_made_of_the_same_phrases_are_taken_apart() -> None:
 def test_prose_stays_whole() -> None:
     rows = [{"about": f"The {c} region has a river and the town of {c}ville, which is old."} for c in CITIES]
     assert len(table(rows)[0]) == 1
+
+
+def test_a_field_that_stands_at_one_of_two_places() -> None:
+    """A title is a link or is none: one column; two fields that some records lack stay two."""
+    turns = [{"t": f"T{i}"} if i % 3 else {"t_2": f"T{i}"} for i in range(40)] + [{"t": "both", "t_2": "both"}]
+    assert [column.of for column in arrange(turns)] == [("t_2", "t")]
+    apart = [{"t": f"T{i}", **({"t_2": f"U{i}"} if i % 3 else {})} for i in range(40)]
+    assert [column.of for column in arrange(apart)] == [("t",), ("t_2",)]

@@ -30,6 +30,8 @@ MERGE_SHARE = 0.8  # of the rows that have both, that say the same
 MIN_COMMON = 3  # rows that have both
 DUPLICATE_SHARE = 0.98  # the same for two columns of one page
 COMPARED_ROWS = 400  # are compared at most
+NEARLY_ALL = 0.95  # of the rows that have a field at one of two places
+NUMBERED = re.compile(r"_\d+$")
 SLIPS = 0.01  # of the texts, at each end of the alphabet, need not begin as the others do
 MIN_LABELLED = 5  # different texts that begin with the same label and a colon
 MIN_WORDED = 20  # the same, without a colon
@@ -199,6 +201,8 @@ def _groups(
             other = group[0]
             least = MERGE_SHARE if is_page != other.startswith(PAGE) else DUPLICATE_SHARE
             share = _share_alike(cells[name], cells[other], cut_off[name], cut_off[other])
+            if not is_page and _take_turns(name, other, cells, len(compared)):
+                share = 1.0
             if share >= least and share > best_share:
                 best, best_share = group, share
         if best is None and is_page:
@@ -221,6 +225,17 @@ def _namesake(name: str, groups: Sequence[list[str]], cells: Mapping[str, Mappin
         if not cells[name].keys() & cells[group[0]].keys():
             return group
     return None
+
+
+def _take_turns(name: str, other: str, cells: Mapping[str, Mapping[int, str]], rows: int) -> bool:
+    """Whether two places of the same name, or the title's and another, hold one field: nearly every record has it at one of them, and few something else at each."""
+    one, two = cells[name], cells[other]
+    both = one.keys() & two.keys()
+    stems = {NUMBERED.sub("", name), NUMBERED.sub("", other)}
+    if not one or not two or (len(stems) > 1 and "title" not in stems):
+        return False
+    differ = sum(one[i] != two[i] for i in both)
+    return len(one.keys() | two.keys()) >= NEARLY_ALL * rows > len(both) and differ <= SLIPS * rows
 
 
 def _share_alike(
