@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -194,23 +194,13 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
     if len(columns) > MAX_COLUMNS:
         largest_left_out = sorted((column.share for column in columns), reverse=True)[MAX_COLUMNS]
         columns = [column for column in columns if column.share > largest_left_out]
-    link = _own_link(read)
     return Columns(
-        columns=tuple(_with_title(columns, link.partition(":")[0])),
+        columns=tuple(columns),
         labels=tuple(sorted(labels)),
         marks=marks,
-        link=link,
+        link=_own_link(read),
         pictures=pictures,
     )
-
-
-def _with_title(columns: Sequence[Column], link: str) -> list[Column]:
-    """The columns; the text of the link to a record's own page is its title, where its name is one that several columns share."""
-    stems = Counter(re.sub(r"_\d+$", "", column.name) for column in columns)
-    own = next((column for column in columns if link and column.at.partition(":")[0] == link), None)
-    if own is None or stems["title"] or stems[re.sub(r"_\d+$", "", own.name)] < 2 or own.type != "text":
-        return list(columns)
-    return [replace(column, name="title") if column is own else column for column in columns]
 
 
 def _marks(pages: Sequence[RecordReader]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ begin with `PAGE`. What an earlier table said of a column (its name, whether it 
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -31,6 +31,7 @@ MIN_COMMON = 3  # rows that have both
 DUPLICATE_SHARE = 0.98  # the same for two columns of one page
 COMPARED_ROWS = 400  # are compared at most
 NEARLY_ALL = 0.95  # of the rows that have a field at one of two places
+DISTINCT_TITLES = 0.7  # different texts for each row, of a column that may be the title
 NUMBERED = re.compile(r"_\d+$")
 SLIPS = 0.01  # of the texts, at each end of the alphabet, need not begin as the others do
 MIN_LABELLED = 5  # different texts that begin with the same label and a colon
@@ -115,7 +116,7 @@ def arrange(
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
     with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
-    columns = []
+    columns: list[TableColumn] = []
     for group in _groups(useful, rows, cuts):
         seen = set().union(*(texts[name] for name in group))
         repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
@@ -130,6 +131,7 @@ def arrange(
             is_same = len(values) == 1 and len(rows) > 1
             if one.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(one)
+    columns = _with_title(columns, rows, known)
     taken: set[str] = set()
     unique = []
     for column in columns:
@@ -141,6 +143,21 @@ def arrange(
         taken.add(name)
         unique.append(replace(column, name=name))
     return unique
+
+
+def _with_title(
+    columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]], known: Collection[tuple[str, int]]
+) -> list[TableColumn]:
+    """The columns; where none is called a title, the first text that tells nearly all records apart is, if the site did not name it."""
+    stems = Counter(NUMBERED.sub("", column.name) for column in columns)
+    for column in columns:
+        is_named = not TAG_NAME.match(column.name) and stems[NUMBERED.sub("", column.name)] == 1
+        if stems["title"] or column.id in known or is_named or column.type != "text" or column.is_list:
+            continue
+        texts = [text for row in rows if isinstance(text := column.cell(row), str)]
+        if len(texts) >= NEARLY_ALL * len(rows) and len(set(texts)) >= DISTINCT_TITLES * len(rows):
+            return [replace(one, name="title") if one is column else one for one in columns]
+    return list(columns)
 
 
 def rows_of(
@@ -228,11 +245,10 @@ def _namesake(name: str, groups: Sequence[list[str]], cells: Mapping[str, Mappin
 
 
 def _take_turns(name: str, other: str, cells: Mapping[str, Mapping[int, str]], rows: int) -> bool:
-    """Whether two places of the same name, or the title's and another, hold one field: nearly every record has it at one of them, and few something else at each."""
+    """Whether two places of the same name hold one field: nearly every record has it at one of them, and few something else at each."""
     one, two = cells[name], cells[other]
     both = one.keys() & two.keys()
-    stems = {NUMBERED.sub("", name), NUMBERED.sub("", other)}
-    if not one or not two or (len(stems) > 1 and "title" not in stems):
+    if NUMBERED.sub("", name) != NUMBERED.sub("", other) or not one or not two:
         return False
     differ = sum(one[i] != two[i] for i in both)
     return len(one.keys() | two.keys()) >= NEARLY_ALL * rows > len(both) and differ <= SLIPS * rows
