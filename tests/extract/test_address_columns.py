@@ -7,7 +7,8 @@ from upwell.page.tree import TagTree, read
 def page(i: int, extra: str = "") -> TagTree:
     html = f"""<html><body><img class=logo src=/logo.png><a href=http://help.example/>Help</a>
     <div class=thing><h1>Thing {i}</h1><img class=cover src=/covers/{i}.jpg><a class=home href=http://maker{i}.example/>Homepage</a>
-    <a href=/files/{i}.pdf>PDF</a> <a href=/author/{i}>Author {i}</a> <a href=/thing/{i}/delete>Delete</a>{extra}</div></body></html>"""
+    <a href=/files/{i}.pdf>PDF</a> <a href=/author/{i}>Author {i}</a> <a href=/thing/{i}/delete>Delete</a>
+    <a href="http://share.example/?u=http%3A%2F%2Fx.example%2Fthing%2F{i}">Share</a>{extra}</div></body></html>"""
     return read(html, url=f"http://x.example/thing/{i}")
 
 

@@ -7,7 +7,7 @@ columns here: their texts are.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
-from urllib.parse import urldefrag
+from urllib.parse import unquote, urldefrag
 
 from upwell.extract.column_names import column_name, unused_name
 from upwell.page.hosts import leaves_site, site_host
@@ -67,7 +67,7 @@ def addresses(columns: Sequence[AddressColumn], page: TagTree) -> dict[str, str 
 
 def _by_place(page: TagTree) -> dict[str, dict[str, str]]:
     """Place → address → text of its link, of pictures, downloads and links that leave the site."""
-    host = site_host(page.url)
+    host, own = site_host(page.url), unquote(page.url).partition("://")[2]
     found: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for row in page.rows("img", "a").tolist():
         if page.name(row) == "img":
@@ -77,8 +77,8 @@ def _by_place(page: TagTree) -> dict[str, dict[str, str]]:
             address = page.resolve(page.attr(row, "href"))
             if address and (acts(address) or not address.startswith(("http://", "https://"))):
                 address = None
-            if address and is_page(address) and not leaves_site(address, host):
-                address = None
+            if address and is_page(address) and (own in unquote(address) or not leaves_site(address, host)):
+                address = None  # a page of the site, or one that this page is handed on to: "share"
         if address:
             found[page.spots[page.spot[row]].place].setdefault(urldefrag(address)[0], " ".join(page.text(row).split()))
     return found

@@ -277,6 +277,8 @@ def _cut(texts: Collection[str]) -> tuple[str, str]:
     ordered = sorted(texts)
     slips = int(SLIPS * len(ordered))
     start = _common_start(ordered[slips], ordered[-1 - slips])
+    if start.startswith(("http:", "https:")):
+        return "", ""
     found = re.match(r".*[:\s]\s*", start, re.S)
     label = found[0] if found else ""
     if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_WORDED) or not _is_label(label):

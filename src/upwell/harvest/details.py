@@ -4,6 +4,7 @@ A few pages are read in every harvest, to say what all of them would add; with `
 pages look like is learned from the first of them (`extract.entities`), and pages that are not of that template are learned apart.
 """
 
+import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ MAX_TITLE_CHARS = 200  # of a field that is not repeated inside the text
 MAIN_SHARE = 0.7  # of the longer texts of a page, that its main part has
 MIN_TEXT_CHARS = 100  # of all of them together, from which on a page has a text
 BETWEEN = {GLUED: "", BROKEN: "\n"}  # texts; a space elsewhere
+PATH = re.compile(r"/[\w.~%/?&=;,+@:-]*[./?][\w.~%/?&=;,+@:-]*")
 MIN_PAGES = 3  # of a template that are learned together
 
 
@@ -191,7 +193,11 @@ class Details:
     def _store(self, key: str, number: int, tree: TagTree) -> None:
         template = self._templates[number]
         found = entities.apply(template.entity.model, tree)
-        fields = {name: value for name, value in found.items() if isinstance(value, list) or value not in self.frame}
+        fields = {
+            name: _absolute(tree, value)
+            for name, value in found.items()
+            if isinstance(value, list) or value not in self.frame
+        }
         single = {value for value in fields.values() if isinstance(value, str)}
         fields |= addresses(template.addresses, tree)
         if text := _main_text(tree, template.frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
@@ -200,6 +206,12 @@ class Details:
             self.state.add_details(key, fields | {TEMPLATE: str(number)})
         else:
             self.left_out["say nothing"] += 1
+
+
+def _absolute(tree: TagTree, value: str | list[str]) -> str | list[str]:
+    """A text that is a path from the root of the site, as an address."""
+    is_path = isinstance(value, str) and PATH.fullmatch(value)
+    return (tree.resolve(value) or value) if is_path and isinstance(value, str) else value
 
 
 def _main_text(tree: TagTree, elsewhere: Collection[str]) -> str:

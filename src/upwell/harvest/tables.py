@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
+from upwell.extract.neighbours import without_neighbours
 from upwell.extract.query_dependent import without_query
 from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns, rows_of
 from upwell.model import PAGE, TEMPLATE
@@ -107,7 +108,9 @@ def tables_of(
     for row in state.rows():
         by_source[str(row.get("_source") or "")].append(_with_time(row))
     varying = state.varying()
-    by_source = {source: without_query(part, varying.get(source, ())) for source, part in by_source.items()}
+    by_source = {
+        source: without_neighbours(without_query(part, varying.get(source, ()))) for source, part in by_source.items()
+    }
     groups = _alike(by_source)
     names = _kinds([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
