@@ -54,6 +54,7 @@ class SourceSession:
             language=self.reader.language,
             takes_text=not interface.choices,
             is_about=bool(self.reader.about),
+            min_chars=interface.min_chars,
         )
 
     def steps(self) -> Steps:
