@@ -13,9 +13,11 @@ from typing import Literal
 from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
 
 import numpy as np
+from w3lib.encoding import resolve_encoding
 
 from upwell.model import Field, Request
 from upwell.page.acting import words_of_text
+from upwell.page.charset import is_unicode
 from upwell.page.tree import TagTree
 
 __all__ = [
@@ -266,10 +268,10 @@ def form_charset(tree: TagTree, form: int) -> str:
     """The charset in which a form is sent: its own, else that of the page (UTF-16 as UTF-8, pure ASCII as windows-1252)."""
     said = (tree.attr(form, "accept-charset") or "").split(",")[0].split()
     if said and _is_charset(said[0]):
-        return said[0].lower()
-    if tree.charset in ("str", "binary") or tree.charset.startswith("utf"):
-        return "utf-8"
-    return "windows-1252" if tree.charset == "ascii" else tree.charset
+        return resolve_encoding(said[0]) or said[0].lower()
+    if tree.charset == "ascii":
+        return "windows-1252"
+    return "utf-8" if is_unicode(tree.charset) else tree.charset
 
 
 def _is_charset(name: str) -> bool:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
-from upwell.page.charset import decode
+from upwell.page.charset import decode, encoded_query, is_unicode
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 
@@ -142,6 +142,8 @@ class TagTree:
         except ValueError:
             return None
         if parts.scheme in ("http", "https") and parts.netloc:
+            if not parts.query.isascii() and not is_unicode(self.charset):
+                return parts._replace(query=encoded_query(parts.query, self.charset)).geturl()
             return absolute
         return absolute if not self.url and not parts.scheme else None
 
