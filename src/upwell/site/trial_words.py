@@ -44,7 +44,7 @@ def _content_words(page: TagTree, language: str) -> list[str]:
         is_outside[page.text_end[row]] -= 1
     inside = [i for i, depth in enumerate(np.cumsum(is_outside[:-1]).tolist()) if not depth]
     text = "".join(GAPS[page.chunk_gap[i]] + page.chunks[i] for i in inside)
-    counts = Counter(word for line in text.split("\n") for word in query_words(line) if _is_long(word, MIN_OWN_CHARS))
+    counts = Counter(word for part in text.split() for word in query_words(part) if _is_long(word, MIN_OWN_CHARS))
     is_fairly_rare = {word: MIN_ZIPF <= zipf(word, language) <= MAX_ZIPF for word in counts}
     words = sorted(counts, key=lambda word: (not is_fairly_rare[word], -counts[word]))
     runs = [word for word in words if is_unspaced(word) and len(characters(word)) > MIN_UNSPACED_CHARS]
