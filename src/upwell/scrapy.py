@@ -23,11 +23,13 @@ from scrapy.exceptions import DropItem
 from upwell.answers.next_page import request_of
 from upwell.errors import WrongUsage
 from upwell.harvest.tables import tables_of
+from upwell.model import Record
 from upwell.page.data import read_page
 from upwell.site import interfaces
 from upwell.source.apply import apply
 from upwell.source.paging import next_page_of, posts_elsewhere
 from upwell.store.records import FORMATS, write
+from upwell.store.state import State
 from upwell.together.learned import LearnedSource, load_sources
 
 if TYPE_CHECKING:
@@ -100,8 +102,7 @@ class UpwellPipeline:
     """Drops what came before, and writes one typed row for each thing to the file of the setting `UPWELL_TABLE` when the spider ends."""
 
     def __init__(self, table: Path | None) -> None:
-        self.table = table
-        self.rows: dict[str, dict[str, Any]] = {}
+        self.table, self.state = table, State()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> UpwellPipeline:
@@ -113,19 +114,21 @@ class UpwellPipeline:
         return cls(Path(place) if place else None)
 
     def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Keeps an item that is new."""
-        key = str(item.get("_key") or sorted(item.items()))
-        if key in self.rows:
-            self.rows[key]["_seen"] += 1
+        """Keeps an item that is new; another sight of the same thing fills its gaps."""
+        fields = {name: str(value) for name, value in item.items() if not name.startswith("_") and value is not None}
+        key = str(item.get("_key") or sorted(fields.items()))
+        record = Record(key=key, url=item.get("_url"), path="", text="", fields=fields)
+        origin = {"_source": item.get("_source", ""), "_query": item.get("_query", ""), "_page": "", "_fetched": None}
+        (is_new,) = self.state.add([record], origin)
+        if not is_new:
             raise DropItem(f"{key} came before")
-        self.rows[key] = {**item, "_key": key, "_seen": 1}
         return item
 
     def close_spider(self) -> None:
         """Writes the table."""
-        if self.table is None or not self.rows:
+        if self.table is None or not len(self.state):
             return
-        for table in tables_of(self.rows.values()):
+        for table in tables_of(self.state):
             name = f"{self.table.stem}-{table.kind}{self.table.suffix}" if table.kind else self.table.name
             self.table.parent.mkdir(parents=True, exist_ok=True)
             file = self.table.with_name(name)

@@ -59,7 +59,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
         state.add(
             records, {"_source": XSS[0], "_query": XSS[1], "_page": "00", "_fetched": "2026-01-01T00:00:00+00:00"}
         )
-        write_tables(tables_of(state.rows()), place, "parquet")
+        write_tables(tables_of(state), place, "parquet")
     size = {"estimate": 30, "low": 30, "high": 30}
     summary = {
         "site": XSS[0], "title": XSS[1], "records": 30, "requests": 3, "size": size, "coverage": 1.0, "statement": XSS[0], "stopped": "budget",
