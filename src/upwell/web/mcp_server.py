@@ -275,21 +275,14 @@ class _Server:
         return await anyio.to_thread.run_sync(self._compare, first, second)
 
     def _compare(self, first: str, second: str) -> dict[str, Any]:
-        from upwell.web.comparing import compare
+        from upwell.together.compare import compare
 
-        found = compare(self._folder(first), self._folder(second))
-        return {
-            "columns": {one.name: list(one.columns) for one in found.columns if all(one.columns)},
-            "rows": list(found.rows),
-            "in_both": found.both,
-            "only_in_first": found.rows[0] - found.both,
-            "only_in_second": found.rows[1] - found.both,
-            "differing": found.differing,
-            "examples": [
-                _short({"thing": one.title, "differs": [list(field) for field in one.fields]})
-                for one in found.different[:10]
-            ],
-        }
+        found = compare([self._folder(first), self._folder(second)])
+        said = found.as_dict()
+        shared = {one.name: list(one.columns) for one in found.columns if all(one.columns)}
+        differences = [_short(one.as_dict()) for one in found.differences[:10]]
+        kept = {name: said[name] for name in ("sources", "things", "overlap", "agreement", "differing", "statement")}
+        return {**kept, "columns": shared, "differences": differences}
 
     # -- resources -------------------------------------------------------------------------------------------------------
 

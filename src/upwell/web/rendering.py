@@ -11,6 +11,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from upwell.harvest.charts import percent
 from upwell.web.browse import Filter
 from upwell.web.texts import ENGLISH
 
@@ -92,6 +93,7 @@ def _templates() -> jinja2.Environment:
     found.filters.update(
         amount=amount,
         short=short,
+        share=percent,
         is_link=_is_link,
         short_link=_short_link,
         is_picture=is_picture,

@@ -18,7 +18,7 @@ from upwell.together.same import groups
 from upwell.together.search import Hit
 from upwell.web.about_one import with_harvest
 from upwell.web.browse import row_of
-from upwell.web.comparing import compare
+from upwell.web.comparing import compare_tables
 from upwell.web.harvests import Harvest, Library
 from upwell.web.rendering import T, amount, render, respond, short, title_of
 
@@ -123,23 +123,28 @@ async def ask(request: Request) -> Response:
 
 
 async def compare_page(request: Request) -> Response:
-    """Two sources side by side."""
+    """Two or more sources side by side."""
     library: Library = request.app.state.library
     found = [one for one in await anyio.to_thread.run_sync(library.all) if one.tables]
-    by_id = {one.id: one for one in found}
-    names = [request.query_params.get(name, "") for name in ("a", "b")]
-    values: dict[str, Any] = {"harvests": found, "a": names[0], "b": names[1], "result": None, "said": ""}
-    chosen = [by_id[name] for name in names if name in by_id]
-    if len(chosen) == 2 and names[0] == names[1]:
-        values["said"] = T.compare_same
-    elif len(chosen) == 2:
+    wanted = set(request.query_params.getlist("source"))
+    chosen = [one for one in found if one.id in wanted]
+    values: dict[str, Any] = {"harvests": found, "chosen": wanted, "result": None, "said": "", "ids": {}}
+    if wanted and len(chosen) < 2:
+        values["said"] = T.compare_few_chosen
+    elif chosen:
+        named = {_distinct(one, chosen): one for one in chosen}
         try:
-            tables = [next(iter(one.tables.values())) for one in chosen]
-            values["result"] = await anyio.to_thread.run_sync(compare, tables[0], tables[1])
-            values["names"] = [one.name for one in chosen]
+            tables = {name: next(iter(one.tables.values())) for name, one in named.items()}
+            values["result"] = await anyio.to_thread.run_sync(compare_tables, tables)
+            values["ids"] = {name: one.id for name, one in named.items()}
         except UpwellError as error:
             values["said"] = str(error)
     return respond(request, "compare.html.j2", here="compare", **values)
+
+
+def _distinct(harvest: Harvest, others: list[Harvest]) -> str:
+    """What a source is called: by its host where two have the same title."""
+    return harvest.name if sum(one.name == harvest.name for one in others) == 1 else harvest.id
 
 
 def _matches(request: Request, found: Harvest) -> Response:
