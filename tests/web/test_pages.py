@@ -211,3 +211,31 @@ def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
         page.wait_for_selector(".badge:has-text('Budget used up')", timeout=60_000)
         assert json.loads((folder / "source.json").read_text())["next_link"][1].startswith("Next")
         assert len(site.received) - asked < 40
+
+
+def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
+    """A word finds records of both sites, a live question merges what both answer, and the comparison says who has what."""
+    with serve() as one, serve(Switches(layout="table", edition=1)) as other:
+        for site in (one, other):
+            api.harvest(site.url, out=tmp_path, plan=Plan(budget=45), manners=Manners(rate=0))
+        with serving(tmp_path) as pages, browser() as page:
+            said = problems_of(page)
+            page.goto(pages.url + "search?q=asia")
+            sites = set(page.locator(".hits p.soft").all_inner_texts())
+            assert page.locator(".hits mark").count() > 5
+            assert len(sites) == 2
+            page.click(".hits h2 a >> nth=0")
+            page.click("summary:has-text('In other sources')")
+            page.wait_for_selector("details .hits li, details .facet p")
+            page.goto(pages.url + "ask")
+            page.fill("main input[type=search]", "lima")
+            page.click("main button")
+            page.wait_for_selector(".hits li", timeout=60_000)
+            assert "2 sources" in page.inner_text("[role=status]")
+            assert " · " in page.locator(".hits p.soft").first.inner_text()
+            page.goto(pages.url + "compare")
+            page.click("main button")
+            page.wait_for_selector(".overlap li", timeout=120_000)
+            assert "all of them" in page.inner_text(".overlap")
+            assert "population" in page.inner_text("main")
+            assert said == []

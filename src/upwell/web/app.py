@@ -66,6 +66,7 @@ def create_app(
         routes=routes, middleware=[guard], lifespan=lifespan, exception_handlers={404: not_found, UpwellError: failed}
     )
     app.state.library, app.state.runs, app.state.token = Library(folder, runs), runs, token_or_own
+    app.state.compared = {}  # the last comparison
     return app
 
 

@@ -1,9 +1,11 @@
 """The pages over several sources: search in everything harvested, ask all sources live, compare two of them."""
 
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import anyio.to_process
 import anyio.to_thread
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -18,7 +20,7 @@ from upwell.together.same import groups
 from upwell.together.search import Hit
 from upwell.web.about_one import with_harvest
 from upwell.web.browse import row_of
-from upwell.web.comparing import compare_tables
+from upwell.web.comparing import Compared, compare_tables
 from upwell.web.harvests import Harvest, Library
 from upwell.web.rendering import T, amount, render, respond, short, title_of
 
@@ -135,11 +137,21 @@ async def compare_page(request: Request) -> Response:
         named = {_distinct(one, chosen): one for one in chosen}
         try:
             tables = {name: next(iter(one.tables.values())) for name, one in named.items()}
-            values["result"] = await anyio.to_thread.run_sync(compare_tables, tables)
+            values["result"] = await _compared(request.app.state.compared, tables)
             values["ids"] = {name: one.id for name, one in named.items()}
         except UpwellError as error:
             values["said"] = str(error)
     return respond(request, "compare.html.j2", here="compare", **values)
+
+
+async def _compared(known: dict[Any, Compared], tables: dict[str, Path]) -> Compared:
+    """A comparison, in a process of its own: it takes seconds of CPU. What was compared last is remembered, as long as the tables stay."""
+    key = tuple((name, str(path), path.stat().st_mtime_ns) for name, path in tables.items())
+    if key not in known:
+        found = await anyio.to_process.run_sync(compare_tables, tables)
+        known.clear()
+        known[key] = found
+    return known[key]
 
 
 def _distinct(harvest: Harvest, others: list[Harvest]) -> str:
