@@ -20,7 +20,14 @@ def test_async_lives_where_it_may() -> None:
     of_harvest = ("loop.py", "refresh.py", "keep.py")
     assert all(
         name.startswith(("net/", "demo/", "web/"))
-        or name in (*(f"harvest/{module}" for module in of_harvest), "offline/crawl.py", "together/ask.py", "aio.py")
+        or name
+        in (
+            *(f"harvest/{module}" for module in of_harvest),
+            "offline/crawl.py",
+            "together/ask.py",
+            "aio.py",
+            "scrapy.py",
+        )
         for name in found
     )
 
