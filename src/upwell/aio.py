@@ -348,50 +348,14 @@ async def enrich(
 
     The same call again goes on where it was cut off; with a larger budget it goes further.
     """
-    from upwell.store.state import State
-    from upwell.together.ask import ask_each
-    from upwell.together.enrich import Enriched, read_rows, value_of, write_enriched
-    from upwell.together.learned import SourceAnswer, load_sources, source_files
+    from upwell.together.enrich import enrich_table
 
-    table, column, rows = read_rows(place)
-    (file, *others) = source_files([source])
-    learned = load_sources(file)
-    if others or len(learned) > 1:
-        raise WrongUsage(f"{source} has several sources; name the source.json of one")
-    values = [value for value in dict.fromkeys(value_of(row.get(column)) for row in rows) if value]
-    folder = Path(out) if out is not None else table.parent
-    host = learned[0].name.replace(":", "_").replace("/", "_")
-    answers: dict[str, SourceAnswer] = {}
-    with State(folder / f"enriched-{host}.sqlite") as memory:
-        asking = asyncio.ensure_future(
-            ask_each(
-                learned[0],
-                values,
-                manners=manners or Manners(),
-                memory=memory,
-                budget=budget,
-                answers=answers,
-                tell=tell,
-            )
-        )
-        (stopper or Stopper()).begin([asking])
-        try:
-            stopped = await asking
-        except asyncio.CancelledError:
-            stopped = "interrupted"
-        requests = memory.requests_sent()
-    written = folder / f"enriched-{host}.{format}"
-    found, columns = write_enriched(rows, column, answers, learned[0], written, format)
-    return Enriched(
-        file=written,
-        rows=len(rows),
-        values=len(values),
-        asked=len(answers),
-        found=found,
-        columns=columns,
-        requests=requests,
-        stopped=stopped,
-    )
+    folder = Path(out) if out is not None else None
+    polite = manners or Manners()
+    work = enrich_table(place, source, out=folder, budget=budget, manners=polite, format=format, tell=tell)
+    task = asyncio.ensure_future(work)
+    (stopper or Stopper()).begin([task])
+    return await task
 
 
 def _job(place: str | Job, plan: Plan, manners: Manners) -> Job:

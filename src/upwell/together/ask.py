@@ -72,6 +72,7 @@ async def ask_sources(
     """What the sources of some `source.json` files answer within `deadline` seconds, in the order of the files; `manners_of` has those for an address."""
     slots = asyncio.Semaphore(MAX_AT_ONCE)
     answers: dict[Path, list[SourceAnswer]] = {file: [] for file in files}
+    asked: set[Request] = set()  # the same source may have been harvested into several folders
 
     async def ask_file(file: Path) -> None:
         async with slots:
@@ -84,6 +85,9 @@ async def ask_sources(
                 manners = manners_of(sources[0].interface.page or sources[0].interface.url)
                 limited = replace(manners, timeout=min(manners.timeout, deadline))
                 for source in sources:
+                    if (request := interfaces.fill(source.interface, query)) in asked:
+                        continue
+                    asked.add(request)
                     answers[file].append(SourceAnswer(source=source.name))
                     async with _network(source, limited) as network:
                         await _Asking(source, answers[file][-1], thread, network).ask(query, pages)
@@ -96,7 +100,7 @@ async def ask_sources(
             task.cancel()
         await asyncio.wait(tasks)
     for file, task in zip(files, tasks, strict=True):
-        if not answers[file]:
+        if not answers[file] and task in late:
             answers[file] = [SourceAnswer(source=_place(file))]
         for answer in answers[file] if task in late else ():
             if not answer.trouble:

@@ -3,19 +3,23 @@
 What every request brought is kept in a state of its own (`store.state`), so that the same command goes on where it was cut off.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from upwell.errors import WrongUsage
+from upwell.net.manners import Manners
 from upwell.page.terms import tokens
 from upwell.store import tables
 from upwell.store.query_list import place_of
 from upwell.store.records import Format, write
-from upwell.together.learned import LearnedSource, SourceAnswer
+from upwell.store.state import State
+from upwell.together.ask import ask_each
+from upwell.together.learned import LearnedSource, SourceAnswer, load_sources, source_files
 from upwell.together.words import fold
 
-__all__ = ["Enriched", "best_record", "read_rows", "value_of", "write_enriched"]
+__all__ = ["Enriched", "best_record", "enrich_table"]
 
 Row = Mapping[str, object]
 MIN_LIKENESS = (
@@ -40,6 +44,57 @@ class Enriched:
     def as_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return {**vars(self), "file": str(self.file), "columns": list(self.columns)}
+
+
+async def enrich_table(
+    place: str,
+    source: str | Path,
+    *,
+    out: Path | None,
+    budget: int,
+    manners: Manners,
+    format: Format,
+    tell: Callable[[str], None],
+) -> Enriched:
+    """Asks for each value of the column that `DIR:column` names, and writes the rows with the best answers; cancelled, with those that came."""
+    table, column, rows = read_rows(place)
+    (file, *others) = source_files([source])
+    learned = load_sources(file)
+    if others or len(learned) > 1:
+        raise WrongUsage(f"{source} has several sources; put one of them into a source.json of its own, and name that")
+    values = [value for value in dict.fromkeys(value_of(row.get(column)) for row in rows) if value]
+    folder = out or table.parent
+    name = f"enriched-{_plain(learned[0].name, '.-')}"
+    answers: dict[str, SourceAnswer] = {}
+    with _memory(folder, f"{name}.state.sqlite") as memory:
+        try:
+            stopped = await ask_each(
+                learned[0], values, manners=manners, memory=memory, budget=budget, answers=answers, tell=tell
+            )
+        except asyncio.CancelledError:
+            stopped = "interrupted"
+        requests = memory.requests_sent()
+    written = folder / f"{name}.{format}"
+    found, columns = write_enriched(rows, column, answers, learned[0], written, format)
+    return Enriched(
+        file=written,
+        rows=len(rows),
+        values=len(values),
+        asked=len(answers),
+        found=found,
+        columns=columns,
+        requests=requests,
+        stopped=stopped,
+    )
+
+
+def _memory(folder: Path, name: str) -> State:
+    """The memory of what was asked."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
+    return State(folder / name)
 
 
 def read_rows(place: str) -> tuple[Path, str, list[dict[str, object]]]:
@@ -123,5 +178,5 @@ def value_of(value: object) -> str:
     return " ".join(text.split())
 
 
-def _plain(name: str) -> str:
-    return "".join(sign if sign.isalnum() else "_" for sign in name)
+def _plain(name: str, kept: str = "") -> str:
+    return "".join(sign if sign.isalnum() or sign in kept else "_" for sign in name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Hits:
     facets: dict[str, dict[str, int]] = field(default_factory=dict)  # column → value → records
     troubles: tuple[str, ...] = ()  # harvests that are not in the index, and why
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
     def __len__(self) -> int:
