@@ -33,13 +33,15 @@ __all__ = [
 
 BlockType = Literal["article", "title", "date", "author", "toc"]
 
-# fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site and year by year
+# fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site
 WEIGHTS = {
-    "constant": -5.9, "size": 3.4, "linked": -2.8, "all_linked": -1.1, "ends_sentence": 0.5, "partly_linked": -0.3, "paragraph": 0.4,
-    "heading": 1.4, "list_item": 4.8, "cell": -1.0, "in_control": -1.6, "in_list": -3.7, "in_form": -0.6, "in_aside": -2.0,
-    "in_figure": -0.7, "in_quote": 1.7, "named_caption": -4.0, "named_aside": -3.6, "named_body": 1.5, "in_title": 4.5, "date": -1.8,
-    "byline": -2.1, "copyright": -3.0, "prose_in_style": 0.2, "prose_in_parent": 2.2, "in_main": 1.2, "before_main": 1.0,
-    "after_main": -3.3, "prose_beside": 1.9, "prose_around": 2.7,
+    "constant": -3.1, "size": 0.9, "linked": -1.1, "all_linked": -0.1, "ends_sentence": 1.3, "partly_linked": 0.2, "paragraph": 0.1,
+    "heading": 0.5, "list_item": 6.2, "cell": 1.2, "in_control": -2.9, "in_list": -3.9, "in_form": -1.6, "in_aside": -3.6,
+    "in_figure": 0.3, "in_quote": 3.6, "in_article": 1.8, "in_header": -0.7, "named_caption": -1.3, "named_aside": -2.7, "named_body": 0.5,
+    "named_comment": -0.6, "named_overlay": -1.9, "named_related": -1.6, "in_title": 0.2, "date": 0.1, "byline": -1.5, "copyright": -2.0,
+    "prose_in_style": 0.7, "prose_in_parent": 1.4, "in_main": -0.3, "before_main": 0.2, "after_main": -0.5, "prose_beside": 0.7,
+    "prose_around": 0.5, "linked_in_parent": 0.3, "linked_above": -1.3, "short_in_parent": -0.4, "company": 0.4, "in_core": 0.4,
+    "in_wide_core": 2.0, "before_core": -1.7, "after_core": -0.1,
 }  # fmt: skip
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
 ADDRESS_IN_SCRIPT = re.compile(
@@ -59,10 +61,10 @@ class BlockParams:
 
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the features of a line
     max_evidence: float = 4.0  # a line says at most this much about others of its style
-    own: float = 0.75  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
-    style: float = 0.36  # weight of the mean evidence of its style on the site; fitted: the same
-    repeated: float = 2.61  # weight of the share of other pages that have the line; fitted: the same
-    seen: float = 0.46  # weight of that any other page has it; fitted: the same
+    own: float = 0.78  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
+    style: float = 0.22  # weight of the mean evidence of its style on the site; fitted: the same
+    repeated: float = 1.19  # weight of the share of other pages that have the line; fitted: the same
+    seen: float = 2.93  # weight of that any other page has it; fitted: the same
     max_repeated_share: float = 0.5  # a line on more of the other pages is not text; swept: 0.3, 0.5, 0.7
     min_article_chars: float = 200.0  # characters of prose; swept: 100, 200, 400
     min_title_agreement: float = 0.5  # of a headline with <title>; swept: 0.3 to 0.9, no difference
@@ -187,7 +189,7 @@ def read_blocks(
 
 
 def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:
-    """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or in none."""
+    """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or beside them."""
     chars = lines.chars[prose]
     if chars.sum() < params.min_article_chars:
         return False
@@ -198,7 +200,8 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.To
         if len(toc.items) < is_inside.sum():  # else what follows an item belongs to it, as where all are siblings
             is_inside &= rows < tree.end[np.array(toc.items)[item]]
         shares = np.bincount(item[is_inside], weights=chars[is_inside], minlength=1) / chars.sum()
-        if shares.sum() > params.max_share_in_items and shares.max() < params.max_share_in_items:
+        is_spread = shares.sum() > params.max_share_in_items and shares.max() < params.max_share_in_items
+        if is_spread and chars[~is_inside].sum() < params.min_article_chars:
             return False
     return True
 
