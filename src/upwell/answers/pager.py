@@ -364,9 +364,7 @@ def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]])
     if before_link:
         return before_link[0]
     here = _page_url(tree)
-    marked = [
-        number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)
-    ]
+    marked = [number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)]
     if len(marked) == 1:
         return marked[0]
     return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
