@@ -35,13 +35,13 @@ def test_everything_and_same_as(two_sites: TwoSites) -> None:
     columns = {row[0]: row[1] for row in catalogue.sql("DESCRIBE SELECT * FROM everything")}
     assert columns["population"] == "BIGINT"
     assert len({"timezone", "time_zone"} & set(columns)) == 1
-    counts = dict(catalogue.sql("SELECT _site, count(*) FROM everything GROUP BY 1"))  # type: ignore[arg-type] # pairs
+    counts: dict[object, int] = dict(catalogue.sql("SELECT _site, count(*) FROM everything GROUP BY 1"))
     assert set(counts) == set(two_sites.names)
     query = (
         "SELECT regexp_extract(s.a_key, '[0-9]+$') = regexp_extract(s.b_key, '[0-9]+$') AS is_right, count(*) "
         "FROM same_as s JOIN everything e ON e._site = s.a_site AND e._key = s.a_key GROUP BY 1"
     )
-    judged = dict(catalogue.sql(query))  # type: ignore[arg-type] # pairs
+    judged: dict[object, int] = dict(catalogue.sql(query))
     assert judged[True] > 50
     assert judged.get(False, 0) <= 0.02 * judged[True]
 
