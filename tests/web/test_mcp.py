@@ -1,9 +1,14 @@
 """The MCP server, asked with the SDK's own client as a process of its own: tools, resources, progress, limits."""
 
 import asyncio
+import contextlib
+import http.client
 import json
 import os
+import socket
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +36,32 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)  # type: ignore[union-attr] # errors are texts
+
+
+def test_over_http_on_this_machine(tmp_path: Path) -> None:
+    """The same tools by streamable HTTP; another host name is refused; a signal ends it with 0."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "upwell", "mcp", str(tmp_path), "--http", "--port", str(port)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
+    async def tools() -> set[str]:
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.1)
+        assert "harvest" in asyncio.run(tools())
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/mcp", "{}", {"Host": "evil.example", "Content-Type": "application/json"})
+        assert connection.getresponse().status in (403, 421)
+        connection.close()
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
 
 
 def test_a_models_way(demo: Running, tmp_path: Path) -> None:

@@ -92,4 +92,6 @@ def mcp(
     if as_json:
         print(as_json_text({"url": f"http://127.0.0.1:{port}/mcp"}), flush=True)
     print(f"the MCP server is at http://127.0.0.1:{port}/mcp (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _ignore)  # the server ends by itself, then raises the signal again
     server.run("streamable-http", host="127.0.0.1", port=port)

@@ -7,6 +7,7 @@
 """
 
 import hmac
+import socket
 from http.cookies import SimpleCookie
 from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
@@ -103,7 +104,7 @@ class Guard:
         if not self._is_our_name(headers.get("host", "")):
             return "This server is not known by that name.\n"
         origin = headers.get("origin", "")
-        is_ours = not origin or (origin != "null" and self._is_our_name(urlsplit(origin).netloc))
+        is_ours = not origin or urlsplit(origin).netloc == headers.get("host")
         came_from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if scope["method"] not in ("GET", "HEAD") and (not is_ours or came_from_elsewhere):
             return "A page of another site cannot do this.\n"
@@ -115,9 +116,9 @@ class Guard:
             host, port = parts.hostname or "", parts.port or 80
         except ValueError:
             return False
-        if port != self.port:
-            return False
-        return is_local_name(host) if is_local_name(self.host) else host in (self.host, *_addresses(self.host, host))
+        if is_local_name(self.host):
+            return port == self.port and is_local_name(host)
+        return host in (self.host, "localhost", socket.gethostname().lower()) or _is_address(host)
 
     def _is_token(self, given: str) -> bool:
         return bool(given) and hmac.compare_digest(given.encode(), self.token.encode())
@@ -141,14 +142,12 @@ class Guard:
         await answer(scope, receive, send)
 
 
-def _addresses(served: str, host: str) -> tuple[str, ...]:
-    """Where all addresses of the machine are served, any address will do as a host; a name will not."""
-    if served not in ("0.0.0.0", "::"):  # noqa: S104 # only compared
-        return ()
+def _is_address(host: str) -> bool:
+    """Whether a host is an address and no name: what a page elsewhere calls us is always a name (DNS rebinding)."""
     try:
-        return (str(ip_address(host)),)
+        return bool(ip_address(host))
     except ValueError:
-        return ("localhost",)
+        return False
 
 
 async def _body(receive: Receive) -> bytes | None:
