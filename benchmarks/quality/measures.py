@@ -12,7 +12,7 @@ from benchmarks.ground.measure import measure
 from benchmarks.ground.report import figures
 from benchmarks.ground.settings import GATE
 from benchmarks.papers import queries as bench
-from benchmarks.quality import blocks, entities, links
+from benchmarks.quality import blocks, entities, links, matches
 from benchmarks.quality.naive_tree import differences
 from upwell.answers import clusters
 from upwell.page.charset import decode
@@ -190,4 +190,5 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "roles": links.roles,
     "roles/20": partial(links.roles, 20),
     "empty": links.empty,
+    **{f"matches/{name}": partial(matches.matches, name) for name in matches.PAIRS},
 }
