@@ -20,12 +20,12 @@ from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.queries.size import requests_to
 from upwell.source.apply import apply
+from upwell.source.paging import count_on, next_page_of, posts_elsewhere
 from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
