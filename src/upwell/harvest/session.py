@@ -23,8 +23,10 @@ from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
-from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
+from upwell.model import BrowserVisit, IndexInterface, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.queries.size import requests_to
+from upwell.site import interfaces
+from upwell.site.index_source import records_of_index
 from upwell.source.apply import apply
 from upwell.store.typed import typed_fields
 
@@ -58,6 +60,9 @@ class SourceSession:
 
     def steps(self) -> Steps:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
+        if isinstance(self.reader.interface, IndexInterface):
+            self.ledger.stopped = yield from self._take_index(self.reader.interface)
+            return self.ledger.stopped
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         self.details.frame = frozenset(self.ledger.model.frame)
@@ -86,6 +91,26 @@ class SourceSession:
         self.details.learn(is_end=True)
         self.ledger.stopped = reason
         return reason
+
+    def _take_index(self, interface: IndexInterface) -> Steps:
+        """Takes all records of an index at once, then reads pages of records as far as they are wanted."""
+        reader, ledger, query = self.reader, self.ledger, OpenQuery(Question(query=""))
+        answer = yield from reader.get(interfaces.fill(interface, ""))
+        if answer is None:
+            return "blocked"
+        records = reader.wanted(records_of_index(interface, answer[0].body), "")
+        ledger.answers["multi"] += 1
+        ledger.page_size = len(records)
+        ledger.coverage.is_whole_index = interface.is_whole
+        new = ledger.add(records)
+        self._keep(records, new, query, answer[0])
+        self.ended[""] = False
+        self._report("")
+        self.details.add([record for record in new if record.url and "#" not in record.url])
+        while not reader.spent().limit_reached and (page := self.details.next(len(ledger), is_end=True)) is not None:
+            yield from self._read_record_page(*page)
+        self.details.learn(is_end=True)
+        return "coverage" if interface.is_whole else "exhausted"
 
     def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Reads the own page of a record."""

@@ -1,27 +1,30 @@
 """The browser: a page after its JavaScript ran, a query typed into it, and the requests that the page makes then.
 
-It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to type into a search box and
-press Enter. Chromium itself reaches nothing (`net.chromium_process`): every request of a page is answered from the Fetcher, which knows
+It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to open a search box, type into it
+and press Enter (`net.search_box`). Chromium itself reaches nothing (`net.chromium_process`): every request of a page is answered from the Fetcher, which knows
 robots.txt, the rate, the budget, the time, private addresses and what acts. Popups, downloads, service workers and pictures are blocked.
 """
 
 import asyncio
 import html
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urljoin
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
-from upwell.model import BrowserVisit, RenderedPage, Request, Response
+from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess
+from upwell.net.search_box import FORM_OF_BOX, clear_box, find_box, focus_box, is_in_page, open_box
+from upwell.page.collections import largest_collection
 from upwell.page.hosts import is_on_site
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, ElementHandle, Page, Route
+    from playwright.async_api import BrowserContext, Page, Route
     from playwright.async_api import Request as PageRequest
 
     from upwell.net.fetch import Fetcher
@@ -41,6 +44,7 @@ KEY_DELAY_MILLISECONDS = 20  # between typed characters
 DECORATION = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")
 # Headers of a page's request that are sent on; the Fetcher has its own for the rest, and its own cookies.
 PASSED_ON = ("accept", "content-type", "x-requested-with", "accept-language")
+OWN_HEADERS = ("hx-", "x-requested-with")  # beginnings of headers by which a script says that it wants a part of a page
 # Headers of an answer that do not fit it any more when it was decoded, or that would let the page do more.
 NOT_HANDED_ON = (
     "content-encoding",
@@ -53,22 +57,9 @@ NOT_HANDED_ON = (
     "speculation-rules",
 )
 NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
-# The visible box that a person would type a query into; never an e-mail field, and none in a form with a password or a text area.
-FIND_SEARCH_BOX = """() => {
-  const searchWords = /search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|поиск|найти|検索|검색|搜索|搜尋|查询/i;
-  let best = null, bestScore = 0;
-  for (const box of document.querySelectorAll('input:not([type]), input[type=text], input[type=search], [role=searchbox], [role=combobox]')) {
-    const area = box.getBoundingClientRect();
-    if (box.disabled || box.readOnly || !area.width || !area.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
-    const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
-      box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ').replace(/research(?!e)/gi, '');
-    const score = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (searchWords.test(words) ? 3 : 0)
-      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri|donat/i.test(words) ? 9 : 0);
-    if (score > bestScore) { best = box; bestScore = score; }
-  }
-  return best;
-}"""
-FORM_OF_BOX = "box => box.form ? Array.from(document.forms).indexOf(box.form) : -1"
+COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
+SCRIPT_TEXT = re.compile(r"(<script\b[^>]*>).*?(</script\s*>)", re.I | re.S)
+MIN_DATA_BYTES = 500  # of what a script fetches, before it is looked at for records
 
 
 class Judge(Protocol):
@@ -82,6 +73,14 @@ class Judge(Protocol):
         """Whether a POST that a page makes after a query was typed is a search."""
         ...
 
+    def may_press(self, label: str) -> bool:
+        """Whether a button that seems to open a search may be pressed: its label does not act."""
+        ...
+
+    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
+        """Words to find out with how a page searches."""
+        ...
+
 
 class _Nothing:
     """The judge of those who only look: nothing is posted."""
@@ -91,6 +90,12 @@ class _Nothing:
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
         return False
+
+    def may_press(self, label: str) -> bool:
+        return False
+
+    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass
@@ -111,17 +116,21 @@ class Chromium:
     ) -> None:
         await self.process.stop()
 
-    async def fetch(self, request: Request) -> Response:
-        """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher."""
+    async def fetch(self, request: Request, *, is_typed: bool = False) -> Response:
+        """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher.
+
+        With `is_typed`, after the query of the request was typed into it.
+        """
         if request.method != "GET":
             return await self.net.fetch(request)
-        page = await self.render(BrowserVisit(url=request.url))
+        page = await self.render(BrowserVisit(url=request.url, query=request.query if is_typed else ""))
         headers = {"Content-Type": "text/html; charset=utf-8"}
         return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
 
     async def render(self, visit: BrowserVisit) -> RenderedPage:
         """A page after its JavaScript ran; with a query, after it was typed into the page's search box and Enter was pressed."""
-        request = Request(url=visit.url, body=visit.query.encode(), content_type=VISIT_CONTENT_TYPE, query=visit.query)
+        typed = "\n".join((visit.query, *visit.trial_queries)).encode()
+        request = Request(url=visit.url, body=typed, content_type=VISIT_CONTENT_TYPE, query=visit.query)
 
         async def send() -> Response:
             page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
@@ -129,8 +138,9 @@ class Chromium:
             return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
         stored = json.loads((await self.net.replay_or_send(request, send)).body)
-        calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in stored.pop("calls"))
-        return RenderedPage(**stored, calls=calls)
+        calls = _calls_of(stored.pop("calls"))
+        typed_queries = tuple(TypedQuery(**{**one, "calls": _calls_of(one["calls"])}) for one in stored.pop("typed"))
+        return RenderedPage(**{**stored, "data": tuple(stored["data"])}, calls=calls, typed=typed_queries)
 
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
         await self.net.check(Request(url=visit.url, query=visit.query))
@@ -192,7 +202,9 @@ class _Visit:
         self._page: Page | None = None
         self._requests = self._documents = 0
         self._is_typed = False
+        self._query = visit.query  # that is typed, or will be
         self._typed_into = "", ""  # HTML and address of the page that the query was typed into
+        self._bodies: dict[str, bytes] = {}  # what scripts of the page fetched, by address
         self._final: dict[str, Response] = {}  # documents that a redirect led to, by their own address
 
     async def look(self, context: "BrowserContext") -> RenderedPage:
@@ -206,12 +218,35 @@ class _Visit:
         pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
         await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render` has the limit
         await pending.settle()
+        if self.visit.trial_queries:
+            return await self._try_queries(page, pending)
         if self.visit.query:
             await self._type_query(page, self.visit.query, pending)
-            await pending.settle()
         if self.stopped_by is not None:
             raise self.stopped_by
         return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
+
+    async def _try_queries(self, page: "Page", pending: "_PendingRequests") -> RenderedPage:
+        """Types the trial queries, then words of the page, one after the other, and says what each brought."""
+        from playwright.async_api import Error
+
+        first = RenderedPage(url=page.url, html=await page.content())
+        words = self.chromium.judge.words_to_type(first.html, first.url)
+        typed: list[TypedQuery] = []
+        for query in (*self.visit.trial_queries, *words):
+            self.calls = []
+            try:
+                shown = await self._type_query(page, query, pending)
+            except (Unreachable, Error):  # there is no box, or it is gone with the page that it was on
+                break
+            finally:
+                if self.stopped_by is not None:
+                    raise self.stopped_by
+            typed += [TypedQuery(query=query, url=url, html=html, calls=tuple(self.calls)) for url, html in shown]
+            if self.is_full():
+                break
+        data = await asyncio.to_thread(_with_records, self._bodies)
+        return replace(first, typed=tuple(typed), data=data)
 
     def is_full(self) -> bool:
         """Whether the page has made as many requests as a visit may."""
@@ -251,20 +286,31 @@ class _Visit:
         if self._requests > MAX_REQUESTS or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
-            return await self.chromium.script(request)
+            return self._noted(await self.chromium.script(request))
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
         if request.method == "POST" and not (
-            self._is_typed and self.chromium.judge.may_post(replace(request, query=self.visit.query), *self._typed_into)
+            self._is_typed and self.chromium.judge.may_post(replace(request, query=self._query), *self._typed_into)
         ):
             raise Forbidden(f"POST {request.url} is not sent: it is not surely a search")
-        headers = {name: value for name, value in asked.headers.items() if name in PASSED_ON}
-        request = replace(request, query=self.visit.query if self._is_typed else "")
+        headers = {
+            name: value for name, value in asked.headers.items() if name in PASSED_ON or name.startswith(OWN_HEADERS)
+        }
+        request = replace(request, query=self._query if self._is_typed else "")
         if self._is_typed and kind in ("xhr", "fetch"):
-            self.calls.append(replace(request, query=""))
+            own = tuple(sorted((name, value) for name, value in headers.items() if name.startswith(OWN_HEADERS)))
+            self.calls.append(replace(request, query="", headers=own))
         if kind == "document":
             return await self._document(request)
-        return await self.net.send(request, headers)
+        return self._noted(await self.net.send(request, headers))
+
+    def _noted(self, response: Response) -> Response:
+        """The response, kept to be looked at for records."""
+        request = response.request
+        is_own = request.method == "GET" and is_on_site(request.url, self.visit.url)
+        if is_own and response.status == 200 and len(response.body) >= MIN_DATA_BYTES:
+            self._bodies[request.url] = response.body
+        return response
 
     async def _document(self, request: Request) -> Response:
         """A page; where a redirect led elsewhere on the site, a page that sends the browser there, so that its address is right."""
@@ -295,17 +341,33 @@ class _Visit:
         except Error:  # a navigation request has no frame yet: it is the page's own as long as there is one page
             return asked.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
 
-    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
-        box = (await page.evaluate_handle(FIND_SEARCH_BOX)).as_element()
+    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> list[tuple[str, str]]:
+        """Types a query into the page's search box and presses Enter; addresses and pages that were shown then.
+
+        Enter is not pressed where typing alone shows more links without a request: there it would open the first match.
+        """
+        if self._is_typed and page.url != self._typed_into[1] and await find_box(page) is None:
+            await page.goto(self.visit.url, wait_until="load", timeout=0)
+            await pending.settle()
+        box = await open_box(page, self.chromium.judge.may_press, pending.settle)
         shown = await page.content()
         if box is None or not self.chromium.judge.may_type(shown, page.url, int(await box.evaluate(FORM_OF_BOX))):
             raise Unreachable(f"{page.url} shows no search box in the browser")
-        self._is_typed, self._typed_into = True, (shown, page.url)
-        await box.click()
+        self._is_typed, self._query, self._typed_into = True, query, (shown, page.url)
+        await focus_box(box)
+        await clear_box(box)
+        await pending.settle()
+        links = await page.evaluate(COUNT_LINKS)
         await box.type(query, delay=KEY_DELAY_MILLISECONDS)
         await pending.settle()
-        if await _is_in_page(box):  # a page that searches while one types may have replaced it
+        after = [(page.url, _without_scripts(await page.content()))]
+        is_asked = any(query in unquote_plus(call.url) or query.encode() in call.body for call in self.calls)
+        is_answered = await page.evaluate(COUNT_LINKS) > links and not is_asked
+        if not is_answered and await is_in_page(box):  # a page that searches while one types may have replaced it
             await box.press("Enter", no_wait_after=True)
+            await pending.settle()
+            after.append((page.url, _without_scripts(await page.content())))
+        return after
 
 
 class _PendingRequests:
@@ -345,8 +407,28 @@ class _PendingRequests:
                 return
 
 
-async def _is_in_page(element: "ElementHandle") -> bool:
-    return bool(await element.evaluate("element => element.isConnected"))
+def _without_scripts(page: str) -> str:
+    return SCRIPT_TEXT.sub(r"\1\2", page)
+
+
+def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The addresses of what holds many alike objects, the one with the most of them first."""
+    sizes = {url: len(largest_collection(body)) for url, body in bodies.items()}
+    return tuple(sorted((url for url, rows in sizes.items() if rows), key=lambda url: -sizes[url]))
+
+
+def _calls_of(stored: Iterable[dict[str, Any]]) -> tuple[Request, ...]:
+    """Requests as they were before they were stored as JSON."""
+    return tuple(
+        Request(
+            **{
+                **call,
+                "body": call["body"].encode("latin-1"),
+                "headers": tuple((name, value) for name, value in call["headers"]),
+            }
+        )
+        for call in stored
+    )
 
 
 def _as_request(request: "PageRequest") -> Request:
