@@ -36,6 +36,7 @@ VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
     60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
 )
+TRIAL_PATIENCE = 3  # times the seconds for a page that a visit with trial queries may take
 MAX_DOCUMENTS = 6  # of one visit, with those in frames: more is a page that reloads for ever
 MAX_SCRIPT_REDIRECTS = 5
 MAX_ANSWER_SECONDS = 5.0  # without any answer, to wait for pending requests: some pages keep one open forever
@@ -150,7 +151,8 @@ class Chromium:
         shown = _Visit(self, visit)
         context: BrowserContext | None = None
         try:
-            async with asyncio.timeout(self.timeout + MAX_REQUESTS * self.net.gap(visit.url)):
+            seconds = self.timeout * (TRIAL_PATIENCE if visit.trial_queries else 1)
+            async with asyncio.timeout(seconds + MAX_REQUESTS * self.net.gap(visit.url)):
                 context = await browser.new_context(
                     user_agent=self.net.manners.user_agent,
                     accept_downloads=False,

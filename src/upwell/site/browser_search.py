@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from upwell.model import BrowserVisit, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
+from upwell.model import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
 from upwell.page.acting import words_of_label
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
@@ -28,9 +28,14 @@ class SearchJudge:
     """Says what a query may be typed into in the browser, and what a page may post then: only what is judged to be a search."""
 
     def may_type(self, page: str, url: str, form: int) -> bool:
-        """Whether a box may be typed into: its form may be sent; a box without a form is the script's, whose requests are judged each."""
-        found = forms.find(read(page, url=url))
-        return form < 0 or (form < len(found) and forms.may_be_sent(found[form]))
+        """Whether a box may be typed into: its form may be sent, or sends nothing that was typed.
+
+        A box without a form, or without a name in it, is the script's, whose requests are judged each.
+        """
+        if form < 0:
+            return True
+        found = forms.find(read(page, url=url))[form : form + 1]
+        return any(forms.may_be_sent(own) or _sends_nothing(own) for own in found)
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
         """Whether a POST is a search: the query is in it, its path or a field speaks of searching, or it is a search form's own."""
@@ -59,6 +64,12 @@ class SearchJudge:
         """Words of the page and of its language."""
         tree = read(page, url=url)
         return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
+
+
+def _sends_nothing(form: Form) -> bool:
+    """Whether a form asks for its own page without anything that a person typed, and nothing in it acts."""
+    is_asking = form.method == "GET" and not form.acts
+    return is_asking and not any(field.name for field in form.fields if field.type not in ("hidden", "submit"))
 
 
 def try_in_browser(trials: Trials, url: str) -> Steps[RenderedPage | None]:
