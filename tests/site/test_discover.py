@@ -11,7 +11,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import BrowserVisit, RenderedPage, TypedQuery, Request, Response
+from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.net.fetch import Manners
 from upwell.site.discover import Discovery, discover
 from upwell.site.script_requests import interface_of_request

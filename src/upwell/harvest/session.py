@@ -20,7 +20,7 @@ from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
+from upwell.harvest.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, IndexInterface, Record, RenderedPage, Request, Response, SearchInterface
@@ -178,17 +178,20 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
+        following = request_of(next_page, query.query) if next_page is not None else None
+        if following is None and self._may_count_on(reading.records):
+            following = next_request_of_script(query.request, len(reading.records))
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
-            has_next=next_page is not None,
+            has_next=following is not None,
             links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
         )
-        query.request = request_of(next_page, query.query) if next_page is not None else None
+        query.request = replace(following, headers=reader.interface.headers) if following is not None else None
         new = self.chooser.take(query, page)
         self._keep(page.wanted, new, query, response)
         if reading.kind == "single":
@@ -200,6 +203,12 @@ class SourceSession:
             self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
             self.ended[query.asked] = bool(ledger.limit) and query.pages.matches >= ledger.limit
         self._report(query.query)
+
+    def _may_count_on(self, records: Sequence[Record]) -> bool:
+        """Whether a page after this one may be asked for by counting: a script makes the requests, and the page is full."""
+        interface = self.reader.interface
+        is_of_script = interface.via == "browser" and not interface.rendered and self.plan.goal == "complete"
+        return is_of_script and len(records) >= max(MIN_LIST, self.ledger.page_size)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Puts the records of a page into the state, and tells of those that are new."""

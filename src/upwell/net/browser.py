@@ -9,16 +9,18 @@ import asyncio
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
 from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess
+from upwell.net.judge import Judge, OnlyLooking
+from upwell.net.pending_requests import PendingRequests
 from upwell.net.search_box import FORM_OF_BOX, clear_box, find_box, focus_box, is_in_page, open_box
 from upwell.page.collections import largest_collection
 from upwell.page.hosts import is_on_site
@@ -36,11 +38,11 @@ VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
     60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
 )
+MAX_TRIAL_REQUESTS = 25  # of a visit with trial queries: finding a way in is to cost at most 40
 TRIAL_PATIENCE = 3  # times the seconds for a page that a visit with trial queries may take
 MAX_DOCUMENTS = 6  # of one visit, with those in frames: more is a page that reloads for ever
 MAX_SCRIPT_REDIRECTS = 5
 MAX_ANSWER_SECONDS = 5.0  # without any answer, to wait for pending requests: some pages keep one open forever
-QUIET_SECONDS = 0.6  # without a request, after which a page counts as finished
 KEY_DELAY_MILLISECONDS = 20  # between typed characters
 DECORATION = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")
 # Headers of a page's request that are sent on; the Fetcher has its own for the rest, and its own cookies.
@@ -63,48 +65,12 @@ SCRIPT_TEXT = re.compile(r"(<script\b[^>]*>).*?(</script\s*>)", re.I | re.S)
 MIN_DATA_BYTES = 500  # of what a script fetches, before it is looked at for records
 
 
-class Judge(Protocol):
-    """Says what a query may be typed into and what may be posted: `upwell.site.browser_search.SearchJudge`."""
-
-    def may_type(self, page: str, url: str, form: int) -> bool:
-        """Whether a query may be typed into a box of a page: in the form of this number, or in none (-1)."""
-        ...
-
-    def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Whether a POST that a page makes after a query was typed is a search."""
-        ...
-
-    def may_press(self, label: str) -> bool:
-        """Whether a button that seems to open a search may be pressed: its label does not act."""
-        ...
-
-    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
-        """Words to find out with how a page searches."""
-        ...
-
-
-class _Nothing:
-    """The judge of those who only look: nothing is posted."""
-
-    def may_type(self, page: str, url: str, form: int) -> bool:
-        return True
-
-    def may_post(self, request: Request, page: str, url: str) -> bool:
-        return False
-
-    def may_press(self, label: str) -> bool:
-        return False
-
-    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
-        return ()
-
-
 @dataclass
 class Chromium:
     """A browser, used inside `async with`; what its pages ask for is fetched by its Fetcher, under all of its rules."""
 
     net: "Fetcher"
-    judge: Judge = field(default_factory=_Nothing)
+    judge: Judge = field(default_factory=OnlyLooking)
     timeout: float = 30.0  # seconds for a page, besides those that the rate takes
     process: ChromiumProcess = field(default_factory=ChromiumProcess)
     _scripts: dict[str, Response] = field(default_factory=dict, init=False)  # scripts that were fetched, by address
@@ -202,6 +168,7 @@ class _Visit:
         self.problem = ""  # why the page itself could not be had
         self.stopped_by: BudgetSpent | None = None
         self._page: Page | None = None
+        self._limit = MAX_TRIAL_REQUESTS if visit.trial_queries else MAX_REQUESTS
         self._requests = self._documents = 0
         self._is_typed = False
         self._query = visit.query  # that is typed, or will be
@@ -217,7 +184,7 @@ class _Visit:
         context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
         page.set_default_timeout(1000 * self.chromium.timeout)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        pending = PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
         await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render` has the limit
         await pending.settle()
         if self.visit.trial_queries:
@@ -228,7 +195,7 @@ class _Visit:
             raise self.stopped_by
         return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
 
-    async def _try_queries(self, page: "Page", pending: "_PendingRequests") -> RenderedPage:
+    async def _try_queries(self, page: "Page", pending: "PendingRequests") -> RenderedPage:
         """Types the trial queries, then words of the page, one after the other, and says what each brought."""
         from playwright.async_api import Error
 
@@ -252,7 +219,7 @@ class _Visit:
 
     def is_full(self) -> bool:
         """Whether the page has made as many requests as a visit may."""
-        return self._requests >= MAX_REQUESTS
+        return self._requests >= self._limit
 
     async def _answer(self, route: "Route") -> None:
         """Answers a request of the page from the Fetcher, or not at all."""
@@ -285,7 +252,7 @@ class _Visit:
             )
         self._requests += 1
         self._documents += asked.is_navigation_request()
-        if self._requests > MAX_REQUESTS or self._documents > MAX_DOCUMENTS:
+        if self._requests > self._limit or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
             return self._noted(await self.chromium.script(request))
@@ -343,7 +310,7 @@ class _Visit:
         except Error:  # a navigation request has no frame yet: it is the page's own as long as there is one page
             return asked.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
 
-    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> list[tuple[str, str]]:
+    async def _type_query(self, page: "Page", query: str, pending: "PendingRequests") -> list[tuple[str, str]]:
         """Types a query into the page's search box and presses Enter; addresses and pages that were shown then.
 
         Enter is not pressed where typing alone shows more links without a request: there it would open the first match.
@@ -352,8 +319,9 @@ class _Visit:
             await page.goto(self.visit.url, wait_until="load", timeout=0)
             await pending.settle()
         box = await open_box(page, self.chromium.judge.may_press, pending.settle)
-        shown = await page.content()
-        if box is None or not self.chromium.judge.may_type(shown, page.url, int(await box.evaluate(FORM_OF_BOX))):
+        shown, judge = await page.content(), self.chromium.judge
+        form = int(await box.evaluate(FORM_OF_BOX)) if box is not None else -1
+        if box is None or not judge.may_type(shown, page.url, form):
             raise Unreachable(f"{page.url} shows no search box in the browser")
         self._is_typed, self._query, self._typed_into = True, query, (shown, page.url)
         await focus_box(box)
@@ -365,48 +333,13 @@ class _Visit:
         after = [(page.url, _without_scripts(await page.content()))]
         is_asked = any(query in unquote_plus(call.url) or query.encode() in call.body for call in self.calls)
         is_answered = await page.evaluate(COUNT_LINKS) > links and not is_asked
-        if not is_answered and await is_in_page(box):  # a page that searches while one types may have replaced it
+        if (
+            not is_answered and judge.may_send(*self._typed_into, form) and await is_in_page(box)
+        ):  # a page that searches while one types may have replaced it
             await box.press("Enter", no_wait_after=True)
             await pending.settle()
             after.append((page.url, _without_scripts(await page.content())))
         return after
-
-
-class _PendingRequests:
-    """The requests of a page that have no answer yet."""
-
-    def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
-        self._patience, self._is_full = patience, is_full  # patience: seconds without any answer
-        self._has_changed = asyncio.Event()
-        self._pending: set[object] = set()
-        self._last_answer = 0.0
-        page.on("request", self._started)
-        page.on("requestfinished", self._ended)
-        page.on("requestfailed", self._ended)
-
-    def _started(self, request: object) -> None:
-        self._pending.add(request)
-        self._has_changed.set()
-
-    def _ended(self, request: object) -> None:
-        self._pending.discard(request)
-        self._last_answer = asyncio.get_running_loop().time()
-        self._has_changed.set()
-
-    async def settle(self) -> None:
-        """Waits until the page makes no more requests and has its answers; not forever for the answers."""
-        self._last_answer = asyncio.get_running_loop().time()
-        while True:
-            self._has_changed.clear()
-            try:
-                await asyncio.wait_for(self._has_changed.wait(), QUIET_SECONDS)
-            except TimeoutError:
-                waited = asyncio.get_running_loop().time() - self._last_answer
-                if not self._pending or waited >= self._patience:
-                    return
-            if self._is_full():
-                await asyncio.sleep(QUIET_SECONDS)
-                return
 
 
 def _without_scripts(page: str) -> str:

@@ -32,10 +32,11 @@ class SearchJudge:
 
         A box without a form, or without a name in it, is the script's, whose requests are judged each.
         """
-        if form < 0:
-            return True
-        found = forms.find(read(page, url=url))[form : form + 1]
-        return any(forms.may_be_sent(own) or _sends_nothing(own) for own in found)
+        return form < 0 or any(forms.may_be_sent(own) or _sends_nothing(own) for own in _form_at(page, url, form))
+
+    def may_send(self, page: str, url: str, form: int) -> bool:
+        """Whether Enter may be pressed in a box that may be typed into: it presses the first button of the form."""
+        return form < 0 or any(not own.acts for own in _form_at(page, url, form))
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
         """Whether a POST is a search: the query is in it, its path or a field speaks of searching, or it is a search form's own."""
@@ -66,10 +67,14 @@ class SearchJudge:
         return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
 
 
+def _form_at(page: str, url: str, number: int) -> tuple[Form, ...]:
+    return forms.find(read(page, url=url))[number : number + 1]
+
+
 def _sends_nothing(form: Form) -> bool:
-    """Whether a form asks for its own page without anything that a person typed, and nothing in it acts."""
-    is_asking = form.method == "GET" and not form.acts
-    return is_asking and not any(field.name for field in form.fields if field.type not in ("hidden", "submit"))
+    """Whether a form asks for a page without anything that a person typed."""
+    typed = (field.name for field in form.fields if field.type not in ("hidden", "submit"))
+    return form.method == "GET" and not any(typed)
 
 
 def try_in_browser(trials: Trials, url: str) -> Steps[RenderedPage | None]:

@@ -23,6 +23,7 @@ __all__ = ["Browser", "Discovery", "Limits", "discover"]
 Browser = Literal["auto", "never", "always"]
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions of a page that are fetched
 MAX_RENDERED_PAGES = 3  # besides the home page, where nothing else was found
+SPEAKING = ("id", "class", "name", "placeholder", "aria-label", "title")  # attributes that say what a control is for
 MIN_LINKS = 3  # that a page has whose markup is all of it
 OTHER_TEXT_FIELDS = slice(1, 3)  # of a form that are tried where the likeliest one brings nothing
 
@@ -167,8 +168,14 @@ def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
 
 
 def _is_made_by_script(trials: Trials) -> bool:
-    """Whether the home page seems to be searched by a script: a box without a form, answers that never change, or hardly any links."""
+    """Whether the home page seems to be searched by a script: a box or a button for it outside of forms, answers that never change, or hardly any links."""
     home = trials.home
-    in_forms = {field.row for form in forms.find(home) for field in form.fields}
-    boxes = (row for row in home.rows("input") if row not in in_forms and home.attr(row, "type") == "search")
-    return trials.is_static or any(boxes) or sum(1 for _ in home.links()) < MIN_LINKS
+    in_forms = {field.row for form in forms.find(home) if forms.may_be_sent(form) for field in form.fields}
+    parts = [row for row in home.rows("input", "button") if row not in in_forms]
+    speaking = any(
+        home.attr(row, "type") == "search"
+        or forms.SEARCH_WORDS.search(" ".join(home.attr(row, name) or "" for name in SPEAKING))
+        for row in parts
+        if home.attr(row, "type") in (None, "", "text", "search", "button")
+    )
+    return trials.is_static or speaking or sum(1 for _ in home.links()) < MIN_LINKS

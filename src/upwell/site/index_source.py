@@ -6,9 +6,9 @@ record   a row, or all rows of one page: an index may have a row for each sectio
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import quote, unquote, urldefrag, urljoin
+from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from upwell.model import IndexInterface, Record, RenderedPage, TypedQuery
 from upwell.page.collections import MIN_ROWS, Row, largest_collection
@@ -56,28 +56,29 @@ MAX_SECTIONS = 100  # of a page on average: beyond, the rows are things of one p
 
 
 def answers_from_index(records: Sequence[Record], shown: RenderedPage) -> bool:
-    """Whether typing brought records of the index onto the page, which the page and an answer to nonsense did not have."""
+    """Whether typing brought records of the index onto the page, more often than an answer to nonsense at the same address shows them."""
     addresses = {unquote(record.url): record.key for record in records if record.url}
     titles = {_plain(value): record.key for record in records for value in record.fields.values() if len(value) < 200}
-    first, *_ = [*shown.typed, None]
-    known = _shown(shown.html, shown.url) | (_shown(first.html, first.url) if first is not None else set())
+    nonsense = shown.typed[0].query if shown.typed else ""
+    without = [typed for typed in shown.typed if typed.query == nonsense]
     hits: set[str] = set()
-    for typed in shown.typed[1:]:
-        if first is not None and typed.query == first.query:
-            known |= _shown(typed.html, typed.url)
-            continue
-        for item in _shown(typed.html, typed.url) - known:
+    for typed in shown.typed[len(without) :]:
+        same = [known for known in without if urlsplit(known.url).path == urlsplit(typed.url).path] or without
+        usual = max((_shown(known) for known in same), key=Counter.total)
+        for item in _shown(typed) - usual:
             key = addresses.get(item) or addresses.get(urldefrag(item)[0]) or titles.get(_plain(item))
             if key:
                 hits.add(key)
     return len(hits) >= MIN_SHOWN_ROWS
 
 
-def _shown(page: str, url: str) -> set[str]:
-    """The targets of a page's links, without arguments that repeat the query, and its texts."""
-    tree = read(page, url=url)
-    texts = {tree.text(row) for row, _ in tree.links()} | set(tree.chunks)
-    return {_without_arguments(unquote(target)) for _, target in tree.links()} | texts
+def _shown(typed: TypedQuery) -> Counter[str]:
+    """The targets of a page's links, without arguments that repeat the query, and its texts, each with how often it stands there."""
+    tree = read(typed.html, url=typed.url)
+    found = Counter(_without_arguments(unquote(target)) for _, target in tree.links())
+    found.update(tree.text(row) for row, _ in tree.links())
+    found.update(tree.chunks)
+    return found
 
 
 def _links_of_answers(typed: Sequence[TypedQuery]) -> Iterator[str]:
@@ -130,7 +131,11 @@ def _bare(value: str) -> str:
 def _parts(link: str) -> Iterator[tuple[int, int]]:
     """Where a value may stand in an address: from one sign to another."""
     starts = [0, *(match.end() for match in STARTS.finditer(link))]
-    ends = [len(link), *(match.start() for match in ENDS.finditer(link)), *(match.end() for match in ENDS.finditer(link))]
+    ends = [
+        len(link),
+        *(match.start() for match in ENDS.finditer(link)),
+        *(match.end() for match in ENDS.finditer(link)),
+    ]
     return ((start, end) for start in starts for end in set(ends) if start < end)
 
 

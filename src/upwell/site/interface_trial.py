@@ -22,7 +22,9 @@ from upwell.site.trial_words import trial_words
 __all__ = ["Accepted", "Limits", "Trials", "is_usable", "try_interface"]
 
 MIN_NEW_ITEMS = 3  # a record is a link and a text at least
-MAX_STATIC_ANSWERS = 4  # words that bring the same bytes as nonsense, before a file is taken to answer whatever is asked
+MAX_STATIC_ANSWERS = (
+    4  # words that bring the same bytes as nonsense, before a file is taken to answer whatever is asked
+)
 CHANGING_FACTOR = 2  # new items must be more than this many times what differs between two answers to nonsense
 
 
