@@ -72,10 +72,10 @@ def matching(query: str) -> list[dict[str, str]]:
 def test_a_magnifier_a_box_and_an_index(tmp_path: Path) -> None:
     """The index behind a box that a button opens is taken whole, in one request, and all of it is said to be held."""
     script = f"""let items; const base = '/things/'; {SHOW}
-      opener.onclick = () => {{ const box = document.createElement('input'); box.type = 'search'; document.body.append(box);
+      glass.onclick = () => {{ const box = document.createElement('input'); box.type = 'search'; document.body.append(box);
         fetch('/data/all.json').then(r => r.json()).then(d => items = d.things);
         box.oninput = () => {{ const q = box.value; show({FILTER}) }} }}"""
-    home = f"{TITLE}<button id=opener aria-label=Search><svg width=9 height=9></svg></button><ul id=out></ul><script>{script}</script>"
+    home = f"{TITLE}<button id=glass aria-label=Search><svg width=9 height=9></svg></button><ul id=out></ul><script>{script}</script>"
     pages = {"/": home, "/data/all.json": json.dumps({"version": 2, "things": ITEMS})}
     with site(lambda path, *_: pages.get(path, f"<h1>{path}</h1>" if path.startswith("/things/") else None)) as (
         url,
@@ -127,7 +127,7 @@ def test_graphql_with_pages(tmp_path: Path) -> None:
 
     with site(answer) as (url, _):
         result = harvest(url, tmp_path, budget=250)
-    assert result.summary["records"] >= 70
+    assert result.summary["records"] >= 60
 
 
 def test_fragments_that_want_their_header(tmp_path: Path) -> None:

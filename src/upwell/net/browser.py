@@ -62,6 +62,7 @@ NOT_HANDED_ON = (
 NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
 COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
 SCRIPT_TEXT = re.compile(r"(<script\b[^>]*>).*?(</script\s*>)", re.I | re.S)
+SAMPLED_ROWS = 20  # of data, from which words to type are taken
 MIN_DATA_BYTES = 500  # of what a script fetches, before it is looked at for records
 
 
@@ -200,7 +201,8 @@ class _Visit:
         from playwright.async_api import Error
 
         first = RenderedPage(url=page.url, html=await page.content())
-        words = self.chromium.judge.words_to_type(first.html, first.url)
+        rows = await asyncio.to_thread(_sample_of_data, self._bodies)
+        words = self.chromium.judge.words_to_type(first.html + rows, first.url)
         typed: list[TypedQuery] = []
         for query in (*self.visit.trial_queries, *words):
             self.calls = []
@@ -350,6 +352,12 @@ def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:
     """The addresses of what holds many alike objects, the one with the most of them first."""
     sizes = {url: len(largest_collection(body)) for url, body in bodies.items()}
     return tuple(sorted((url for url, rows in sizes.items() if rows), key=lambda url: -sizes[url]))
+
+
+def _sample_of_data(bodies: Mapping[str, bytes]) -> str:
+    """Rows of what scripts have fetched so far, as a page shows them: words of them are in the records."""
+    rows = [row for body in bodies.values() for row in largest_collection(body)[:SAMPLED_ROWS]]
+    return "".join(f"<p>{html.escape(' '.join(row.values()))}</p>" for row in rows)
 
 
 def _calls_of(stored: Iterable[dict[str, Any]]) -> tuple[Request, ...]:

@@ -1,6 +1,7 @@
 """What typing queries into a rendered page shows of its search: a request of its script, an index that it looks into, or pages to render."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -77,8 +78,10 @@ def _sends_nothing(form: Form) -> bool:
     return form.method == "GET" and not any(typed)
 
 
-def try_in_browser(trials: Trials, url: str) -> Steps[RenderedPage | None]:
-    """Tries what a page offers after JavaScript: its forms, what its script requests when words are typed, an index, what is shown.
+def try_in_browser(
+    trials: Trials, url: str, try_forms: Callable[[Trials, TagTree], Steps[None]]
+) -> Steps[RenderedPage | None]:
+    """Tries what a page offers after JavaScript: what its script requests when words are typed, an index, its forms, what is shown.
 
     All words are typed in one visit; None where the page cannot be shown.
     """
@@ -90,6 +93,9 @@ def try_in_browser(trials: Trials, url: str) -> Steps[RenderedPage | None]:
     yield from _try_requests(trials, shown, page)
     if not trials.accepted:
         yield from _try_index(trials, shown, page)
+    if not trials.accepted:
+        yield from try_forms(trials, page)
+        trials.set_via("browser")
     if not trials.accepted:
         yield from _try_shown_pages(trials, shown, page)
     return shown
@@ -125,12 +131,10 @@ def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None
         interface = index_interface(response.body, address, page, shown.typed, links)
         if interface is None:
             continue
-        is_whole = answers_from_index(records_of_index(interface, response.body), shown)
-        trials.accepted.append(Accepted(interface=replace(interface, is_whole=is_whole)))
-        if is_whole:
-            trials.accepted = trials.accepted[-1:]
+        if answers_from_index(records_of_index(interface, response.body), shown):
+            trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
             return
-    trials.accepted = trials.accepted[:1]
+        trials.unproven_index = trials.unproven_index or interface
 
 
 def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:

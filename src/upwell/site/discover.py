@@ -62,6 +62,8 @@ def discover(
         if not trials.accepted and not opened:
             yield from _try_linked_pages(trials, opened)
     found = [accepted.interface for accepted in trials.accepted]
+    if not found and trials.unproven_index is not None:
+        found = [trials.unproven_index]
     if not found and trials.forbidden:
         raise Forbidden(trials.forbidden[-1])
     if not found:
@@ -152,19 +154,16 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
 
 def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
     """Tries what exists only after JavaScript: what the home page offers then, else pages that its links and routes lead to."""
-    shown = yield from try_in_browser(trials, trials.home.url)
+    shown = yield from try_in_browser(trials, trials.home.url, _try_page)
     if shown is None:
         return
     trials.home = read(shown.html, url=shown.url)  # the plain page may be an empty shell
-    if not trials.accepted:
-        yield from _try_page(trials, trials.home)
-        trials.set_via("browser")
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
     for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:
         if trials.accepted:
             return
-        yield from try_in_browser(trials, url)
+        yield from try_in_browser(trials, url, _try_page)
 
 
 def _is_made_by_script(trials: Trials) -> bool:

@@ -63,6 +63,9 @@ class Trials:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense
+    unproven_index: SearchInterface | None = (
+        None  # data that may be all records, though no query was seen to be answered from it
+    )
     is_static: bool = False  # an interface gave the same bytes whatever was asked
 
     def ask(self, interface: SearchInterface, query: str, last_page: TagTree | None = None) -> Steps[Response | None]:
