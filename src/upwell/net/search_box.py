@@ -38,12 +38,18 @@ FIND_BOX = f"""() => {{
 # What may open a search box, the likeliest first: it speaks of searching, leads to no other page and sends no form.
 FIND_OPENERS = f"""() => {{
   {DEEP}
-  const searchWords = {SEARCH_WORDS}, found = [];
-  for (const part of deep(document, 'button, [role=button], summary, label, a, [onclick], [class*=search i], [id*=search i]')) {{
+  const searchWords = {SEARCH_WORDS}, found = [], seen = new Set();
+  for (let part of deep(document, 'button, [role=button], summary, label, a, [onclick], [class*=search i], [id*=search i], span, div, li')) {{
+    const isPlain = part.matches('span, div, li') && !part.matches('[role=button], [onclick], [class*=search i], [id*=search i]');
+    if (isPlain && (part.children.length > 1 || part.innerText.length > 20 || !searchWords.test(part.innerText))) continue;
+    if (part.parentElement && !part.getBoundingClientRect().width) part = part.parentElement;  // an icon without its font
+    if (seen.has(part)) continue;
+    seen.add(part);
     const area = part.getBoundingClientRect(), link = part.closest('a[href]');
     if (part.disabled || !area.width || !area.height || part.innerText.length > 60 || part.matches('form, input, body, html')) continue;
     if (link && !/^(#|javascript:)/i.test(link.getAttribute('href'))) continue;
-    if (part.form && (part.type === 'submit' || part.type === 'image')) continue;
+    const control = part.closest('button, input');
+    if (control && control.form && control.type !== 'button') continue;
     const own = [part.getAttribute('aria-label'), part.title, part.innerText].join(' ');
     const marks = [part.id, part.className, ...[...part.querySelectorAll('svg, use, i, img, span')].map(inner =>
       [inner.getAttribute('class'), inner.getAttribute('href'), inner.getAttribute('alt'), inner.getAttribute('aria-label')].join(' '))].join(' ');
