@@ -201,7 +201,7 @@ class _Visit:
         from playwright.async_api import Error
 
         first = RenderedPage(url=page.url, html=await page.content())
-        rows = await asyncio.to_thread(_sample_of_data, self._bodies)
+        rows = await asyncio.to_thread(_sample_of_data, dict(self._bodies))
         words = self.chromium.judge.words_to_type(first.html + rows, first.url)
         typed: list[TypedQuery] = []
         for query in (*self.visit.trial_queries, *words):
@@ -216,7 +216,7 @@ class _Visit:
             typed += [TypedQuery(query=query, url=url, html=html, calls=tuple(self.calls)) for url, html in shown]
             if self.is_full():
                 break
-        data = await asyncio.to_thread(_with_records, self._bodies)
+        data = await asyncio.to_thread(_with_records, dict(self._bodies))
         return replace(first, typed=tuple(typed), data=data)
 
     def is_full(self) -> bool:
@@ -329,6 +329,7 @@ class _Visit:
         await focus_box(box)
         await clear_box(box)
         await pending.settle()
+        self.calls = []
         links = await page.evaluate(COUNT_LINKS)
         await box.type(query, delay=KEY_DELAY_MILLISECONDS)
         await pending.settle()

@@ -115,6 +115,8 @@ async def _click(part: "ElementHandle") -> None:
 
 async def clear_box(box: "ElementHandle") -> None:
     """Takes out what was typed, as a person does."""
+    if not await box.evaluate("box => box.value || box.textContent"):
+        return
     await box.focus()
     await box.press("Control+a")
     await box.press("Delete")
