@@ -12,7 +12,7 @@ Skipped                        a page that could not be used, and why
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "TypedInterface",
     "TypedQuery",
     "Via",
+    "interface_of",
 ]
 
 PAGE = "page."  # begins the name of a field that the own page of a record has, beside those of the lists
@@ -317,6 +318,19 @@ class IndexInterface(_Interface):
 
 
 SearchInterface = FormInterface | AddressInterface | JsonInterface | TypedInterface | IndexInterface
+
+
+def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
+    """The interface that `as_dict` wrote.
+
+    >>> form = FormInterface(method="GET", url="http://x/find", query_field="q", fields=(("q", ""),))
+    >>> interface_of(form.as_dict()) == form
+    True
+    """
+    kind = JsonInterface if saved["body"] else FormInterface if saved["query_field"] else AddressInterface
+    known = {**saved, "choices": tuple(saved["values"]), "fields": tuple((n, v) for n, v in saved["fields"])}
+    known["tokens"] = tuple(saved["tokens"])
+    return kind(**{part.name: known[part.name] for part in fields(kind) if part.name in known})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,6 @@ from upwell.errors import (
 from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.reader import Setting, Spent
-from upwell.harvest.reading_thread import ReadingThread
 from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
 from upwell.harvest.session import SourceSession, Steps
 from upwell.harvest.summary import SiteHarvest
@@ -43,6 +42,7 @@ from upwell.model import (
 )
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
+from upwell.net.reading_thread import ReadingThread
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense, probes

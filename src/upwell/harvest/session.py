@@ -20,7 +20,6 @@ from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import BrowserVisit, IndexInterface, Record, RenderedPage, Request, Response, SearchInterface
@@ -28,6 +27,7 @@ from upwell.queries.size import requests_to
 from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.source.apply import apply
+from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
