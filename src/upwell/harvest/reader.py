@@ -21,12 +21,14 @@ from upwell.harvest.outline import outline
 from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
 from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
+from upwell.page.address_shapes import AddressShape
 from upwell.page.data import read_page
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
+from upwell.site.lists import ListLinks
 from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
 from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import with_fresh_tokens
@@ -64,6 +66,8 @@ class Setting:
     spent: Callable[[], Spent]
     earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
     before: Mapping[str, set[str]] = field(default_factory=dict)  # the keys that each question of that run brought
+    # links that may lead to lists without a query, by what the addresses of the records look like
+    list_links: dict[tuple[AddressShape, ...], ListLinks] = field(default_factory=dict)
 
 
 class SourceReader:
@@ -82,6 +86,8 @@ class SourceReader:
         model = given[0] if len(given) == 1 else SourceModel()
         self.ledger = SourceLedger(interface=interface, model=model)
         self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
+        self.last_query = ""  # that it answers
+        self.background: list[TagTree] = []  # answers to nonsense
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
@@ -103,7 +109,7 @@ class SourceReader:
             return ()
         probes = self.plan.probes
         nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background)][: self.plan.background]
-        background = yield from self._answers(() if values else tuple(nonsense_words))
+        self.background = background = yield from self._answers(() if values else tuple(nonsense_words))
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = self.broad_questions()[len(EVERYTHING) :]
         words = values or tuple(dict.fromkeys((*own, *broad, *of_page(self.discovery.home))))
@@ -210,7 +216,7 @@ class SourceReader:
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
-        self.last_tree = read_page(response.body, response.url, response.headers)
+        self.last_tree, self.last_query = read_page(response.body, response.url, response.headers), request.query
         return response, self.last_tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:

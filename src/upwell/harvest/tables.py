@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
 from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
+from upwell.page.address_shapes import AddressShape, learn_shapes
 from upwell.store.state import State
 from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, types_of, with_types
 
@@ -96,7 +97,7 @@ def tables_of(
     earlier: dict[str, list[TableColumn]] | None = None,
     with_pages: bool = True,
 ) -> list[Table]:
-    """The tables, the largest first: sources whose records have other columns are of another kind.
+    """The tables, the largest first: sources whose records have other columns and other addresses are of another kind.
 
     Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
     """
@@ -105,10 +106,12 @@ def tables_of(
         by_source[str(row.get("_source") or "")].append(_with_time(row))
     groups: list[list[str]] = []
     columns = {source: _columns(part) for source, part in by_source.items()}
+    addresses = {source: _record_address(part) for source, part in by_source.items()}
     for source in by_source:
         for group in groups:
             both, either = columns[source] & columns[group[0]], columns[source] | columns[group[0]]
-            if len(both) >= SAME_KIND_SHARE * len(either):
+            has_same_addresses = addresses[source] is not None and addresses[source] == addresses[group[0]]
+            if has_same_addresses or len(both) >= SAME_KIND_SHARE * len(either):
                 group.append(source)
                 break
         else:
@@ -135,6 +138,15 @@ def _columns(rows: Sequence[Row]) -> set[str]:
         for name, value in row.items():
             counts[name] += value not in (None, "", []) and not name.startswith("_")
     return {name for name, count in counts.items() if 10 * count >= len(rows) and count}
+
+
+def _record_address(rows: Sequence[Row]) -> AddressShape | None:
+    """What the addresses of most records look like, where that says what they are: with a step or an argument that all have."""
+    urls = [str(row["_url"]) for row in rows if row.get("_url")]
+    shape = next(iter(learn_shapes(urls)), None)
+    if shape is None or not shape.is_specific or sum(map(shape.fits, urls)) * 2 <= len(rows):
+        return None
+    return shape
 
 
 def _kinds(sources: Sequence[str]) -> list[str]:

@@ -36,6 +36,7 @@ class Discovery:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
+    pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     not_shown: str = ""  # why the page was not looked at with JavaScript, where it should have been
 
 
@@ -49,6 +50,7 @@ def discover(
     check_start_page(response, url)
     home = read_page(response.body, response.url, response.headers)
     trials = Trials(home=home, rng=rng, limits=limits or Limits())
+    trials.pages.append(home)
     opened: list[str] = []
     if browser != "always":
         yield from _try_page(trials, home)
@@ -70,6 +72,7 @@ def discover(
         working_words=trials.working_words,
         nonsense=trials.nonsense,
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
+        pages=trials.pages,
         not_shown="".join(trials.missing[:1]),
     )
 
@@ -138,6 +141,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue
         page = read_page(response.body, response.url, response.headers)
+        trials.pages.append(page)
         yield from _try_page(trials, page, is_linked=True)
         if clicks == 1 and not trials.accepted:
             links = [link for link in promising_links(page) if link.url not in known]
@@ -151,6 +155,7 @@ def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
     if rendered is None:
         return
     trials.home = read(rendered.html, url=rendered.url)  # the plain page may be an empty shell
+    trials.pages.append(trials.home)
     yield from _try_page(trials, trials.home)
     trials.set_via("browser")
     if not trials.accepted:

@@ -52,6 +52,7 @@ class Trials:
     home: TagTree
     rng: np.random.Generator
     limits: Limits
+    pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
