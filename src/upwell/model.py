@@ -5,7 +5,7 @@ ArchivedBody                   where the archive holds the body of a response
 Outcome                        how a request ended, and what it cost
 BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
 Form, Field                    a form of a page, and what it is for
-SearchInterface                how a source is asked: FormInterface, AddressInterface or JsonInterface
+SearchInterface                how a source is asked: FormInterface, AddressInterface, JsonInterface or ListInterface
 Record                         one match in an answer, with its fields
 Estimate                       a number with its 95 % interval
 Skipped                        a page that could not be used, and why
@@ -27,6 +27,7 @@ __all__ = [
     "FormKind",
     "JsonInterface",
     "Kind",
+    "ListInterface",
     "Outcome",
     "Record",
     "RenderedPage",
@@ -41,7 +42,7 @@ PAGE = "page."  # begins the name of a field that the own page of a record has, 
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
-Via = Literal["search-action", "opensearch", "form", "link", "browser"]  # how an interface was found
+Via = Literal["search-action", "opensearch", "form", "link", "browser", "list"]  # how an interface was found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +153,12 @@ class _Interface:
         """
         own = asdict(self)
         own["values"] = own.get("choices", ())
+        own["method"] = getattr(self, "method", "")
         return {name: own.get(name, default) for name, default in _JSON_DEFAULTS.items()}
 
 
 _JSON_DEFAULTS: dict[str, Any] = {
-    "method": "POST",  # of JsonInterface
+    "method": "GET",
     "url": "",
     "query_field": "",
     "fields": (),
@@ -225,7 +227,29 @@ class JsonInterface(_Interface):
         return ()
 
 
-SearchInterface = FormInterface | AddressInterface | JsonInterface
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListInterface(_Interface):
+    """A list of records that is walked through without a query, where a site has no search."""
+
+    examples: tuple[str, ...]  # addresses of records that it lists
+
+    @property
+    def method(self) -> Literal["GET"]:
+        """A list is a page like any other."""
+        return "GET"
+
+    @property
+    def query_field(self) -> str:
+        """No field takes a query."""
+        return ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """No query can be asked."""
+        return ()
+
+
+SearchInterface = FormInterface | AddressInterface | JsonInterface | ListInterface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

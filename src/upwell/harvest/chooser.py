@@ -198,7 +198,9 @@ class Chooser:
         """Whether a page should be opened to find a list without a query: none is open, and enough was asked to pay for it."""
         if self.waiting or self.is_about or self.plan.goal != "complete":
             return False
-        if any(query.pages.pages and self.beliefs.lists_everything(query) for query in self.open_queries):
+        if any(
+            (query.pages.pages or query.listing) and self.beliefs.lists_everything(query) for query in self.open_queries
+        ):
             return False
         return self.looks < MAX_LOOKS and LOOK_EVERY * self.looks < self._pages
 
@@ -374,6 +376,9 @@ class Chooser:
             query.listing.is_whole &= is_whole and page.is_understood
             if ledger.coverage.listed is query.listing.keys:
                 ledger.coverage.is_whole_list = query.listing.is_whole
+            if ledger.coverage.is_only_lists:
+                is_waiting = any(listing.family or not listing.is_whole for listing in self.listings)
+                ledger.coverage.is_whole_list = not is_waiting and not self.open_queries
             return
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)

@@ -71,6 +71,7 @@ class Coverage:
     pages: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=RECENT_PAGES))  # records, of these held
     listed: Collection[str] = ()  # keys that a question for everything brought
     is_whole_list: bool = False
+    is_only_lists: bool = False  # the source has no search: what its lists show is all there is to know of it
     is_linked_list: bool = False  # the list was found by a link: its order is unknown, and it may list a part only
     drawn: set[str] = field(default_factory=set)  # keys of other answers that came whole
     queried: set[str] = field(default_factory=set)  # keys that came for queries, not by lists that were found by links
@@ -110,6 +111,10 @@ class Coverage:
         return Statement(Estimate(estimate=max(stated, low), low=low, high=max(low, high)), "total")
 
     def _by_list(self) -> Statement | None:
+        if self.is_only_lists:
+            low = float(self.held)
+            is_open = not self.is_whole_list
+            return Statement(Estimate(estimate=low, low=low, high=low), "list", is_lower_bound=is_open)
         beside = self.queried if self.is_linked_list else self.drawn
         number, drawn = len(self.listed), len(beside)
         if number < MIN_LIST_SHARE * self.held or not number:

@@ -6,12 +6,11 @@ A list has a layout of its own. Its records are known by their addresses, so tha
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import urldefrag
 
 from upwell.model import Record
 from upwell.page.tree import TagTree
 from upwell.site.lists import RecordAddresses
-from upwell.source.apply import Reading, apply, stable_address
+from upwell.source.apply import Reading, apply
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
@@ -29,7 +28,6 @@ class Listing:
     url: str
     model: SourceModel
     records: RecordAddresses
-    volatile: tuple[str, ...] = ()  # arguments that the addresses of the source's records are kept without
     keys: set[str] = field(default_factory=set)  # that its lists brought
     family: deque[str] = field(default_factory=deque)  # lists that were not asked yet
     asked: int = 1  # lists of the family
@@ -42,7 +40,7 @@ class Listing:
         records = self.records_of(tree, reading)
         if reading.kind == "error":
             return reading
-        if not records and (other := learn_listing(self.url, tree, self.records, (), self.volatile)) is not None:
+        if not records and (other := learn_listing(self.url, tree, self.records)) is not None:
             self.model = replace(self.model, rules=(*self.model.rules, *other.model.rules)[:MAX_RULES])
             return other.read(tree, status)
         return replace(reading, kind="multi" if records else "none", records=records)
@@ -54,13 +52,9 @@ class Listing:
 
     def _with_key(self, record: Record, tree: TagTree) -> Record | None:
         """A piece of a list as a record of the source; None where it leads to none."""
-        targets = [record.url, *(tree.resolve(target) for target in record.links)]
-        for target in targets:
-            if target is not None:
-                for address in (target, urldefrag(target)[0]):
-                    address = stable_address(address, self.volatile)
-                    if address in self.records:
-                        return replace(record, key=address, url=address)
+        for target in (record.url, *(tree.resolve(target) for target in record.links)):
+            if (key := self.records.key(target)) is not None:
+                return replace(record, key=key, url=key)
         return None
 
 
@@ -68,15 +62,14 @@ def learn_listing(
     url: str,
     tree: TagTree,
     records: RecordAddresses,
-    background: Sequence[TagTree],
-    volatile: tuple[str, ...] = (),
+    background: Sequence[TagTree] = (),
 ) -> Listing | None:
     """A page as a list of records, with what pages without records look like; None where it is none."""
     on_page = records.on(tree)
     if len(on_page) < MIN_RECORDS:
         return None
-    model = learn_source([tree], background, is_record_address=records.__contains__)
-    listing = Listing(url=url, model=model, records=records, volatile=volatile)
+    model = learn_source([tree], background, is_record_address=records.is_record)
+    listing = Listing(url=url, model=model, records=records)
     if not model.rules or len(listing.records_of(tree, apply(model, tree))) < MIN_READ_SHARE * len(on_page):
         return None
     return listing

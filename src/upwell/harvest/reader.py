@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from upwell.answers.next_page import next_page, request_of
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
 from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
@@ -20,7 +21,17 @@ from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
-from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
+from upwell.model import (
+    BrowserVisit,
+    Kind,
+    ListInterface,
+    Record,
+    RenderedPage,
+    Request,
+    Response,
+    SearchInterface,
+    Skipped,
+)
 from upwell.page.address_shapes import AddressShape
 from upwell.page.data import read_page
 from upwell.page.terms import tokens
@@ -28,7 +39,7 @@ from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
-from upwell.site.lists import ListLinks
+from upwell.site.lists import ListLinks, RecordAddresses
 from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
 from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import with_fresh_tokens
@@ -43,6 +54,7 @@ __all__ = ["Setting", "SourceReader", "Spent"]
 MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same; not swept
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
+LIST_PAGES = 3  # of a list without a query, that it is learned from
 RECENT_ANSWERS = 12  # answers that are looked at again when the source seems to have changed; not swept
 
 
@@ -86,7 +98,6 @@ class SourceReader:
         model = given[0] if len(given) == 1 else SourceModel()
         self.ledger = SourceLedger(interface=interface, model=model)
         self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
-        self.last_query = ""  # that it answers
         self.background: list[TagTree] = []  # answers to nonsense
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
@@ -106,6 +117,9 @@ class SourceReader:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""
         values = self.interface.choices  # a form without text can be asked for these, and for nothing else
         if self.ledger.model.leader:
+            return ()
+        if isinstance(self.interface, ListInterface):
+            yield from self._learn_list(self.interface)
             return ()
         probes = self.plan.probes
         nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background)][: self.plan.background]
@@ -151,6 +165,25 @@ class SourceReader:
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
+
+    def _learn_list(self, interface: ListInterface) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Learns the source model from the first pages of a list."""
+        pages: list[TagTree] = []
+        request: Request | None = interfaces.fill(interface, "")
+        while request is not None and len(pages) < LIST_PAGES:
+            answer = yield from self.get(request)
+            if answer is None:
+                break
+            pages.append(answer[1])
+            following = next_page(answer[1])
+            request = request_of(following) if following is not None else None
+        records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
+        self.background = [page for page in self.discovery.pages if not records.on(page)][: self.plan.background]
+        self.ledger.model = model = learn_source(pages, self.background, is_record_address=records.is_record)
+        if not model.leader:
+            raise NothingLearned(f"{len(pages)} pages of {interface.url}, none with a list that could be read")
+        self._drift.reset(model)
+        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(pages)))
 
     def _find_larger_pages(
         self, answers: Sequence[TagTree]
@@ -216,7 +249,7 @@ class SourceReader:
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
-        self.last_tree, self.last_query = read_page(response.body, response.url, response.headers), request.query
+        self.last_tree = read_page(response.body, response.url, response.headers)
         return response, self.last_tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:

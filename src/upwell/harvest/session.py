@@ -20,11 +20,12 @@ from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.list_finder import ListFinder
+from upwell.harvest.listing import Listing
 from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
-from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
+from upwell.model import BrowserVisit, ListInterface, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.queries.size import requests_to
@@ -59,16 +60,20 @@ class SourceSession:
             self.ledger,
             setting.plan,
             language=self.reader.language,
-            takes_text=not interface.choices,
+            takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
         )
+        self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
     def steps(self) -> Steps:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         self.details.frame = frozenset(self.ledger.model.frame)
-        chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
+        if isinstance(self.reader.interface, ListInterface):
+            self._open_list(self.lists.of_interface(self.reader.interface))
+        else:
+            chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
         reason: Reason | None = None
         while reason is None:
             reason = self._reason_to_stop()
@@ -131,6 +136,10 @@ class SourceSession:
     def _look_for_list(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, bool]:
         """Opens the next link that may lead to a list without a query, and takes its first page in; whether there was such a link."""
         records = self.lists.records()
+        if records is not None and (seen := self.lists.seen(records)):
+            for known in seen:
+                yield from self._fetch_page(self._open_list(known))
+            return True
         if records is None or (url := self.lists.next(records)) is None:
             self.chooser.looks = MAX_LOOKS
             return False
@@ -139,12 +148,14 @@ class SourceSession:
             return True
         self.chooser.looks += 1
         tree = read_page(response.body, response.url, response.headers)
-        listing = self.lists.judge(url, tree, records)
-        if listing is not None:
-            self.chooser.listings.append(listing)
-            question = Question(query="", by="list", listing=listing, address=url)
-            yield from self._take_page(self.chooser.open(question, Request(url=url)), response, tree)
+        if (listing := self.lists.judge(url, tree, records)) is not None:
+            yield from self._take_page(self._open_list(listing), response, tree)
         return True
+
+    def _open_list(self, listing: Listing) -> OpenQuery:
+        self.chooser.listings.append(listing)
+        question = Question(query="", by="list", listing=listing, address=listing.url)
+        return self.chooser.open(question, Request(url=listing.url))
 
     # -- one page --------------------------------------------------------------------------------------------------------
 

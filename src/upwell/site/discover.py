@@ -13,6 +13,7 @@ from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
 from upwell.site.browser_search import try_typing
 from upwell.site.interface_trial import Limits, Trials, try_interface
+from upwell.site.list_trial import find_list
 from upwell.site.preset_settings import open_presets
 from upwell.site.promising_links import is_harmless, promising_links
 from upwell.site.start_page import check_start_page
@@ -43,7 +44,7 @@ class Discovery:
 def discover(
     url: str, rng: np.random.Generator, browser: Browser = "auto", limits: Limits | None = None
 ) -> Steps[Discovery]:
-    """All interfaces that bring records, best first; without one, the decoys of the home page at half their score."""
+    """All interfaces that bring records, best first; without one, a list; without that, the decoys of the home page at half their score."""
     response = yield Request(url=url)
     if not isinstance(response, Response):
         raise TypeError("a Request is answered by a Response")
@@ -59,6 +60,8 @@ def discover(
     if browser == "always" or (browser == "auto" and not trials.accepted):
         yield from _try_in_browser(trials, opened)
     found = [accepted.interface for accepted in trials.accepted]
+    if not found and (list_interface := (yield from find_list(trials.pages))) is not None:
+        found.append(list_interface)
     if not found and trials.forbidden:
         raise Forbidden(trials.forbidden[-1])
     if not found:

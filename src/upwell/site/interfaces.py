@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import quote, urldefrag, urlsplit
 
-from upwell.model import AddressInterface, Field, Form, FormInterface, JsonInterface, Request, SearchInterface
+from upwell.model import (
+    AddressInterface,
+    Field,
+    Form,
+    FormInterface,
+    JsonInterface,
+    ListInterface,
+    Request,
+    SearchInterface,
+)
 from upwell.page import form_data
 from upwell.page.tree import TagTree
 from upwell.site import declared, forms
@@ -57,6 +66,8 @@ def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
             return interface.method, url, frozenset(interface.fields)
         case JsonInterface():
             return url, interface.body
+        case ListInterface():
+            return (url,)
 
 
 def from_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
@@ -167,6 +178,8 @@ def fill(interface: SearchInterface, query: str) -> Request:
         case JsonInterface():
             body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
             return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
+        case ListInterface():
+            return Request(url=interface.url)
         case AddressInterface():
             url = urldefrag(interface.url)[0].replace("{query}", quote(query, safe=""))
             if interface.method == "POST":

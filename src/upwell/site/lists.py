@@ -12,13 +12,14 @@ from urllib.parse import urldefrag, urlsplit
 from upwell.answers.argument_names import PAGE, PAGE_SIZE, SORT, plain
 from upwell.page.address_shapes import AddressShape, has_shape, learn_shapes
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import parse_arguments, split
+from upwell.page.url_arguments import parse_arguments, split, without_arguments
 from upwell.site.promising_links import SEARCH_WORTH, link_shape, weighed_links
 
-__all__ = ["ListLinks", "RecordAddresses", "family_of"]
+__all__ = ["ListLinks", "RecordAddresses", "family_of", "turns_or_sorts"]
 
 BELOW_WORTH = 3.0  # of a link to where the addresses of records begin; not swept
 SAME_ARGUMENTS_WORTH = 1.0  # of each argument that it shares with the addresses of all records; not swept
+MIN_WORTH = -1.5  # of a link that is opened; not swept: a page two steps deep with a few arguments
 MAX_FAILED_OF_SHAPE = 2  # pages of one shape that are no lists, before no more of them are opened
 MIN_FRAME_PAGES = 2  # pages that all link to an address, before it counts as part of the frame
 
@@ -30,22 +31,33 @@ class RecordAddresses:
     held: Collection[str]
     frame: frozenset[str] = frozenset()  # addresses that all pages link to
     shapes: tuple[AddressShape, ...] = ()
+    volatile: tuple[str, ...] = ()  # arguments that say nothing about the record
 
     @classmethod
-    def learn(cls, held: Collection[str], pages: Sequence[TagTree]) -> "RecordAddresses":
+    def learn(
+        cls, held: Collection[str], pages: Sequence[TagTree], volatile: tuple[str, ...] = ()
+    ) -> "RecordAddresses":
         """Learns from the addresses of records, and from pages that list none of them."""
         links = [{urldefrag(address)[0] for _, address in page.links()} for page in pages]
         frame = frozenset.intersection(*map(frozenset, links)) if len(links) >= MIN_FRAME_PAGES else frozenset()
-        return cls(held=held, frame=frame, shapes=learn_shapes(held))
+        return cls(held=held, frame=frame, shapes=learn_shapes(held), volatile=volatile)
 
-    def __contains__(self, address: object) -> bool:
-        if not isinstance(address, str) or address in self.frame:
-            return False
-        return address in self.held or has_shape(self.shapes, address)
+    def key(self, address: str | None) -> str | None:
+        """The key of the record that an address leads to; None where it leads to none."""
+        for written in (address, urldefrag(address)[0]) if address else ():
+            key = without_arguments(written, self.volatile)
+            if key in self.held or has_shape(self.shapes, key):
+                return key
+        return None
+
+    def is_record(self, address: str) -> bool:
+        """Whether an address leads to a record that not every page links to."""
+        return address not in self.frame and self.key(address) is not None
 
     def on(self, page: TagTree) -> set[str]:
-        """The record addresses that a page links to."""
-        return {target for _, address in page.links() if (target := urldefrag(address)[0]) in self}
+        """The records that a page links to, without those that every page links to."""
+        links = {urldefrag(address)[0] for _, address in page.links()} - self.frame
+        return {key for address in links if (key := self.key(address)) is not None}
 
 
 @dataclass
@@ -53,18 +65,16 @@ class ListLinks:
     """The links of the pages seen so far that may lead to a list, each opened at most once."""
 
     opened: set[str] = field(default_factory=set)
+    judged: set[str] = field(default_factory=set)  # addresses of pages that were looked at
     _worth: dict[str, float] = field(default_factory=dict)
     _failed: Counter[tuple[object, ...]] = field(default_factory=Counter)
 
-    def add(self, page: TagTree, records: RecordAddresses, query: str = "") -> None:
-        """Takes in the links of a page; not those to records, and not those that ask for the query again."""
-        asked = query.strip().lower()
+    def add(self, page: TagTree, records: RecordAddresses, query_field: str = "") -> None:
+        """Takes in the links of a page; not those to records, and not those that ask a query."""
         for link in weighed_links(page):
-            arguments = split(link.url).arguments
-            if link.url in records or (asked and asked in [value.strip().lower() for _, value in arguments]):
+            asks = query_field and any(name == query_field for name, _ in split(link.url).arguments)
+            if asks or records.is_record(link.url) or turns_or_sorts(link.url):  # a list itself is linked without
                 continue
-            if any(_turns_or_sorts(name) for name, _ in arguments):
-                continue  # the list itself is linked without
             worth = link.worth - SEARCH_WORTH * link.is_search + _closeness(link.url, records.shapes)
             self._worth[link.url] = max(worth, self._worth.get(link.url, worth))
 
@@ -112,12 +122,22 @@ def _differs_in_one_place(one: str, other: str) -> bool:
     if [name for name, _ in arguments] != [name for name, _ in other_arguments]:
         return False
     path_changes = sum(x != y for x, y in zip(steps, other_steps, strict=True))
+    if path_changes and len([step for step in steps if step]) < 2:
+        return False  # what lies in no folder is a section of its own
     changed = [x[0] for x, y in zip(arguments, other_arguments, strict=True) if x != y]
     if path_changes + len(changed) != 1:
         return False
-    return not any(_turns_or_sorts(name) for name in changed)
+    return not any(_is_of_pages(name) for name in changed)
 
 
-def _turns_or_sorts(name: str) -> bool:
-    """Whether an argument is called as those are that turn pages, sort, or say how many records are shown."""
+def turns_or_sorts(url: str) -> bool:
+    """Whether an address has an argument that turns pages, sorts, or says how many records are shown.
+
+    >>> turns_or_sorts("http://x/posts/page/2/"), turns_or_sorts("http://x/posts?tag=2")
+    (True, False)
+    """
+    return any(_is_of_pages(name) for name, _ in split(url).arguments)
+
+
+def _is_of_pages(name: str) -> bool:
     return any(known.fullmatch(plain(name.strip("/"))) for known in (PAGE, PAGE_SIZE, SORT))
