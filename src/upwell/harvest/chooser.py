@@ -39,8 +39,8 @@ SATURATED_SHARE = 3e-5  # of the records held, that a request brings at most whe
 MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
 MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
-LOOK_EVERY = 8  # requests for each page that is opened to find a list without a query; not swept
-MAX_LOOKS = 10  # such pages
+LOOK_EVERY = 10  # requests for each page that is opened to find a list without a query; not swept
+MAX_LOOKS = 6  # such pages
 LISTED_WORDS = 3000  # frequent words of the language that are candidates
 EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.

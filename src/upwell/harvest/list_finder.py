@@ -4,6 +4,7 @@ from collections import deque
 from itertools import islice
 
 from upwell.harvest.listing import Listing, learn_listing
+from upwell.harvest.open_query import LIST_MARK
 from upwell.harvest.paging import next_page_of
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import ListInterface
@@ -24,6 +25,9 @@ class ListFinder:
     def __init__(self, reader: SourceReader, setting: Setting) -> None:
         self.reader, self.pages, self._links = reader, setting.discovery.pages, setting.list_links
         self.pages_to_judge = list(self.pages)
+        self._of_earlier_run = [
+            question.removeprefix(LIST_MARK) for question in setting.earlier_questions if question.startswith(LIST_MARK)
+        ]
         self._waiting = True  # the links of what was seen before were not taken in yet
 
     def records(self) -> RecordAddresses | None:
@@ -61,6 +65,7 @@ class ListFinder:
         if self._waiting:
             for page in (*self.pages, *([self.reader.last_tree] if self.reader.last_tree else ())):
                 links.add(page, records, self.reader.interface.query_field)
+            links.prefer(self._of_earlier_run)
             self._waiting = False
         return links.next()
 

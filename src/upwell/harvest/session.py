@@ -21,7 +21,7 @@ from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.listing import Listing
-from upwell.harvest.open_query import OpenQuery, Question
+from upwell.harvest.open_query import LIST_MARK, OpenQuery, Question
 from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
@@ -51,7 +51,8 @@ class SourceSession:
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
         self.details = Details(setting.plan, setting.state, interface.url)
-        self.earlier_questions, self.before = setting.earlier_questions, setting.before
+        self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
+        self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there

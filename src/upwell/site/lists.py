@@ -78,6 +78,10 @@ class ListLinks:
             worth = link.worth - SEARCH_WORTH * link.is_search + _closeness(link.url, records.shapes)
             self._worth[link.url] = max(worth, self._worth.get(link.url, worth))
 
+    def prefer(self, urls: Iterable[str]) -> None:
+        """Takes in lists that an earlier run walked through, to be opened first."""
+        self._worth.update(dict.fromkeys(urls, float("inf")))
+
     def next(self) -> str | None:
         """The link to open now; None where none is left."""
         waiting = [
