@@ -53,8 +53,9 @@ class ListFinder:
         """The lists among the pages that were seen before, each time once."""
         pages, self.pages_to_judge = self.pages_to_judge, []
         found: list[Listing] = []
+        links = self._links.setdefault(records.shapes, ListLinks())
         for page in pages:
-            if not any(page.url in listing.family for listing in found):
+            if page.url not in links.opened:
                 listing = self.judge(page.url, page, records)
                 found += [listing] if listing is not None else []
         return found
@@ -79,7 +80,8 @@ class ListFinder:
         links.opened.add(tree.url)
         listing = learn_listing(url, tree, records, self.reader.background)
         if listing is not None:
-            listing.family = deque(family_of(url, [*self.pages, tree], records.is_record)[:MAX_FAMILY])
+            family = family_of(url, [*self.pages, tree], records.is_record)
+            listing.family = deque([address for address in family if address not in links.opened][:MAX_FAMILY])
         if listing is None or not self._is_worth_walking(listing, tree):
             links.fail(url)
             return None

@@ -54,6 +54,7 @@ __all__ = ["Setting", "SourceReader", "Spent"]
 MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same; not swept
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
+MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
 LIST_PAGES = 3  # of a list without a query, that it is learned from
 RECENT_ANSWERS = 12  # answers that are looked at again when the source seems to have changed; not swept
 
@@ -160,11 +161,33 @@ class SourceReader:
             answers, [self._query_of[id(tree)] for tree in answers], query_field=self.interface.query_field or ""
         )
         self.ledger.model = model = replace(self.ledger.model, roles=roles)
+        yield from self._check_reaction(answers)
         self._drift.reset(model)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
+
+    def _check_reaction(
+        self, answers: Sequence[TagTree]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Raises where nonsense has records too, and another query changes them no more than the same one asked again."""
+        keys_of = {id(tree): _keys(self.ledger.model, tree) for tree in (*answers, *self.background)}
+        full = [tree for tree in answers if keys_of[id(tree)]]
+        if not self.background or len(full) < 2 or not all(keys_of[id(tree)] for tree in self.background):
+            return
+        first, others = full[0], [*full[1:], *self.background]
+        again = yield from self.get(replace(interfaces.fill(self.interface, self._query_of[id(first)]), query=""))
+        if again is None:
+            return
+        same = _overlap(keys_of[id(first)], _keys(self.ledger.model, again[1]))
+        other = sum(_overlap(keys_of[id(first)], keys_of[id(tree)]) for tree in others) / len(others)
+        if same <= other + MIN_REACTION:
+            self.ledger.model = SourceModel()
+            raise NothingLearned(
+                f"the records of {self.interface.url} do not depend on the query: nonsense and words bring the same kind of list; "
+                "it may be a sidebar, or a box that filters nothing. Name another form with --form, or the list itself"
+            )
 
     def _learn_list(self, interface: ListInterface) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Learns the source model from the first pages of a list."""
@@ -330,3 +353,12 @@ class SourceReader:
 
     def _apply(self, model: SourceModel, response: Response, tree: TagTree) -> Reading:
         return apply(model, tree, status=response.status, asked_at=self._answer_path(response))
+
+
+def _keys(model: SourceModel, tree: TagTree) -> frozenset[str]:
+    return frozenset(record.key for record in apply(model, tree).records)
+
+
+def _overlap(some: frozenset[str], others: frozenset[str]) -> float:
+    """The share of the records of two answers that both have."""
+    return len(some & others) / max(1, len(some | others))

@@ -16,12 +16,14 @@ from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense
 from upwell.site import interfaces
 from upwell.site.items import items_of_page, items_of_response, without_query
+from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import Steps, fetch, with_fresh_tokens
 from upwell.site.trial_words import trial_words
 
 __all__ = ["Accepted", "Limits", "Trials", "is_usable", "try_interface"]
 
 MIN_NEW_ITEMS = 3  # a record is a link and a text at least
+FOR_MEMBERS = ("login wall", "status 401", "status 403")  # as `answers.refusal` names what only members get past
 CHANGING_FACTOR = 2  # new items must be more than this many times what differs between two answers to nonsense
 
 
@@ -105,6 +107,10 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
         answer = yield from fetch(interfaces.fill(interface, query), trials.forbidden)
         if answer is None or answer.blocked:
             trials.decoys.append(interface)
+            if answer is not None and answer.blocked in FOR_MEMBERS:
+                trials.left_out.append(
+                    f"{interface.method} {interface.url} is for members ({answer.blocked}): {HOW_TO_LOG_IN}"
+                )
             return False
         last_page = read_page(answer.body, answer.url, answer.headers)
         for_nonsense.append(without_query(items_of_response(answer), query))
