@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 __all__ = [
     "PAGE",
+    "TEMPLATE",
     "AddressInterface",
     "ArchivedBody",
     "BrowserVisit",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 PAGE = "page."  # begins the name of a field that the own page of a record has, beside those of the lists
+TEMPLATE = "_template"  # the field of a record's own page that says which template of its source it is of
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]

@@ -25,6 +25,7 @@ MAX_CHARS = 50
 MAX_DAY = 31
 MAX_MONTH = 12
 NOON = 12
+FIRST_OF_1900S = 69  # POSIX strptime, %y: 69 to 99 are 1969 to 1999
 
 
 class DateReader(NamedTuple):
@@ -56,6 +57,8 @@ def reader_of(texts: Collection[str]) -> DateReader | None:
 
     >>> reader_of(["03/04/2005", "25/04/2005"]), reader_of(["03/04/2005", "05/04/2005"])
     (DateReader(order='DMY', has_time=False), None)
+    >>> reader_of(["11/17/26 05:30"]).read("11/17/26 05:30").isoformat(), reader_of(["1.2.10"])
+    ('2026-11-17T05:30:00', None)
     >>> reader_of(["2004-02-01T10:30:00Z"]).read("2004-02-01T10:30:00Z").isoformat()
     '2004-02-01T10:30:00+00:00'
     """
@@ -101,7 +104,9 @@ def _day(text: str, order: Order) -> datetime.date | None:
         first, second, third = match[1], match[3], match[4]
         if len(first) == 4:  # digits of a year
             return _date(first, second, third)
-        if len(third) != 4 or order == "YMD":  # two digits do not say the century
+        if len(third) == 2 and match[2] == "/":  # "1.2.10" may be a version
+            third = ("20" if int(third) < FIRST_OF_1900S else "19") + third
+        if len(third) != 4 or order == "YMD":
             return None
         return _date(third, second, first) if order == "DMY" else _date(third, first, second)
     return _named(text) if NAMED.match(text) else None

@@ -24,6 +24,7 @@ from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
 from upwell.page.charset import decode
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
+from upwell.page.style_rules import StyleRule, is_hidden, style_rules
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]
 
@@ -428,12 +429,14 @@ def _spot(spots: dict[object, Spot], key: Key, node: LexborNode) -> Spot:
 def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:
     """The columns of a page: the walk, and what follows from it for all rows at once."""
     walk = _Walk(html)
+    end = _ends(walk.parent)
+    if rules := style_rules(html):
+        _drop_hidden(walk, rules, end)
     parent, chunk_row = _ints(walk.parent), _ints(walk.chunk_row)
     spots = tuple(dict.fromkeys(walk.spots))
     number = dict(zip(spots, range(len(spots)), strict=True))
     spot = np.fromiter(map(number.__getitem__, walk.spots), np.int32, len(walk.spots))
     rows = len(parent)
-    end = _ends(walk.parent)
     own = np.zeros(rows + 1, dtype=np.int32)
     np.cumsum(np.bincount(chunk_row, minlength=rows), out=own[1:])
     text_at = np.cumsum(np.bincount(_ints(walk.rows_before), minlength=rows + 1)[:rows], dtype=np.int32)
@@ -469,6 +472,26 @@ def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple
     )
 
 
+def _drop_hidden(walk: _Walk, rules: tuple[StyleRule, ...], end: Ints) -> None:
+    """Takes out the texts of rows that the page's style sheets hide, unless these are most of the page: a script will show them."""
+    hidden = np.zeros(len(end), dtype=bool)
+    known: dict[tuple[str, str | None, str | None], bool] = {}
+    for row, found in walk.attributes.items():
+        key = (walk.spots[row].tag, found.get("class"), found.get("id"))
+        if (key[1] or key[2]) and key not in known:
+            known[key] = is_hidden(rules, key[0], found)
+        if known.get(key) and not hidden[row] and "display" not in (found.get("style") or ""):
+            hidden[row : end[row]] = True
+    kept = [i for i, row in enumerate(walk.chunk_row) if not hidden[row]]
+    chars = sum(map(len, walk.chunks))
+    if len(kept) == len(walk.chunks) or 2 * sum(len(walk.chunks[i]) for i in kept) < chars:
+        return
+    walk.chunks = [walk.chunks[i] for i in kept]
+    walk.chunk_row = [walk.chunk_row[i] for i in kept]
+    walk.rows_before = [walk.rows_before[i] for i in kept]
+    walk.spaced = bytearray(walk.spaced[i] for i in kept)
+
+
 def _ints(values: Sequence[int]) -> Ints:
     return np.fromiter(values, np.int32, len(values))
 
@@ -483,7 +506,7 @@ def _ends(parent: Sequence[int]) -> Ints:
 
 
 def _hidden(found: Mapping[str, str | None]) -> bool:
-    """Whether an element's own attributes hide it; style sheets are not read."""
+    """Whether an element's own attributes hide it."""
     if "hidden" in found:
         return True
     style = found.get("style")
