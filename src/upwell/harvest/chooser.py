@@ -5,7 +5,7 @@
     pair              two words, where one has more matches than the source gives (`queries.pairs`)
     proposed          by a knowledge base, or by what a person adds (`proposers`)
     facet             a facet or another order that a cut-off answer links to (`facet_questions`)
-    list              without a query, that a page of the site links to (`listing`)
+    list              without a query, that a page of the site links to (`list_questions`)
     check             a word drawn apart, to see how much of a list of everything has come (`check_queries`)
 
 All are compared by one value: the new records that the next pages of a question should bring, less what these requests would bring
@@ -21,7 +21,7 @@ from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.listing import Listing
+from upwell.harvest.list_questions import ListQuestions
 from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
@@ -32,15 +32,13 @@ from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
 
-__all__ = ["EVERYTHING", "MAX_LOOKS", "Chooser", "broad_questions"]
+__all__ = ["EVERYTHING", "Chooser", "broad_questions"]
 
 CUT_OFF_PATIENCE = 5  # times as patient where a source cuts off and is not held as far as wanted; not swept
 SATURATED_SHARE = 3e-5  # of the records held, that a request brings at most when a source counts as saturated
 MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
 MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
-LOOK_EVERY = 10  # requests for each page that is opened to find a list without a query; not swept
-MAX_LOOKS = 6  # such pages
 LISTED_WORDS = 3000  # frequent words of the language that are candidates
 EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
 # The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
@@ -73,8 +71,7 @@ class Chooser:
         self.related = Related(self.words)
         if plan.goal == "representative":
             self.proposers.append(self.related)
-        self.listings: list[Listing] = []  # lists without a query that were found
-        self.looks = 0  # pages that were opened to find such lists
+        self.lists = ListQuestions(ledger.coverage)
         self.open_queries: list[OpenQuery] = []
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # the queries that ask for all that is wanted
@@ -145,11 +142,7 @@ class Chooser:
 
     def _proposals(self, best: float) -> Iterable[Question]:
         """The best question of each kind."""
-        for listing in self.listings:
-            if listing.family:
-                new, pages = len(listing.keys) / listing.asked, max(1.0, listing.pages / listing.asked)
-                belief = Belief(self.beliefs.share("list") * new, pages, self.beliefs.chance("list"))
-                yield Question(query="", by="list", listing=listing, address=listing.family[0], belief=belief)
+        yield from self.lists.proposals(self.beliefs)
         if not self.takes_text:
             return
         size = self.beliefs.size()
@@ -198,11 +191,7 @@ class Chooser:
         """Whether a page should be opened to find a list without a query: none is open, and enough was asked to pay for it."""
         if self.waiting or self.is_about or self.plan.goal != "complete":
             return False
-        if any(
-            (query.pages.pages or query.listing) and self.beliefs.lists_everything(query) for query in self.open_queries
-        ):
-            return False
-        return self.looks < MAX_LOOKS and LOOK_EVERY * self.looks < self._pages
+        return self.lists.may_look(self._pages, self.open_queries, self.beliefs)
 
     # -- what came -------------------------------------------------------------------------------------------------------
 
@@ -212,9 +201,7 @@ class Chooser:
         query.next_page = question.belief.new / question.belief.pages
         self.open_queries.append(query)
         if question.listing:
-            if question.listing.family and question.listing.family[0] == question.address:
-                question.listing.family.popleft()
-                question.listing.asked += 1
+            self.lists.mark_asked(question)
             return query
         query.pages.cap = self.ledger.limit or None
         self._asked.add(question.query)
@@ -245,8 +232,7 @@ class Chooser:
         new = [] if is_repeated else self.hold(query, page.wanted)
         query.stated_total, query.last_page_size = query.usual_total(), len(page.records)
         if query.listing:
-            query.listing.keys.update(record.key for record in page.records)
-            query.listing.pages += 1
+            self.lists.take(query.listing, page)
         elif query.pages.pages == 1 and page.has_next and query.stated_total:
             self.ledger.totals_with_next[query.stated_total] += 1
         if query.pages.pages == 2 and page.has_next and query.totals_grow():
@@ -373,12 +359,8 @@ class Chooser:
         ledger, finished = self.ledger, query.pages.finish()
         self.open_queries.remove(query)
         if query.listing:
-            query.listing.is_whole &= is_whole and page.is_understood
-            if ledger.coverage.listed is query.listing.keys:
-                ledger.coverage.is_whole_list = query.listing.is_whole
-            if ledger.coverage.is_only_lists:
-                is_waiting = any(listing.family or not listing.is_whole for listing in self.listings)
-                ledger.coverage.is_whole_list = not is_waiting and not self.open_queries
+            is_whole &= page.is_understood
+            self.lists.close(query.listing, is_whole=is_whole, open_queries=self.open_queries)
             return
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)

@@ -15,11 +15,12 @@ from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
 from upwell.harvest.answer_page import AnswerPage
-from upwell.harvest.chooser import MAX_LOOKS, Chooser
+from upwell.harvest.chooser import Chooser
 from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.list_finder import ListFinder
+from upwell.harvest.list_questions import MAX_LOOKS
 from upwell.harvest.listing import Listing
 from upwell.harvest.open_query import LIST_MARK, OpenQuery, Question
 from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
@@ -142,19 +143,19 @@ class SourceSession:
                 yield from self._fetch_page(self._open_list(known))
             return True
         if records is None or (url := self.lists.next(records)) is None:
-            self.chooser.looks = MAX_LOOKS
+            self.chooser.lists.looks = MAX_LOOKS
             return False
         response = yield from fetch(Request(url=url))
         if response is None or not is_usable(response):
             return True
-        self.chooser.looks += 1
+        self.chooser.lists.looks += 1
         tree = read_page(response.body, response.url, response.headers)
         if (listing := self.lists.judge(url, tree, records)) is not None:
             yield from self._take_page(self._open_list(listing), response, tree)
         return True
 
     def _open_list(self, listing: Listing) -> OpenQuery:
-        self.chooser.listings.append(listing)
+        self.chooser.lists.listings.append(listing)
         question = Question(query="", by="list", listing=listing, address=listing.url)
         return self.chooser.open(question, Request(url=listing.url))
 
