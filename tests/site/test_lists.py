@@ -24,6 +24,20 @@ def test_where_the_addresses_of_records_begin_is_opened_first() -> None:
     assert [links.next(), links.next(), links.next()] == ["http://x/shop?lang=en", "http://x/help", None]
 
 
+def test_sections_that_are_no_lists_say_nothing_of_other_sections() -> None:
+    """Two pages of a folder that are no lists end the search there; sections of the site are tried each for itself."""
+    records = RecordAddresses.learn(RECORDS, ())
+    links = ListLinks()
+    page = "".join(f"<a href={path}>{path}</a>" for path in ("/a", "/b", "/c", "/f/d", "/f/e", "/f/g"))
+    links.add(read(page, url="http://x/"), records)
+    opened = []
+    while (url := links.next()) is not None:
+        opened.append(url)
+        links.fail(url)
+    assert sorted(opened)[:3] == ["http://x/a", "http://x/b", "http://x/c"]
+    assert len(opened) == 5
+
+
 def test_what_every_page_links_to_is_no_record_of_a_list() -> None:
     """A record in the frame does not make every page a list, but is a record where a list has it."""
     pages = [read(f"<a href={RECORDS[0]}>best</a><a href=/{name}>more</a>", url=f"http://x/{name}") for name in "ab"]

@@ -86,6 +86,7 @@ class ListFinder:
             links.fail(url)
             return None
         links.opened.update(listing.family)
+        listing.name_columns_as(self.reader.fields_of, tree)
         return listing
 
     def _is_worth_walking(self, listing: Listing, tree: TagTree) -> bool:

@@ -3,8 +3,8 @@
 A list has a layout of its own. Its records are known by their addresses, so that they are the same records as those that queries bring.
 """
 
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from upwell.model import Record
@@ -17,6 +17,10 @@ from upwell.source.model import SourceModel
 __all__ = ["Listing", "learn_listing"]
 
 MIN_RECORDS = 5  # that a page links to, from which on it can be a list; not swept
+MIN_SHARED = (
+    3  # records that a list and answers show with the same text in two columns, before these are one; not swept
+)
+MIN_EQUAL_SHARE = 0.6  # of the records that both show
 MAX_RULES = 5  # of a list: some of its pages may look otherwise
 MIN_READ_SHARE = 0.8  # of the record addresses on a page, that a list's model must read; not swept
 
@@ -28,6 +32,7 @@ class Listing:
     url: str
     model: SourceModel
     records: RecordAddresses
+    names: dict[str, str] = field(default_factory=dict)  # columns of the list that answers call otherwise
     keys: set[str] = field(default_factory=set)  # that its lists brought
     family: deque[str] = field(default_factory=deque)  # lists that were not asked yet
     asked: int = 1  # lists of the family
@@ -54,8 +59,27 @@ class Listing:
         """A piece of a list as a record of the source; None where it leads to none."""
         for target in (record.url, *(tree.resolve(target) for target in record.links)):
             if (key := self.records.key(target)) is not None:
-                return replace(record, key=key, url=key)
+                fields = {self.names.get(name, name): value for name, value in record.fields.items()}
+                return replace(record, key=key, url=key, fields=fields)
         return None
+
+    def name_columns_as(self, answers: Mapping[str, Mapping[str, str]], tree: TagTree) -> None:
+        """Gives columns the names that answers have for them, by records that both show: `answers` has their fields by key."""
+        records = self.records_of(tree, apply(self.model, tree))
+        shared = [(record.fields, answers[record.key]) for record in records if record.key in answers]
+        equal: Counter[tuple[str, str]] = Counter()
+        for own, known in shared:
+            equal.update((a, b) for a in own for b in known if _plain(own[a]) == _plain(known[b]))
+        own_names = {name for record in records for name in record.fields}
+        for (own_name, name), times in sorted(equal.items(), key=lambda pair: (-pair[1], pair[0])):
+            having = sum(own_name in own for own, _ in shared)
+            is_free = (
+                own_name not in self.names
+                and name not in self.names.values()
+                and (name not in own_names or name == own_name)
+            )
+            if is_free and times >= max(MIN_SHARED, MIN_EQUAL_SHARE * having):
+                self.names[own_name] = name
 
 
 def learn_listing(
@@ -73,3 +97,7 @@ def learn_listing(
     if not model.rules or len(listing.records_of(tree, apply(model, tree))) < MIN_READ_SHARE * len(on_page):
         return None
     return listing
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -55,6 +55,7 @@ MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same;
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
 MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
+MAX_FIELDS_KEPT = 2000  # records whose fields are kept, to name the columns of lists by
 LIST_PAGES = 3  # of a list without a query, that it is learned from
 RECENT_ANSWERS = 12  # answers that are looked at again when the source seems to have changed; not swept
 
@@ -100,6 +101,7 @@ class SourceReader:
         self.ledger = SourceLedger(interface=interface, model=model)
         self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
         self.background: list[TagTree] = []  # answers to nonsense
+        self.fields_of: dict[str, Mapping[str, str]] = {}  # what the first answers say of their records, by key
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
@@ -292,6 +294,8 @@ class SourceReader:
         ledger.page_size = max(ledger.page_size, len(reading.records))
         ledger.samples.setdefault(reading.kind, f"{query}: {' '.join(tree.text().split())[:600]}")
         if reading.kind == "multi":
+            if len(self.fields_of) < MAX_FIELDS_KEPT:
+                self.fields_of.update({record.key: record.fields for record in reading.records})
             self._last_query_with_records = query
             ledger.outline = ledger.outline or outline(tree, reading)
         return reading

@@ -93,8 +93,10 @@ class ListLinks:
         return best
 
     def fail(self, url: str) -> None:
-        """The page at an address that was opened is no list."""
-        self._failed[link_shape(url)] += 1
+        """The page at an address that was opened is no list; so others of its shape may be none, unless they are sections of the site."""
+        parts = urlsplit(url)
+        if parts.query or parts.path.strip("/").count("/"):
+            self._failed[link_shape(url)] += 1
 
 
 def _closeness(url: str, shapes: Iterable[AddressShape]) -> float:
