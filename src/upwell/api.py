@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from upwell.site.discover import Browser
     from upwell.store.folder import folder_of
     from upwell.store.records import Format
+    from upwell.together.verbs import compare, match, match_columns
 else:
     __getattr__ = lazily(
         __name__,
@@ -41,11 +42,14 @@ else:
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
+            "compare": "upwell.together.verbs",
             "entities": "upwell.offline.entities",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
             "links": "upwell.offline.links",
+            "match": "upwell.together.verbs",
+            "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
             "sites_of": "upwell.places",
             "status": "upwell.harvest.folders",
@@ -53,8 +57,8 @@ else:
     )
 
 __all__ = [
-    "Job", "Result", "blocks", "cluster", "demo", "entities", "export", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
-    "records", "sites_of", "status",
+    "Job", "Result", "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "folder_of", "forms", "harvest", "harvest_all", "links",
+    "match", "match_columns", "probe", "queries", "records", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on

@@ -118,6 +118,8 @@ class Field:
     preset: tuple[str, ...] = ()  # what a browser sends when nobody touches it; a `multiple` select may send several
     choices: tuple[str, ...] = ()  # what a select, checkbox or radio can be set to; what a submit button sends
     words: str = ""  # label, placeholder, id and the like, which say what the field is for
+    is_required: bool = False  # a browser does not send the form as long as it is empty
+    min_chars: int = 0  # of a text, below which a browser does not send it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,7 @@ class FormInterface(_Interface):
     tokens: tuple[str, ...] = ()  # the names of fields whose values grow old: they are fetched anew before each request
     choices: tuple[str, ...] = ()  # the only queries that it takes, where the query field is a select; empty: any text
     enctype: str = ""  # as Form.enctype
+    min_chars: int = 0  # of a query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +208,11 @@ class AddressInterface(_Interface):
     def choices(self) -> tuple[str, ...]:
         """Any text may be asked for."""
         return ()
+
+    @property
+    def min_chars(self) -> int:
+        """Of any length."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +236,11 @@ class JsonInterface(_Interface):
         """Any text may be asked for."""
         return ()
 
+    @property
+    def min_chars(self) -> int:
+        """Of any length."""
+        return 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListInterface(_Interface):
@@ -249,6 +262,11 @@ class ListInterface(_Interface):
     def choices(self) -> tuple[str, ...]:
         """No query can be asked."""
         return ()
+
+    @property
+    def min_chars(self) -> int:
+        """No query can be asked, however long."""
+        return 0
 
 
 SearchInterface = FormInterface | AddressInterface | JsonInterface | ListInterface

@@ -236,6 +236,14 @@ class OptionalValues(TyperCommand):
         return super().parse_args(ctx, whole)
 
 
+# upwell match, upwell compare
+TableA = Annotated[Path, typer.Argument(metavar="A", help="A table (Parquet, CSV, JSON Lines, SQLite) or a harvest.")]
+TableB = Annotated[Path, typer.Argument(metavar="B", help="The other one.")]
+MatchColumns = Annotated[bool, typer.Option("--columns", help="Which columns mean the same, instead of which rows.")]
+TablesToCompare = Annotated[list[Path], typer.Argument(metavar="A B …", help="2 to 20 tables or folders of harvests.")]
+ComparisonFolder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the table and the report.")]
+
+
 def names(value: str) -> tuple[str, ...]:
     """Names with commas between them.
 

@@ -27,7 +27,7 @@ def cuts_by_links(leaves: Leaves, is_record_address: Callable[[str], bool]) -> l
             if first < last:
                 number_of_leaf[first:last] = numbers.setdefault(address, len(numbers))
     cuts = []
-    for cut in candidates(leaves, MAX_RECORDS) if numbers else ():
+    for cut in candidates(leaves, max_records=MAX_RECORDS) if numbers else ():
         inside = leaves_in(cut.starts, cut.ends)
         piece = np.repeat(np.arange(len(cut)), cut.ends - cut.starts)
         number = number_of_leaf[inside]

@@ -8,7 +8,7 @@ from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
 from upwell.harvest.listing import Listing
 from upwell.model import Request
-from upwell.page.terms import tokens
+from upwell.page.terms import words_of_query
 from upwell.queries.pairs import Pair
 
 __all__ = ["LIST_MARK", "Belief", "By", "OpenQuery", "Question"]
@@ -81,7 +81,7 @@ class OpenQuery:
             return self.pair.words
         if self.facet:
             return self.facet.words
-        return tuple(tokens(self.query))
+        return tuple(words_of_query(self.query))
 
     @property
     def query(self) -> str:

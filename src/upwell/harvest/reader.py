@@ -34,7 +34,8 @@ from upwell.model import (
 )
 from upwell.page.address_shapes import AddressShape
 from upwell.page.data import read_page
-from upwell.page.terms import tokens
+from upwell.page.languages import language_of
+from upwell.page.terms import query_words, words_of_query
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
@@ -93,8 +94,8 @@ class SourceReader:
             setting.discovery, setting.plan, setting.observe, setting.spent,
         )  # fmt: skip
         self.rng = np.random.default_rng(self.plan.seed)
-        self.language = self.discovery.home.language
-        self.about = tuple(tokens(self.plan.about))
+        self.language = language_of(self.discovery.home)
+        self.about = tuple(words_of_query(self.plan.about))
         given = self.plan.models
         given = tuple(model for model in given if model.asked_at == urlsplit(interface.url).path) or given
         model = given[0] if len(given) == 1 else SourceModel()
@@ -125,11 +126,14 @@ class SourceReader:
             yield from self._learn_list(self.interface)
             return ()
         probes = self.plan.probes
-        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background)][: self.plan.background]
+        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language)][
+            : self.plan.background
+        ]
         self.background = background = yield from self._answers(() if values else tuple(nonsense_words))
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = self.broad_questions()[len(EVERYTHING) :]
-        words = values or tuple(dict.fromkeys((*own, *broad, *of_page(self.discovery.home))))
+        listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
+        words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[TagTree] = []
         asked, dictionary_words = 0, tuple[str, ...]()
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
@@ -140,7 +144,7 @@ class SourceReader:
             if not (start or values or self.about) and len(different) < min(MIN_DIFFERENT_ANSWERS, len(answers)):
                 # a source that searches parts of words has nearly all records for each letter: what its answers share are records
                 missing = MIN_DIFFERENT_ANSWERS - len(different)
-                dictionary_words = dictionary(self.rng, missing, self.language or "en")
+                dictionary_words = dictionary(self.rng, missing, self.language)
                 answers += yield from self._answers(dictionary_words)
                 different = distinct_answers(answers, background)
             self.ledger.model = learn_source(
@@ -304,7 +308,7 @@ class SourceReader:
         """All records; with `--about`, those that came for just that query or show its words."""
         if not self.about or query == self.plan.about:
             return records
-        kept = [record for record in records if set(self.about) <= set(tokens(record.text))]
+        kept = [record for record in records if set(self.about) <= set(query_words(record.text))]
         self.ledger.filtered[f"not about {self.plan.about}"] += len(records) - len(kept)
         return kept
 

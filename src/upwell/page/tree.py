@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
-from upwell.page.charset import decode
+from upwell.page.charset import decode, encoded_query, is_unicode
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 from upwell.page.style_rules import StyleRule, is_hidden, style_rules
+from upwell.page.word_marks import glue_inside_words
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]
 
@@ -143,6 +144,8 @@ class TagTree:
         except ValueError:
             return None
         if parts.scheme in ("http", "https") and parts.netloc:
+            if not parts.query.isascii() and not is_unicode(self.charset):
+                return parts._replace(query=encoded_query(parts.query, self.charset)).geturl()
             return absolute
         return absolute if not self.url and not parts.scheme else None
 
@@ -452,6 +455,7 @@ def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple
     spaced = np.frombuffer(walk.spaced, np.int8)
     np.maximum(gap[:-1], spaced & 1, out=gap[:-1])
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
+    glue_inside_words(gap[:-1], spaced, walk.chunks, walk.chunk_row, walk.rows_before, walk.parent, walk.spots)
     return TagTree(
         url=url,
         charset=charset,

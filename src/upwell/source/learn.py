@@ -18,6 +18,7 @@ from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
 from upwell.extract.cuts_by_links import cuts_by_links
 from upwell.extract.fields import RecordReader
+from upwell.extract.groups import groups_of, learn_heading
 from upwell.extract.leaves import Hashes, Leaves, leaves_of
 from upwell.model import Record
 from upwell.page.tree import TagTree
@@ -83,7 +84,9 @@ def learn_source(
         return model
     model = replace(model, rules=rules)
     found = [(page, cut) for page in pages if (cut := find_cut(model, page)) is not None]
-    model = replace(model, columns=columns.learn_columns([RecordReader(page, cut) for page, cut in found]))
+    heading = learn_heading(found)
+    readers = [RecordReader(page, groups_of(page, cut, heading)[0]) for page, cut in found]
+    model = replace(model, columns=replace(columns.learn_columns(readers), heading=f"{heading:x}" if heading else ""))
     read = [(answers[i], apply(model, answers[i]), query_of.get(i, "")) for i in sample]
     record_urls = [
         (tree, [record.url for record in reading.records if record.url], query)
@@ -183,7 +186,8 @@ def _possible_cuts(
     changing_chars = page.chars * np.array(is_changing, dtype=bool)
     is_new_place = ~np.isin(page.class_paths[page.row], empty_places)
     possible = []
-    for cut in candidates(page):
+    is_changing_text = np.array([text not in static for text in page.texts], dtype=bool)
+    for cut in candidates(page, pagelets.weighed_chars(page, is_changing_text if has_several else None)):
         inside = leaves_in(cut.starts, cut.ends)
         changes = changing_chars[inside].sum() >= MIN_CHANGING_SHARE * page.chars[inside].sum()
         if (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE:

@@ -13,7 +13,7 @@ from upwell.errors import WrongUsage
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["column_type", "read", "read_texts", "write", "write_database"]
+__all__ = ["column_type", "read", "read_texts", "read_values", "write", "write_database"]
 
 DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
 MAX_INTEGER = 2**63 - 1
@@ -107,6 +107,16 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 def read_texts(path: Path) -> Iterator[dict[str, str]]:
     """Every row of a Parquet file or a database as texts by column, as CSV would have it; a value that is not there is left out."""
+    return _read_rows(path, "CAST({} AS VARCHAR)")
+
+
+def read_values(path: Path) -> Iterator[dict[str, Any]]:
+    """Every row of a Parquet file or a database as values by column; a value that is not there is left out."""
+    return _read_rows(path, "{}")
+
+
+def _read_rows(path: Path, expression: str) -> Iterator[dict[str, Any]]:
+    """Every row by column, each column as `expression` has it."""
     import duckdb
 
     with _connect() as database:
@@ -114,8 +124,8 @@ def read_texts(path: Path) -> Iterator[dict[str, str]]:
             table, where = _table(database, path)
             shape = database.execute(f"SELECT * FROM {table} LIMIT 0", where).description  # noqa: S608 # see _table
             names = [str(column[0]) for column in shape]
-            texts = ", ".join(f"CAST({_quoted(name)} AS VARCHAR)" for name in names)
-            answer = database.execute(f"SELECT {texts} FROM {table}", where)  # noqa: S608 # names are quoted
+            selected = ", ".join(expression.format(_quoted(name)) for name in names)
+            answer = database.execute(f"SELECT {selected} FROM {table}", where)  # noqa: S608 # names are quoted
             while batch := answer.fetchmany(BATCH_ROWS):
                 for row in batch:
                     yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
