@@ -5,7 +5,8 @@ ArchivedBody                   where the archive holds the body of a response
 Outcome                        how a request ended, and what it cost
 BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
 Form, Field                    a form of a page, and what it is for
-SearchInterface                how a source is asked: FormInterface, AddressInterface, JsonInterface, TypedInterface; or taken whole: IndexInterface
+SearchInterface                how a source is asked: FormInterface, AddressInterface, JsonInterface, TypedInterface;
+                               or taken whole: IndexInterface, ListInterface
 Record                         one match in an answer, with its fields
 Estimate                       a number with its 95 % interval
 Skipped                        a page that could not be used, and why
@@ -29,6 +30,7 @@ __all__ = [
     "IndexInterface",
     "JsonInterface",
     "Kind",
+    "ListInterface",
     "Outcome",
     "Record",
     "RenderedPage",
@@ -47,7 +49,7 @@ TEMPLATE = "_template"  # the field of a record's own page that says which templ
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
-Via = Literal["search-action", "opensearch", "form", "link", "browser", "index"]  # how an interface was found
+Via = Literal["search-action", "opensearch", "form", "link", "browser", "index", "list"]  # how an interface was found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +319,34 @@ class IndexInterface(_Interface):
         return 0
 
 
-SearchInterface = FormInterface | AddressInterface | JsonInterface | TypedInterface | IndexInterface
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListInterface(_Interface):
+    """A list of records that is walked through without a query, where a site has no search."""
+
+    examples: tuple[str, ...]  # addresses of records that it lists
+
+    @property
+    def method(self) -> Literal["GET"]:
+        """A list is a page like any other."""
+        return "GET"
+
+    @property
+    def query_field(self) -> str:
+        """No field takes a query."""
+        return ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """No query can be asked."""
+        return ()
+
+    @property
+    def min_chars(self) -> int:
+        """No query can be asked, however long."""
+        return 0
+
+
+SearchInterface = FormInterface | AddressInterface | JsonInterface | TypedInterface | IndexInterface | ListInterface
 
 
 def interface_of(saved: Mapping[str, Any]) -> SearchInterface:

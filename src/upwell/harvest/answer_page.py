@@ -18,5 +18,6 @@ class AnswerPage:
     wanted: Sequence[Record] = ()  # those of the records that are kept: with `--about` not all
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
+    is_understood: bool = True  # else it shows records that could not be read
     links: Sequence[SecondLevelLink] = ()  # facets and orders
     related: Sequence[str] = ()  # other queries that it links to

@@ -101,13 +101,18 @@ async def drive(
 
 
 def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-    """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over."""
+    """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over.
+
+    One that walks a list without a query goes first: the list may have the records of all of them.
+    """
     waiting: deque[tuple[SourceSession, Steps, Response | RenderedPage | Exception | None]] = deque(
         (session, session.steps(), None) for session in sessions
     )
     unreadable: NothingLearned | TookTooLong | None = None
     while waiting:
-        session, steps, answer = waiting.popleft()
+        first = next((i for i, (session, _, _) in enumerate(waiting) if session.walks_list), 0)
+        session, steps, answer = waiting[first]
+        del waiting[first]
         try:
             wanted = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)  # type: ignore[arg-type] # None starts it
         except StopIteration as end:

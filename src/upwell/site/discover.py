@@ -13,6 +13,7 @@ from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
 from upwell.site.browser_search import try_in_browser
 from upwell.site.interface_trial import Limits, Trials, try_interface
+from upwell.site.list_trial import find_list
 from upwell.site.preset_settings import open_presets
 from upwell.site.promising_links import is_harmless, promising_links, search_pages
 from upwell.site.start_page import check_start_page
@@ -39,19 +40,21 @@ class Discovery:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
+    pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     not_shown: str = ""  # why the page was not looked at with JavaScript, where it should have been
 
 
 def discover(
     url: str, rng: np.random.Generator, browser: Browser = "auto", limits: Limits | None = None
 ) -> Steps[Discovery]:
-    """All interfaces that bring records, best first; without one, the decoys of the home page at half their score."""
+    """All interfaces that bring records, best first; without one, a list; without that, the decoys of the home page at half their score."""
     response = yield Request(url=url)
     if not isinstance(response, Response):
         raise TypeError("a Request is answered by a Response")
     check_start_page(response, url)
     home = read_page(response.body, response.url, response.headers)
     trials = Trials(home=home, rng=rng, limits=limits or Limits())
+    trials.pages.append(home)
     opened: list[str] = []
     if browser != "always":
         yield from _try_page(trials, home)
@@ -64,6 +67,8 @@ def discover(
     found = [accepted.interface for accepted in trials.accepted]
     if not found and trials.unproven_index is not None:
         found = [trials.unproven_index]
+    if not found and (list_interface := (yield from find_list(trials.pages))) is not None:
+        found.append(list_interface)
     if not found and trials.forbidden:
         raise Forbidden(trials.forbidden[-1])
     if not found:
@@ -77,6 +82,7 @@ def discover(
         working_words=trials.working_words,
         nonsense=trials.nonsense,
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
+        pages=trials.pages,
         not_shown="".join(trials.missing[:1]),
     )
 
@@ -148,6 +154,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue
         page = read_page(response.body, response.url, response.headers)
+        trials.pages.append(page)
         yield from _try_page(trials, page, is_linked=True)
         if clicks == 1 and not trials.accepted:
             links = [link for link in promising_links(page) if link.url not in known]
@@ -161,6 +168,7 @@ def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
     if shown is None:
         return
     trials.home = read(shown.html, url=shown.url)  # the plain page may be an empty shell
+    trials.pages.append(trials.home)
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
     for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:

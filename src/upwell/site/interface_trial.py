@@ -17,6 +17,7 @@ from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense
 from upwell.site import interfaces
 from upwell.site.items import items_of_page, items_of_response, without_query
+from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import Steps, fetch, with_fresh_tokens
 from upwell.site.trial_words import trial_words
 
@@ -26,6 +27,7 @@ MIN_NEW_ITEMS = 3  # a record is a link and a text at least
 MAX_STATIC_ANSWERS = (
     4  # words that bring the same bytes as nonsense, before a file is taken to answer whatever is asked
 )
+FOR_MEMBERS = ("login wall", "status 401", "status 403")  # as `answers.refusal` names what only members get past
 CHANGING_FACTOR = 2  # new items must be more than this many times what differs between two answers to nonsense
 
 
@@ -56,6 +58,7 @@ class Trials:
     home: TagTree
     rng: np.random.Generator
     limits: Limits
+    pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
@@ -114,6 +117,10 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
         answer = yield from fetch(interfaces.fill(interface, query), trials.forbidden)
         if answer is None or answer.blocked:
             trials.decoys.append(interface)
+            if answer is not None and answer.blocked in FOR_MEMBERS:
+                trials.left_out.append(
+                    f"{interface.method} {interface.url} is for members ({answer.blocked}): {HOW_TO_LOG_IN}"
+                )
             return False
         last_page = read_page(answer.body, answer.url, answer.headers)
         for_nonsense.append(without_query(items_of_response(answer), query))

@@ -13,6 +13,7 @@ from upwell.model import (
     FormInterface,
     IndexInterface,
     JsonInterface,
+    ListInterface,
     Request,
     SearchInterface,
     TypedInterface,
@@ -67,7 +68,7 @@ def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
             return interface.method, url, frozenset(interface.fields)
         case JsonInterface():
             return url, interface.body
-        case TypedInterface() | IndexInterface():
+        case TypedInterface() | IndexInterface() | ListInterface():
             return type(interface), url
 
 
@@ -193,6 +194,8 @@ def _filled(interface: SearchInterface, query: str) -> Request:
         case JsonInterface():
             body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
             return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
+        case ListInterface():
+            return Request(url=interface.url)
         case AddressInterface():
             url = interface.url.replace("{query}", quote(query, safe=""))
             if not interface.rendered:  # only a browser knows what is behind "#"
