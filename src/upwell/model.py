@@ -355,10 +355,19 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
     >>> form = FormInterface(method="GET", url="http://x/find", query_field="q", fields=(("q", ""),))
     >>> interface_of(form.as_dict()) == form
     True
+    >>> index = IndexInterface(url="http://x/all.json", address=("id", "http://x/", ""), is_whole=True, via="index")
+    >>> interface_of(index.as_dict()) == index
+    True
     """
-    kind = JsonInterface if saved["body"] else FormInterface if saved["query_field"] else AddressInterface
+    kind: type[SearchInterface] = AddressInterface if "{query}" in saved["url"] else TypedInterface
+    if saved["via"] == "index":
+        kind = IndexInterface
+    elif saved["body"] or saved["query_field"]:
+        kind = JsonInterface if saved["body"] else FormInterface
     known = {**saved, "choices": tuple(saved["values"]), "fields": tuple((n, v) for n, v in saved["fields"])}
     known["tokens"] = tuple(saved["tokens"])
+    known["headers"] = tuple((name, value) for name, value in saved.get("headers", ()))
+    known["address"] = tuple(saved.get("address", ()))
     return kind(**{part.name: known[part.name] for part in fields(kind) if part.name in known})
 
 
