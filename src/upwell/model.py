@@ -178,11 +178,12 @@ class _Interface:
         """
         own = asdict(self)
         own["values"] = own.get("choices", ())
+        own["method"] = getattr(self, "method", "")
         return {name: own.get(name, default) for name, default in _JSON_DEFAULTS.items()}
 
 
 _JSON_DEFAULTS: dict[str, Any] = {
-    "method": "POST",  # of JsonInterface
+    "method": "GET",
     "url": "",
     "query_field": "",
     "fields": (),
@@ -198,6 +199,7 @@ _JSON_DEFAULTS: dict[str, Any] = {
     "headers": (),
     "address": (),
     "is_whole": False,
+    "examples": (),
 }
 
 
@@ -356,18 +358,19 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
     >>> interface_of(form.as_dict()) == form
     True
     >>> index = IndexInterface(url="http://x/all.json", address=("id", "http://x/", ""), is_whole=True, via="index")
-    >>> interface_of(index.as_dict()) == index
-    True
+    >>> walked = ListInterface(url="http://x/all", examples=("http://x/1",), via="list")
+    >>> interface_of(index.as_dict()) == index, interface_of(walked.as_dict()) == walked
+    (True, True)
     """
     kind: type[SearchInterface] = AddressInterface if "{query}" in saved["url"] else TypedInterface
-    if saved["via"] == "index":
-        kind = IndexInterface
+    if saved["via"] in ("index", "list"):
+        kind = IndexInterface if saved["via"] == "index" else ListInterface
     elif saved["body"] or saved["query_field"]:
         kind = JsonInterface if saved["body"] else FormInterface
     known = {**saved, "choices": tuple(saved["values"]), "fields": tuple((n, v) for n, v in saved["fields"])}
     known["tokens"] = tuple(saved["tokens"])
     known["headers"] = tuple((name, value) for name, value in saved.get("headers", ()))
-    known["address"] = tuple(saved.get("address", ()))
+    known["address"], known["examples"] = tuple(saved.get("address", ())), tuple(saved.get("examples", ()))
     return kind(**{part.name: known[part.name] for part in fields(kind) if part.name in known})
 
 
