@@ -42,6 +42,8 @@ speed: setup ## speed as ratios against named references (CORPORA=folder)
 	$(BIN)/python -m benchmarks.speed.page
 	$(BIN)/python -m benchmarks.speed.cluster
 	$(BIN)/python -m benchmarks.speed.fetch
+	$(BIN)/python -m benchmarks.speed.ask
+	$(BIN)/python -m benchmarks.speed.search
 
 clean: ## removes what setup, test and demo made
 	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         links,
         match,
         match_columns,
+        open,
         probe,
         queries,
         records,
@@ -44,9 +45,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _VERBS = (
-    "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links", "match",
-    "match_columns", "probe", "queries",
-    "records", "status",
+    "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links",
+    "match", "match_columns", "open", "probe", "queries", "records", "status",
 )  # fmt: skip
 _EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble")
 
@@ -82,6 +82,7 @@ __all__ = [
     "links",
     "match",
     "match_columns",
+    "open",
     "probe",
     "queries",
     "records",

@@ -76,6 +76,7 @@ class Chooser:
         self._new_by_page: deque[int] = deque(maxlen=plan.patience * CUT_OFF_PATIENCE)  # check queries left out
         self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
         self._listed = deque[str]()
+        self._missed_guesses = 0  # listed words in a row that matched nothing
         self._asked: set[str] = set()
         self.beliefs = Beliefs(ledger, self.words, self.everything)
         self._pages = 0
@@ -258,7 +259,15 @@ class Chooser:
         """Compares what a page brought with what was expected of it, for the questions to come."""
         self._pages += 1
         self._check_pages += query.is_check
-        if not query.is_check:
+        is_guess = query.question.by == "listed word"
+        is_missed_guess = is_guess and not query.last_page_size
+        if is_guess:
+            self._missed_guesses = self._missed_guesses + 1 if is_missed_guess else 0
+        if self._missed_guesses >= self.plan.patience:  # the source does not search the words of everyday language
+            self._listed.clear()
+        if (
+            not query.is_check and not is_missed_guess
+        ):  # a word that no record shows and that matches nothing tells nothing
             self._new_by_page.append(new)
         question, expected = query.question, query.next_page
         self.beliefs.observe(query, new)

@@ -1,5 +1,6 @@
 """How large a source is, and how sure that is: all evidence that a harvest brings by the way, each with what is known to bias it.
 
+    index        the site sends all records to its own search, which was seen to answer from them alone
     total        what the source states for a question that asks for everything, as exact as its totals were where they were tested
     list         a question that asks for everything was walked to its end: what others drew beside it shows what it leaves out
     recaptured   such a question is being walked: the share of what others drew that it has listed is the share of all that it has
@@ -21,7 +22,7 @@ from upwell.queries.policy import WordIndex
 
 __all__ = ["Coverage", "SizeBy", "Statement"]
 
-SizeBy = Literal["total", "list", "recaptured", "bracket"]
+SizeBy = Literal["index", "total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # of the harvest, whose records say how much is held
 MIN_PAGES = 25  # before they say anything
 RECENT_TOTALS = 30  # words with a stated total that say the same
@@ -72,9 +73,13 @@ class Coverage:
     listed: Collection[str] = ()  # keys that a question for everything brought
     is_whole_list: bool = False
     drawn: set[str] = field(default_factory=set)  # keys of other answers that came whole
+    is_whole_index: bool = False  # what is held is all that the site's own search has
 
     def statement(self) -> Statement:
         """What all of it says."""
+        if self.is_whole_index:
+            held = float(self.held)
+            return Statement(Estimate(estimate=held, low=held, high=held), "index")
         return self._by_total() or self._by_list() or self._bracket()
 
     @property

@@ -52,6 +52,11 @@ class SourceLedger:
         """The number of records held."""
         return len(self.held)
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether records of the source can be read: its answers were understood, or it is an index."""
+        return bool(self.model.leader) or bool(self.held)
+
     # -- taking in -------------------------------------------------------------------------------------------------------
 
     def add(self, records: Sequence[Record]) -> list[Record]:

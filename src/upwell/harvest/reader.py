@@ -18,7 +18,6 @@ from upwell.harvest.chooser import EVERYTHING, broad_questions
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
-from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
 from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
 from upwell.page.data import read_page
@@ -35,6 +34,7 @@ from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import distinct_answers, learn_source
 from upwell.source.model import SourceModel
+from upwell.source.paging import next_page_of
 from upwell.store.state import State
 
 __all__ = ["Setting", "SourceReader", "Spent"]

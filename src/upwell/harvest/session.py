@@ -20,12 +20,14 @@ from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.paging import count_on, next_page_of, posts_elsewhere
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
-from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
+from upwell.model import BrowserVisit, IndexInterface, Record, RenderedPage, Request, Response, SearchInterface
 from upwell.queries.size import requests_to
+from upwell.site import interfaces
+from upwell.site.index_source import records_of_index
 from upwell.source.apply import apply
+from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
@@ -60,6 +62,9 @@ class SourceSession:
 
     def steps(self) -> Steps:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
+        if isinstance(self.reader.interface, IndexInterface):
+            self.ledger.stopped = yield from self._take_index(self.reader.interface)
+            return self.ledger.stopped
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         self.details.frame = frozenset(self.ledger.model.frame)
@@ -88,6 +93,26 @@ class SourceSession:
         self.details.learn(is_end=True)
         self.ledger.stopped = reason
         return reason
+
+    def _take_index(self, interface: IndexInterface) -> Steps:
+        """Takes all records of an index at once, then reads pages of records as far as they are wanted."""
+        reader, ledger, query = self.reader, self.ledger, OpenQuery(Question(query=""))
+        answer = yield from reader.get(interfaces.fill(interface, ""))
+        if answer is None:
+            return "blocked"
+        records = reader.wanted(records_of_index(interface, answer[0].body), "")
+        ledger.answers["multi"] += 1
+        ledger.page_size = len(records)
+        ledger.coverage.is_whole_index = interface.is_whole
+        new = ledger.add(records)
+        self._keep(records, new, query, answer[0])
+        self.ended[""] = False
+        self._report("")
+        self.details.add([record for record in new if record.url and "#" not in record.url])
+        while not reader.spent().limit_reached and (page := self.details.next(len(ledger), is_end=True)) is not None:
+            yield from self._read_record_page(*page)
+        self.details.learn(is_end=True)
+        return "coverage" if interface.is_whole else "exhausted"
 
     def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Reads the own page of a record."""
@@ -159,17 +184,20 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
+        following = request_of(next_page, query.query) if next_page is not None else None
+        if following is None and self._may_count_on(reading.records):
+            following = next_request_of_script(query.request, len(reading.records))
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
-            has_next=next_page is not None,
+            has_next=following is not None,
             links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
         )
-        query.request = request_of(next_page, query.query) if next_page is not None else None
+        query.request = replace(following, headers=reader.interface.headers) if following is not None else None
         new = self.chooser.take(query, page)
         self._keep(page.wanted, new, query, response)
         if reading.kind == "single":
@@ -181,6 +209,12 @@ class SourceSession:
             self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
             self.ended[query.asked] = bool(ledger.limit) and query.pages.matches >= ledger.limit
         self._report(query.query)
+
+    def _may_count_on(self, records: Sequence[Record]) -> bool:
+        """Whether a page after this one may be asked for by counting: a script makes the requests, and the page is full."""
+        interface = self.reader.interface
+        is_of_script = interface.via == "browser" and not interface.rendered and self.plan.goal == "complete"
+        return is_of_script and len(records) >= max(MIN_LIST, self.ledger.page_size)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Puts the records of a page into the state, and tells of those that are new."""

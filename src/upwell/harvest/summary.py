@@ -116,6 +116,7 @@ class SiteHarvest:
             lower_bound=self.lower_bound,
             out_of_reach=len(self.out_of_reach),
             about=self.about,
+            is_index=bool(self.sources) and all(source.size_by == "index" for source in self.sources),
         )
 
     def summary(self, tables: Sequence[Table] = ()) -> dict[str, object]:
@@ -159,7 +160,13 @@ class SiteHarvest:
 
 
 def coverage_statement(
-    records: int, size: Estimate, *, lower_bound: bool = False, out_of_reach: int = 0, about: str = ""
+    records: int,
+    size: Estimate,
+    *,
+    lower_bound: bool = False,
+    out_of_reach: int = 0,
+    about: str = "",
+    is_index: bool = False,
 ) -> str:
     """How much is held, in one sentence; without a percentage where nothing bounds the size from above.
 
@@ -172,7 +179,9 @@ def coverage_statement(
         return "no records held"
     low, high = round(size.low), round(size.high)
     what = f" about {about}" if about else ""
-    if lower_bound:
+    if is_index and records == round(size.estimate):
+        said = f"{records:,} records{what} held, 100%: all that the site's own search has"
+    elif lower_bound:
         said = f"{records:,} records{what} held of at least {low:,}; there may be many more"
     else:
         share = min(1.0, records / size.estimate)

@@ -6,22 +6,25 @@ from typing import Literal
 import numpy as np
 
 from upwell.errors import Forbidden
-from upwell.model import BrowserVisit, Form, Request, Response, SearchInterface
+from upwell.model import Form, Request, Response, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.hosts import is_on_site
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
-from upwell.site.browser_search import try_typing
+from upwell.site.browser_search import try_in_browser
 from upwell.site.interface_trial import Limits, Trials, try_interface
 from upwell.site.preset_settings import open_presets
-from upwell.site.promising_links import is_harmless, promising_links
+from upwell.site.promising_links import is_harmless, promising_links, search_pages
 from upwell.site.start_page import check_start_page
-from upwell.site.steps import Steps, fetch, show_page
+from upwell.site.steps import Steps, fetch
 
 __all__ = ["Browser", "Discovery", "Limits", "discover"]
 
 Browser = Literal["auto", "never", "always"]
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions of a page that are fetched
+MAX_RENDERED_PAGES = 3  # besides the home page, where nothing else was found
+SPEAKING = ("id", "class", "name", "placeholder", "aria-label", "title")  # attributes that say what a control is for
+MIN_LINKS = 3  # that a page has whose markup is all of it
 OTHER_TEXT_FIELDS = slice(1, 3)  # of a form that are tried where the likeliest one brings nothing
 
 
@@ -52,11 +55,15 @@ def discover(
     opened: list[str] = []
     if browser != "always":
         yield from _try_page(trials, home)
-        if not trials.accepted:
+        if not trials.accepted and (browser == "never" or not _is_made_by_script(trials)):
             yield from _try_linked_pages(trials, opened)
     if browser == "always" or (browser == "auto" and not trials.accepted):
         yield from _try_in_browser(trials, opened)
+        if not trials.accepted and not opened:
+            yield from _try_linked_pages(trials, opened)
     found = [accepted.interface for accepted in trials.accepted]
+    if not found and trials.unproven_index is not None:
+        found = [trials.unproven_index]
     if not found and trials.forbidden:
         raise Forbidden(trials.forbidden[-1])
     if not found:
@@ -149,14 +156,28 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
 
 
 def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
-    """Tries what exists only after JavaScript: a form, else the request that typing a query makes, else links to other pages."""
-    rendered = yield from show_page(BrowserVisit(url=trials.home.url), trials.missing)
-    if rendered is None:
+    """Tries what exists only after JavaScript: what the home page offers then, else pages that its links and routes lead to."""
+    shown = yield from try_in_browser(trials, trials.home.url, _try_page)
+    if shown is None:
         return
-    trials.home = read(rendered.html, url=rendered.url)  # the plain page may be an empty shell
-    yield from _try_page(trials, trials.home)
-    trials.set_via("browser")
-    if not trials.accepted:
-        yield from try_typing(trials)
+    trials.home = read(shown.html, url=shown.url)  # the plain page may be an empty shell
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
+    for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:
+        if trials.accepted:
+            return
+        yield from try_in_browser(trials, url, _try_page)
+
+
+def _is_made_by_script(trials: Trials) -> bool:
+    """Whether the home page seems to be searched by a script: a box or a button for it outside of forms, answers that never change, or hardly any links."""
+    home = trials.home
+    in_forms = {field.row for form in forms.find(home) if forms.may_be_sent(form) for field in form.fields}
+    parts = [row for row in home.rows("input", "button") if row not in in_forms]
+    speaking = any(
+        home.attr(row, "type") == "search"
+        or forms.SEARCH_WORDS.search(" ".join(home.attr(row, name) or "" for name in SPEAKING))
+        for row in parts
+        if home.attr(row, "type") in (None, "", "text", "search", "button")
+    )
+    return trials.is_static or speaking or sum(1 for _ in home.links()) < MIN_LINKS

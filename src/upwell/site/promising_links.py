@@ -12,12 +12,13 @@ from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.site.forms import SEARCH_WORDS
 
-__all__ = ["PromisingLink", "is_harmless", "promising_links"]
+__all__ = ["PromisingLink", "is_harmless", "promising_links", "search_pages"]
 
 SECTION_OF_RECORDS = re.compile(r"advanced|catalog|katalog|browse|database|collection|archive|records|list", re.I)
 SECTION_WITHOUT_RECORDS = re.compile(
     r"help|faq|about|privacy|terms|imprint|legal|contact|cookie|blog/|news/|feed|rss|atom|sitemap|docs?/|special:", re.I
 )
+ROUTE = re.compile(r"#!?/")  # an address inside a single page that a script shows as a page of its own
 MAX_OF_ONE_SHAPE = 3  # a menu has several sections of one shape of address, a list of records has hundreds
 
 
@@ -69,6 +70,18 @@ def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:
         if shapes[_shape(link.url)] <= MAX_OF_ONE_SHAPE:
             kept.append(link)
     return tuple(kept)
+
+
+def search_pages(page: TagTree) -> list[str]:
+    """Pages to look at in the browser: those whose links speak of searching, then routes behind "#"."""
+    speaking = [link.url for link in promising_links(page) if link.is_search]
+    routes = [
+        target
+        for row, target in page.links()
+        if ROUTE.search(target) and is_on_site(target, page.url) and not acts(target.replace("#", ""), page.text(row))
+    ]
+    is_speaking = {route: bool(SEARCH_WORDS.search(route)) for route in dict.fromkeys(routes) if route != page.url}
+    return [*speaking, *sorted(is_speaking, key=lambda route: not is_speaking[route])]
 
 
 def _shape(url: str) -> tuple[object, ...]:
