@@ -16,6 +16,7 @@ from upwell.extract import pagelets
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
 from upwell.extract.fields import RecordReader, fields_of_subtree, split_trailing_dates
+from upwell.extract.groups import GROUP, groups_of
 from upwell.extract.leaves import Leaves, leaves_of
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
@@ -101,10 +102,13 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:
 def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapping[int, str]) -> tuple[Record, ...]:
     """The records of an answer with their fields, addresses and keys."""
     tree, columns = leaves.tree, model.columns
+    cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks, columns.places)
     read = []
-    for record in reader.records:
+    for record, group in zip(reader.records, groups, strict=True):
         fields = columns.fields(reader.pieces(record))
+        if group:
+            fields.setdefault(GROUP, group)
         if columns.pictures and (image := reader.image(record)):
             fields.setdefault("image", image)
         links = reader.links(record)
@@ -135,7 +139,7 @@ def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers:
     for name in ("id", "data-id"):
         if (value := tree.attr(row, name)) and RECORD_ID.search(value):
             return value
-    stable = " ".join(value for name, value in fields.items() if name not in numbers) or text
+    stable = " ".join(value for name, value in fields.items() if name not in numbers and name != GROUP) or text
     return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
 
 

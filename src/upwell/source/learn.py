@@ -17,6 +17,7 @@ from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
 from upwell.extract.fields import RecordReader
+from upwell.extract.groups import groups_of, learn_heading
 from upwell.extract.leaves import Hashes, Leaves, leaves_of
 from upwell.model import Record
 from upwell.page.tree import TagTree
@@ -75,7 +76,9 @@ def learn_source(
         return model
     model = replace(model, rules=rules)
     found = [(page, cut) for page in pages if (cut := find_cut(model, page)) is not None]
-    model = replace(model, columns=columns.learn_columns([RecordReader(page, cut) for page, cut in found]))
+    heading = learn_heading(found)
+    readers = [RecordReader(page, groups_of(page, cut, heading)[0]) for page, cut in found]
+    model = replace(model, columns=replace(columns.learn_columns(readers), heading=f"{heading:x}" if heading else ""))
     read = [(answers[i], apply(model, answers[i]), query_of.get(i, "")) for i in sample]
     record_urls = [
         (tree, [record.url for record in reading.records if record.url], query)
