@@ -12,9 +12,10 @@ import numpy as np
 import Stemmer
 import stop_words
 
+from upwell.page.compiled import compiled
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["CJK_LANGUAGES", "Terms", "of", "stem", "stop_words_of", "tokens"]
+__all__ = ["CJK_LANGUAGES", "Terms", "of", "plain_terms", "plain_tokens", "stem", "stop_words_of", "tokens"]
 
 # Han, kana and hangul: written without spaces, or with spaces that do not part words (Wisdom §3.1; our departure: bigrams).
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -49,33 +50,51 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Don't panic: 42 towels of 1,250, 深層網")
     ["don't", 'panic', '42', 'towels', 'of', '1,250', '深層', '層網']
     """
+    if compiled is not None and (fast := compiled.tokens(text)) is not None:
+        return fast
+    return plain_tokens(text)
+
+
+def plain_tokens(text: str) -> list[str]:
+    """The same without the compiled parts, and for Chinese, Japanese and Korean."""
     found = TOKEN.findall(text.lower().replace("’", "'"))
     return _bigrams(found) if CJK_RUN.search(text) else found
 
 
 def of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
     """The terms of a page's visible text; `stems` and `stops` (keep stop words) go by the page's own language."""
+    if not tree.chunks:
+        nothing = np.zeros(1, dtype=np.int32)
+        return Terms((), nothing[:0], nothing)
     text = EDGE.join(tree.chunks)
-    found = TOKEN_OR_EDGE.findall(text.lower().replace("’", "'"))
-    if CJK_RUN.search(text):
-        found = _bigrams(found)
-    index = dict.fromkeys(found)
-    words = list(index)
-    for i, word in enumerate(words):
-        index[word] = i
-    ids = np.fromiter(map(index.__getitem__, found), np.int32, len(found))
-    edge = index.get(EDGE, -1)
-    edges = np.flatnonzero(ids == edge)
-    at = np.zeros(len(tree.chunks) + 1, dtype=np.int32)
-    at[1:-1] = edges - np.arange(len(edges))
-    ids = ids[ids != edge]
-    at[-1] = len(ids) if tree.chunks else 0
+    if compiled is None or (fast := compiled.terms(text)) is None:
+        words, ids, at = plain_terms(text)
+    else:
+        words, ids, at = fast[0], np.frombuffer(fast[1], np.int32), np.frombuffer(fast[2], np.int32)
     return _mapped(words, ids, at, tree.language, stemmed, stops)
 
 
+def plain_terms(text: str) -> tuple[list[str], Ints, Ints]:
+    """The words of a text in parts, the number of each word in order, and where each part begins and the last one ends."""
+    found = TOKEN_OR_EDGE.findall(text.lower().replace("’", "'"))
+    if CJK_RUN.search(text):
+        found = _bigrams(found)
+    words = [word for word in dict.fromkeys(found) if word != EDGE]
+    index = {word: i for i, word in enumerate(words)} | {EDGE: -1}
+    ids = np.fromiter(map(index.__getitem__, found), np.int32, len(found))
+    edges = np.flatnonzero(ids == -1)
+    at = np.zeros(len(edges) + 2, dtype=np.int32)
+    at[1:-1] = edges - np.arange(len(edges))
+    ids = ids[ids != -1]
+    at[-1] = len(ids)
+    return words, ids, at
+
+
 def _mapped(words: list[str], ids: Ints, at: Ints, language: str, stemmed: bool, stops: bool) -> Terms:
-    """Renames the words (stems, no stop words, no edge), which may make several one, and renumbers the ids."""
-    drop = frozenset((EDGE,)) if stops else stop_words_of(language) | {EDGE}
+    """Renames the words (stems, no stop words), which may make several one, and renumbers the ids."""
+    if stops and not stemmed:
+        return Terms(tuple(words), ids, at)
+    drop = frozenset[str]() if stops else stop_words_of(language)
     names = stem(words, language) if stemmed else words
     target: dict[str, int] = {}
     to = np.array(

@@ -18,10 +18,13 @@ from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
+from selectolax import __version__ as parser_version
+from selectolax import lexbor
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
-from upwell.page.charset import decode
+from upwell.page.charset import to_utf8
+from upwell.page.compiled import PARSER_VERSIONS, compiled
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 
@@ -56,11 +59,7 @@ class TagTree:
 
     def __getstate__(self) -> dict[str, Any]:
         """A spot as what it is made of: a chain of them may be too long for `pickle`."""
-        number = {at: i for i, at in enumerate(self.spots)}
-        made = [
-            (number[at.above] if at.above else -1, at.tag, at.cls, at.column, at.prop, at.hidden) for at in self.spots
-        ]
-        return {part.name: getattr(self, part.name) for part in fields(self)} | {"spots": made}
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {"spots": _made_of(self.spots)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         spots: list[Spot] = []
@@ -273,6 +272,12 @@ class TagTree:
         return np.asarray(sums[self.text_end] - sums[self.text_at])
 
 
+def _made_of(spots: Sequence[Spot]) -> list[tuple[Any, ...]]:
+    """What each spot is made of, with the spot above it as its number."""
+    number = {at: i for i, at in enumerate(spots)}
+    return [(number[at.above] if at.above else -1, at.tag, at.cls, at.column, at.prop, at.hidden) for at in spots]
+
+
 def _prefix(values: NDArray[Any]) -> NDArray[Any]:
     sums = np.zeros(len(values) + 1, dtype=np.result_type(values.dtype, np.int64))
     np.cumsum(values, out=sums[1:])
@@ -288,19 +293,21 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     """
     header = {name.lower(): value for name, value in (headers or {}).items()}
     if isinstance(page, bytes):
-        text, charset, problems = decode(page, header.get("content-type", ""))
+        html, charset, problems = to_utf8(page, header.get("content-type", ""))
     else:
-        text, charset, problems = page, "str", ()
-    html = text.encode("utf-8", "replace")  # a lone surrogate cannot be parsed
+        html, charset, problems = page.encode("utf-8", "replace"), "str", ()  # a lone surrogate cannot be parsed
     if html.count(b"<") > CHECK_DEPTH_FROM:
-        text, dropped = flatten(text)
+        text, dropped = flatten(html.decode("utf-8"))
         if dropped:
             html = text.encode("utf-8", "replace")
             problems = (*problems, f"{dropped} tags nested deeper than {MAX_DEPTH} left out")
     html, cut = cut_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    return _columns(html, url, charset, header.get("content-language", ""), problems)
+    columns = _walked(html)
+    language = _language(columns, header.get("content-language", ""))
+    parts = {part.name: getattr(columns, part.name) for part in fields(columns)}
+    return TagTree(url=url, charset=charset, language=language, problems=problems, **parts)
 
 
 Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, `itemprop`, attributes that hide it
@@ -337,16 +344,13 @@ class _Walk:
         self.space_inside: list[int] = []  # … or as the last thing in them
         self.cells: dict[tuple[int, int], int] = {}
         root = LexborHTMLParser(html).root
-        global _known  # a new dictionary: pages that other threads read keep theirs
-        if len(_known) > MOST_SPOTS:
-            _known = {}
         if root is not None:
-            self._walk(root)
+            self._walk(root, _known_spots())
 
-    def _walk(self, root: LexborNode) -> None:
+    def _walk(self, root: LexborNode, known: dict[object, Spot]) -> None:
         spots, parent, attributes, chunks = self.spots, self.parent, self.attributes, self.chunks
         chunk_row, rows_before, spaced = self.chunk_row, self.rows_before, self.spaced
-        special, known = SPECIAL, _known
+        special = SPECIAL
         row_of: dict[int, int] = {}
         row, above, around = 0, -1, None
         beside = (
@@ -387,7 +391,7 @@ class _Walk:
             key = around, number, cls, own
             spot = known.get(key)
             if spot is None:
-                spot = _spot(known, key, node)
+                spot = _spot(known, key, node.tag or "")
             if spot.shapes:
                 before, last = node.prev if beside != above else None, node.last_child
                 if before is not None and before.is_empty_text_node:
@@ -417,15 +421,40 @@ class _Walk:
             self.title = " ".join((node.text_content or "").split())
 
 
-def _spot(spots: dict[object, Spot], key: Key, node: LexborNode) -> Spot:
+def _known_spots() -> dict[object, Spot]:
+    """The spots of the pages before; a new dictionary where they are too many: pages that other threads read keep theirs."""
+    global _known
+    if len(_known) > MOST_SPOTS:
+        _known = {}
+    return _known
+
+
+def _spot(spots: dict[object, Spot], key: Key, tag: str) -> Spot:
     """The spot of a row that was not met before; elements that the parser does not know go by their names."""
     above, number, cls, own = key
-    tag = node.tag or ""
     known: object = key if number < UNKNOWN else (above, tag, cls, own)
     return spots.get(known) or spots.setdefault(known, Spot(above, tag, " ".join((cls or "").split()), *own or ()))
 
 
-def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What a walk takes down of a page: the columns of `TagTree` that do not come from its address and its bytes."""
+
+    title: str
+    data: Mapping[int, str]
+    spots: tuple[Spot, ...]
+    spot: Ints
+    parent: Ints
+    end: Ints
+    text_at: Ints
+    text_end: Ints
+    chunks: tuple[str, ...]
+    chunk_row: Ints
+    chunk_gap: NDArray[np.int8]
+    attributes: Mapping[int, Mapping[str, str | None]]
+
+
+def _plain_columns(html: bytes) -> _Columns:
     """The columns of a page: the walk, and what follows from it for all rows at once."""
     walk = _Walk(html)
     parent, chunk_row = _ints(walk.parent), _ints(walk.chunk_row)
@@ -449,11 +478,9 @@ def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple
     spaced = np.frombuffer(walk.spaced, np.int8)
     np.maximum(gap[:-1], spaced & 1, out=gap[:-1])
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
-    return TagTree(
-        url=url,
-        charset=charset,
-        language=_language(walk, language),
+    return _Columns(
         title=walk.title,
+        data=walk.data,
         spots=spots,
         spot=spot,
         parent=parent,
@@ -464,9 +491,53 @@ def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple
         chunk_row=chunk_row,
         chunk_gap=gap[:-1],
         attributes=walk.attributes,
-        data=walk.data,
-        problems=problems,
     )
+
+
+def _compiled_columns(html: bytes) -> _Columns:
+    """The same from the compiled walk, which reads the parser's nodes where they are."""
+    root = LexborHTMLParser(html).root
+    if root is None or compiled is None:
+        return _plain_columns(html)
+    walked = compiled.walk(root.mem_id, Spot)
+    title, data, spots, spot, parent, end, text_at, text_end, chunks, chunk_row, gap, attributes = walked
+    return _Columns(
+        title=title,
+        data=data,
+        spots=spots,
+        spot=np.frombuffer(spot, np.int32),
+        parent=np.frombuffer(parent, np.int32),
+        end=np.frombuffer(end, np.int32),
+        text_at=np.frombuffer(text_at, np.int32),
+        text_end=np.frombuffer(text_end, np.int32),
+        chunks=chunks,
+        chunk_row=np.frombuffer(chunk_row, np.int32),
+        chunk_gap=np.frombuffer(gap, np.int8),
+        attributes=attributes,
+    )
+
+
+def _fits() -> bool:
+    """Whether the compiled walk is there, was made for this version of the parser, and reads a small page as the plain one does."""
+    if compiled is None or parser_version not in PARSER_VERSIONS:
+        return False
+    compiled.bind(lexbor.__file__, *CELLS, DIALOG)
+    plain, fast = _plain_columns(SMALL_PAGE), _compiled_columns(SMALL_PAGE)
+    return all(_same(getattr(plain, part.name), getattr(fast, part.name)) for part in fields(_Columns))
+
+
+def _same(plain: Any, fast: Any) -> bool:
+    if isinstance(plain, np.ndarray):
+        return np.array_equal(plain, fast)
+    if isinstance(plain, tuple) and plain and isinstance(plain[0], Spot):
+        return _made_of(plain) == _made_of(fast)
+    return bool((dict(fast.items()) if isinstance(plain, dict) else fast) == plain)
+
+
+SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script type="application/json">{"a": 1}</script><body class=x>
+<p>One <b> two</b><i>t</i>hree <!-- no --> <em>f\xc3\xa4ur </em> </p><table><tr><th>a<td itemprop=b>c<td>d</table><pre>
+ e  f
+</pre><dialog>g</dialog><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
 
 
 def _ints(values: Sequence[int]) -> Ints:
@@ -493,14 +564,19 @@ def _hidden(found: Mapping[str, str | None]) -> bool:
     return "display:none" in plain or "visibility:hidden" in plain
 
 
-def _language(walk: _Walk, header: str) -> str:
+def _language(columns: _Columns, header: str) -> str:
     """The language that the page says it is in: <html lang>, then <meta>, then the header."""
-    html = walk.attributes.get(0, {})
+    html = columns.attributes.get(0, {})
     said = html.get("lang") or html.get("xml:lang")
     if not said:
-        for row, found in walk.attributes.items():
-            if walk.spots[row].tag == "meta" and (found.get("http-equiv") or "").lower() == "content-language":
+        is_meta = np.array([at.tag == "meta" for at in columns.spots], dtype=bool)
+        for row in np.flatnonzero(is_meta[columns.spot]).tolist():
+            found = columns.attributes.get(row, {})
+            if (found.get("http-equiv") or "").lower() == "content-language":
                 said = found.get("content")
                 break
     primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")
     return primary[1].lower() if primary else ""
+
+
+_walked = _compiled_columns if _fits() else _plain_columns

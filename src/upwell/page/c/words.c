@@ -1,0 +1,212 @@
+#include "compiled.h"
+
+enum { CJK_FROM = 0x2e80 };   /* the first character of the scripts that terms.py cuts into pairs; such texts are left to it */
+
+static inline int is_word(Py_UCS4 c) {
+    return c < 128 ? ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' : Py_UNICODE_ISALNUM(c);
+}
+
+static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' : Py_UNICODE_ISDECIMAL(c); }
+
+typedef struct { int kind; const void *data; Py_ssize_t length; } Chars;
+
+static inline Py_UCS4 char_at(const Chars *text, Py_ssize_t i) { return i < text->length ? PyUnicode_READ(text->kind, text->data, i) : 0; }
+
+/* The end of an amount in groups of three digits that begins here ("1,250.000"), or -1. */
+static Py_ssize_t end_of_amount(const Chars *text, Py_ssize_t begin) {
+    Py_ssize_t at = begin, end = -1;
+    while (at - begin < 4 && is_decimal(char_at(text, at))) at++;
+    if (at == begin || at - begin > 3) return -1;
+    for (;;) {
+        Py_UCS4 mark = char_at(text, at);
+        if (mark != '.' && mark != ',') return end;
+        for (int i = 1; i <= 3; i++)
+            if (!is_decimal(char_at(text, at + i))) return end;
+        at += 4;
+        if (!is_word(char_at(text, at))) end = at;
+    }
+}
+
+/* The end of the token that begins here: TOKEN of terms.py. */
+static Py_ssize_t end_of_token(const Chars *text, Py_ssize_t begin) {
+    if (is_decimal(char_at(text, begin))) {
+        Py_ssize_t end = end_of_amount(text, begin);
+        if (end >= 0) return end;
+    }
+    Py_ssize_t at = begin;
+    for (;;) {
+        while (is_word(char_at(text, at))) at++;
+        Py_UCS4 mark = char_at(text, at);
+        if ((mark != '\'' && mark != 0x2019) || !is_word(char_at(text, at + 1))) return at;
+        at++;
+    }
+}
+
+/* A text in lower case with plain apostrophes, as terms.py compares it; NULL without an error where terms.py has to cut it. */
+static PyObject *folded(PyObject *text) {
+    if (!PyUnicode_Check(text)) { PyErr_SetString(PyExc_TypeError, "text is a str"); return NULL; }
+    if (PyUnicode_MAX_CHAR_VALUE(text) >= CJK_FROM)
+        for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); i++)
+            if (PyUnicode_READ_CHAR(text, i) >= CJK_FROM) return NULL;
+    PyObject *low = PyObject_CallMethod(text, "lower", NULL);
+    if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x2019) return low;
+    PyObject *plain = PyObject_CallMethod(low, "replace", "ss", "\xe2\x80\x99", "'");
+    Py_DECREF(low);
+    return plain;
+}
+
+PyObject *page_tokens(PyObject *module, PyObject *argument) {
+    (void)module;
+    PyObject *low = folded(argument);
+    if (!low) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    Chars text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)};
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t at = 0; list && at < text.length;) {
+        if (!is_word(char_at(&text, at))) { at++; continue; }
+        Py_ssize_t end = end_of_token(&text, at);
+        PyObject *token = PyUnicode_Substring(low, at, end);
+        if (!token || PyList_Append(list, token) < 0) Py_CLEAR(list);
+        Py_XDECREF(token);
+        at = end;
+    }
+    Py_DECREF(low);
+    return list;
+}
+
+/* ---- terms: each word once, with a number, in order of appearance -------------------------------------------------------- */
+
+typedef struct { uint64_t hash; Py_ssize_t begin, length; } Word;
+
+typedef struct {
+    Chars text;
+    PyObject *low, *list;
+    Word *words;
+    Py_ssize_t count, room;
+    int32_t *table;
+    size_t mask;
+} Words;
+
+static int more_words(Words *w) {
+    size_t mask = w->mask ? w->mask * 2 + 1 : 511;
+    int32_t *table = PyMem_Malloc((mask + 1) * sizeof(int32_t));
+    Word *words = PyMem_Realloc(w->words, (mask / 2 + 1) * sizeof(Word));
+    if (words) w->words = words;
+    if (!table || !words) { PyMem_Free(table); PyErr_NoMemory(); return -1; }
+    memset(table, -1, (mask + 1) * sizeof(int32_t));
+    for (Py_ssize_t i = 0; i < w->count; i++) {
+        size_t slot = w->words[i].hash & mask;
+        while (table[slot] >= 0) slot = (slot + 1) & mask;
+        table[slot] = (int32_t)i;
+    }
+    PyMem_Free(w->table);
+    w->table = table;
+    w->mask = mask;
+    w->room = (Py_ssize_t)(mask / 2 + 1);
+    return 0;
+}
+
+static int32_t number_of(Words *w, Py_ssize_t begin, Py_ssize_t end) {
+    const char *data = (const char *)w->text.data;
+    size_t size = (size_t)(end - begin) * (size_t)w->text.kind;
+    uint64_t hash = hash_bytes((const unsigned char *)data + begin * w->text.kind, size);
+    if (w->count == w->room && more_words(w) < 0) return -1;
+    size_t slot = hash & w->mask;
+    for (; w->table[slot] >= 0; slot = (slot + 1) & w->mask) {
+        const Word *word = &w->words[w->table[slot]];
+        if (word->hash == hash && word->length == end - begin && !memcmp(data + word->begin * w->text.kind, data + begin * w->text.kind, size))
+            return w->table[slot];
+    }
+    PyObject *word = PyUnicode_Substring(w->low, begin, end);
+    int failed = word ? PyList_Append(w->list, word) : -1;
+    Py_XDECREF(word);
+    if (failed) return -1;
+    w->words[w->count] = (Word){hash, begin, end - begin};
+    w->table[slot] = (int32_t)w->count;
+    return (int32_t)w->count++;
+}
+
+PyObject *page_terms(PyObject *module, PyObject *argument) {
+    (void)module;
+    PyObject *low = folded(argument), *result = NULL;
+    if (!low) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    Words w = {{PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, low, PyList_New(0), NULL, 0, 0, NULL, 0};
+    Ints ids = {0}, begins = {0};
+    int failed = !w.list || push(&begins, 0);
+    for (Py_ssize_t at = 0; !failed && at < w.text.length;) {
+        Py_UCS4 c = char_at(&w.text, at);
+        if (!is_word(c)) {
+            if (!c) failed = push(&begins, (int32_t)ids.length);
+            at++;
+            continue;
+        }
+        Py_ssize_t end = end_of_token(&w.text, at);
+        int32_t id = number_of(&w, at, end);
+        failed = id < 0 || push(&ids, id);
+        at = end;
+    }
+    if (!failed && !push(&begins, (int32_t)ids.length)) result = Py_BuildValue("(ONN)", w.list, as_bytes(&ids), as_bytes(&begins));
+    Py_XDECREF(w.list);
+    Py_DECREF(low);
+    PyMem_Free(w.words);
+    PyMem_Free(w.table);
+    PyMem_Free(ids.at);
+    PyMem_Free(begins.at);
+    return result;
+}
+
+/* ---- tags that are too long: TAG of attribute_limit.py ------------------------------------------------------------------- */
+
+static const char *find(const char *at, const char *end, const char *word) {
+    size_t size = strlen(word);
+    while ((at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= size && memcmp(at, word, size)) at++;
+    return at && (size_t)(end - at) >= size ? at : NULL;
+}
+
+/* Where a tag ends whose name has been read: at ">", where quotes count only after an equals sign. */
+static const char *end_of_tag(const char *at, const char *end) {
+    while (at < end && *at != '>') {
+        if (*at++ != '=') continue;
+        const char *quote = at;
+        while (quote < end && Py_ISSPACE(*quote)) quote++;
+        if (quote < end && (*quote == '"' || *quote == '\'')) {
+            const char *closing = memchr(quote + 1, *quote, (size_t)(end - quote - 1));
+            at = (closing ? closing : quote) + 1;   /* a quote that is never closed is a character like others */
+        }
+    }
+    return at < end ? at : end;
+}
+
+/* The end of the raw text of an element such as <script>, whose name is at `name`; NULL where it has none. */
+static const char *end_of_raw(const char *name, const char *tag_end, const char *end) {
+    static const char *const raw[] = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"};
+    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
+        size_t size = strlen(raw[i]);
+        if ((size_t)(end - name) < size || PyOS_strnicmp(name, raw[i], (Py_ssize_t)size)) continue;
+        if (name + size < end && !Py_ISSPACE(name[size]) && name[size] != '/' && name[size] != '>') continue;
+        for (const char *at = tag_end; (at = find(at, end, "</")); at += 2)
+            if ((size_t)(end - at - 2) >= size && !PyOS_strnicmp(at + 2, raw[i], (Py_ssize_t)size)) return at;
+        return end;
+    }
+    return NULL;
+}
+
+PyObject *page_has_long_tag(PyObject *module, PyObject *args) {
+    const char *html;
+    Py_ssize_t length, limit;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#n", &html, &length, &limit)) return NULL;
+    const char *at = html, *end = html + length;
+    while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
+        if (end - at >= 4 && !memcmp(at, "<!--", 4)) {
+            at = find(at + 4, end, "-->");
+            if (!at) break;
+            continue;
+        }
+        if (end - at < 2 || (at[1] | 32) < 'a' || (at[1] | 32) > 'z') { at++; continue; }
+        const char *tag_end = end_of_tag(at + 1, end), *raw_end;
+        if (tag_end - at >= limit) Py_RETURN_TRUE;
+        raw_end = end_of_raw(at + 1, tag_end, end);
+        at = raw_end ? raw_end : tag_end;
+    }
+    Py_RETURN_FALSE;
+}
