@@ -158,7 +158,7 @@ class SourceSession:
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
             has_next=next_page is not None,
-            links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
+            links=lambda: [] if reader.about else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),

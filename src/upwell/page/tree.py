@@ -135,6 +135,8 @@ class TagTree:
         """A reference on this page as an absolute http(s) address (<base> counts), or None where it is not one."""
         if address is None or len(address) > MAX_ADDRESS_CHARS:
             return None
+        if self._origin and PLAIN_PATH.fullmatch(address) and "/." not in address:
+            return self._origin + address
         try:
             absolute = urljoin(self.base, re.sub(r"[\t\n\r]", "", address.strip()))
             parts = urlsplit(absolute)
@@ -155,6 +157,15 @@ class TagTree:
                 except ValueError:
                     break
         return self.url
+
+    @cached_property
+    def _origin(self) -> str:
+        """Scheme and host of the base, which go before a path; "" where it is no web address."""
+        try:
+            parts = urlsplit(self.base)
+        except ValueError:
+            return ""
+        return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") and parts.netloc else ""
 
     # -- structure -----------------------------------------------------------------------------------------------------
 
@@ -314,6 +325,8 @@ Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, 
 # The parser's numbers: of text, the first of elements, the first of elements that it does not know (another on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
 MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
+# A path from the root as most links have it: what `urljoin` would put behind the host unchanged.
+PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
 MOST_SPOTS = 50_000  # that are remembered from page to page
 Key = tuple[Spot | None, int, str | None, Own | None]  # the spot above, the parser's number of the tag, the class
 _known: dict[object, Spot] = {}
