@@ -25,7 +25,7 @@ def cut_attributes(html: bytes) -> tuple[bytes, int]:
     >>> cut_attributes(b"<script>if (a<b) { " + b"x y " * 5000 + b"}</script>")[1]
     0
     """
-    if compiled is not None and not compiled.has_long_tag(html, LONG_TAG_BYTES):
+    if compiled is not None and not compiled.has_crowded_tag(html, MAX_ATTRIBUTES):
         return html, 0
     return _cut(html)
 

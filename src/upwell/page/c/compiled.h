@@ -3,7 +3,7 @@
    module.c       the functions that Python sees
    walk.c         the walk over the parser's nodes: the same columns as the plain walk of tree.py
    attributes.c   the attributes of all rows, kept as bytes and decoded when they are asked for
-   words.c        tokens and terms as terms.py has them; tags that are too long
+   words.c        tokens and terms as terms.py has them; tags with too many attributes
 
    tree.py and terms.py are the reference: tests/page/test_compiled.py holds both against each other.  */
 
@@ -79,4 +79,4 @@ PyObject *page_bind(PyObject *module, PyObject *args);
 PyObject *page_walk(PyObject *module, PyObject *args);
 PyObject *page_terms(PyObject *module, PyObject *text);
 PyObject *page_tokens(PyObject *module, PyObject *text);
-PyObject *page_has_long_tag(PyObject *module, PyObject *args);
+PyObject *page_has_crowded_tag(PyObject *module, PyObject *args);

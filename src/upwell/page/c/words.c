@@ -10,10 +10,12 @@ static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' 
 
 typedef struct { int kind; const void *data; Py_ssize_t length; } Chars;
 
-static inline Py_UCS4 char_at(const Chars *text, Py_ssize_t i) { return i < text->length ? PyUnicode_READ(text->kind, text->data, i) : 0; }
+#define INLINE static inline __attribute__((always_inline))   /* so that the compiler makes one loop for each kind of str */
+
+INLINE Py_UCS4 char_at(const Chars *text, Py_ssize_t i) { return i < text->length ? PyUnicode_READ(text->kind, text->data, i) : 0; }
 
 /* The end of an amount in groups of three digits that begins here ("1,250.000"), or -1. */
-static Py_ssize_t end_of_amount(const Chars *text, Py_ssize_t begin) {
+INLINE Py_ssize_t end_of_amount(const Chars *text, Py_ssize_t begin) {
     Py_ssize_t at = begin, end = -1;
     while (at - begin < 4 && is_decimal(char_at(text, at))) at++;
     if (at == begin || at - begin > 3) return -1;
@@ -28,7 +30,7 @@ static Py_ssize_t end_of_amount(const Chars *text, Py_ssize_t begin) {
 }
 
 /* The end of the token that begins here: TOKEN of terms.py. */
-static Py_ssize_t end_of_token(const Chars *text, Py_ssize_t begin) {
+INLINE Py_ssize_t end_of_token(const Chars *text, Py_ssize_t begin) {
     if (is_decimal(char_at(text, begin))) {
         Py_ssize_t end = end_of_amount(text, begin);
         if (end >= 0) return end;
@@ -105,7 +107,7 @@ static int more_words(Words *w) {
     return 0;
 }
 
-static int32_t number_of(Words *w, Py_ssize_t begin, Py_ssize_t end) {
+INLINE int32_t number_of(Words *w, Py_ssize_t begin, Py_ssize_t end) {
     const char *data = (const char *)w->text.data;
     size_t size = (size_t)(end - begin) * (size_t)w->text.kind;
     uint64_t hash = hash_bytes((const unsigned char *)data + begin * w->text.kind, size);
@@ -125,6 +127,25 @@ static int32_t number_of(Words *w, Py_ssize_t begin, Py_ssize_t end) {
     return (int32_t)w->count++;
 }
 
+/* Numbers the words of the whole text; `kind` is a constant wherever it is called. */
+INLINE int number_all(Words *w, int kind, Ints *ids, Ints *begins) {
+    w->text.kind = kind;
+    Chars text = {kind, w->text.data, w->text.length};
+    for (Py_ssize_t at = 0; at < text.length;) {
+        Py_UCS4 c = char_at(&text, at);
+        if (!is_word(c)) {
+            if (!c && push(begins, (int32_t)ids->length)) return -1;
+            at++;
+            continue;
+        }
+        Py_ssize_t end = end_of_token(&text, at);
+        int32_t id = number_of(w, at, end);
+        if (id < 0 || push(ids, id)) return -1;
+        at = end;
+    }
+    return 0;
+}
+
 PyObject *page_terms(PyObject *module, PyObject *argument) {
     (void)module;
     PyObject *low = folded(argument), *result = NULL;
@@ -132,17 +153,10 @@ PyObject *page_terms(PyObject *module, PyObject *argument) {
     Words w = {{PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, low, PyList_New(0), NULL, 0, 0, NULL, 0};
     Ints ids = {0}, begins = {0};
     int failed = !w.list || push(&begins, 0);
-    for (Py_ssize_t at = 0; !failed && at < w.text.length;) {
-        Py_UCS4 c = char_at(&w.text, at);
-        if (!is_word(c)) {
-            if (!c) failed = push(&begins, (int32_t)ids.length);
-            at++;
-            continue;
-        }
-        Py_ssize_t end = end_of_token(&w.text, at);
-        int32_t id = number_of(&w, at, end);
-        failed = id < 0 || push(&ids, id);
-        at = end;
+    if (!failed) {
+        if (w.text.kind == PyUnicode_1BYTE_KIND) failed = number_all(&w, PyUnicode_1BYTE_KIND, &ids, &begins);
+        else if (w.text.kind == PyUnicode_2BYTE_KIND) failed = number_all(&w, PyUnicode_2BYTE_KIND, &ids, &begins);
+        else failed = number_all(&w, PyUnicode_4BYTE_KIND, &ids, &begins);
     }
     if (!failed && !push(&begins, (int32_t)ids.length)) result = Py_BuildValue("(ONN)", w.list, as_bytes(&ids), as_bytes(&begins));
     Py_XDECREF(w.list);
@@ -154,7 +168,7 @@ PyObject *page_terms(PyObject *module, PyObject *argument) {
     return result;
 }
 
-/* ---- tags that are too long: TAG of attribute_limit.py ------------------------------------------------------------------- */
+/* ---- tags with too many attributes: TAG and ATTRIBUTE of attribute_limit.py ------------------------------------------------------------------- */
 
 static const char *find(const char *at, const char *end, const char *word) {
     size_t size = strlen(word);
@@ -162,9 +176,12 @@ static const char *find(const char *at, const char *end, const char *word) {
     return at && (size_t)(end - at) >= size ? at : NULL;
 }
 
-/* Where a tag ends whose name has been read: at ">", where quotes count only after an equals sign. */
+/* Where a tag ends whose name has been read: at ">", where quotes count only after an equals sign. `end` is a NUL. */
 static const char *end_of_tag(const char *at, const char *end) {
-    while (at < end && *at != '>') {
+    static const char stops[256] = {['>'] = 1, ['='] = 1, [0] = 1};
+    for (;;) {
+        while (!stops[(unsigned char)*at]) at++;
+        if (at >= end || *at == '>') return at;
         if (*at++ != '=') continue;
         const char *quote = at;
         while (quote < end && Py_ISSPACE(*quote)) quote++;
@@ -173,16 +190,17 @@ static const char *end_of_tag(const char *at, const char *end) {
             at = (closing ? closing : quote) + 1;   /* a quote that is never closed is a character like others */
         }
     }
-    return at < end ? at : end;
 }
 
 /* The end of the raw text of an element such as <script>, whose name is at `name`; NULL where it has none. */
 static const char *end_of_raw(const char *name, const char *tag_end, const char *end) {
     static const char *const raw[] = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"};
+    if (!strchr("stxin", name[0] | 32)) return NULL;
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
         size_t size = strlen(raw[i]);
         if ((size_t)(end - name) < size || PyOS_strnicmp(name, raw[i], (Py_ssize_t)size)) continue;
         if (name + size < end && !Py_ISSPACE(name[size]) && name[size] != '/' && name[size] != '>') continue;
+        if (tag_end == end) return end;
         for (const char *at = tag_end; (at = find(at, end, "</")); at += 2)
             if ((size_t)(end - at - 2) >= size && !PyOS_strnicmp(at + 2, raw[i], (Py_ssize_t)size)) return at;
         return end;
@@ -190,7 +208,30 @@ static const char *end_of_raw(const char *name, const char *tag_end, const char 
     return NULL;
 }
 
-PyObject *page_has_long_tag(PyObject *module, PyObject *args) {
+/* Whether a tag has so many attributes. */
+static int is_crowded(const char *at, const char *end, Py_ssize_t limit) {
+    static const char no_name[256] = {[' '] = 1, ['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1, ['/'] = 1, ['>'] = 1, ['='] = 1};
+    Py_ssize_t count = 0;
+    while (at < end) {
+        if (!Py_ISSPACE(*at) && *at != '/') { at++; continue; }
+        while (at < end && (Py_ISSPACE(*at) || *at == '/')) at++;
+        const char *name = at;
+        while (at < end && !no_name[(unsigned char)*at]) at++;
+        if (at == name) continue;
+        if (++count >= limit) return 1;
+        const char *sign = at;
+        while (sign < end && Py_ISSPACE(*sign)) sign++;
+        if (sign == end || *sign != '=') continue;
+        at = sign + 1;
+        while (at < end && Py_ISSPACE(*at)) at++;
+        const char *closing = at < end && (*at == '"' || *at == '\'') ? memchr(at + 1, *at, (size_t)(end - at - 1)) : NULL;
+        if (closing) at = closing + 1;
+        else while (at < end && !Py_ISSPACE(*at) && *at != '>') at++;
+    }
+    return 0;
+}
+
+PyObject *page_has_crowded_tag(PyObject *module, PyObject *args) {
     const char *html;
     Py_ssize_t length, limit;
     (void)module;
@@ -204,7 +245,7 @@ PyObject *page_has_long_tag(PyObject *module, PyObject *args) {
         }
         if (end - at < 2 || (at[1] | 32) < 'a' || (at[1] | 32) > 'z') { at++; continue; }
         const char *tag_end = end_of_tag(at + 1, end), *raw_end;
-        if (tag_end - at >= limit) Py_RETURN_TRUE;
+        if (tag_end - at >= 2 * limit && is_crowded(at, tag_end, limit)) Py_RETURN_TRUE;   /* an attribute has two bytes at least */
         raw_end = end_of_raw(at + 1, tag_end, end);
         at = raw_end ? raw_end : tag_end;
     }
