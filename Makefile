@@ -42,11 +42,9 @@ golden: setup ## what is read otherwise in the saved answers of tests/golden (AC
 quality: setup ## the quality gate on the labelled corpora beside the project (CORPORA=folder)
 	$(BIN)/python -m benchmarks.quality
 
-speed: setup ## speed as ratios against named references (CORPORA=folder)
-	$(BIN)/python -m benchmarks.speed.start
-	$(BIN)/python -m benchmarks.speed.page
-	$(BIN)/python -m benchmarks.speed.cluster
-	$(BIN)/python -m benchmarks.speed.fetch
+speed: setup ## speed as ratios against named references, as one table, and how it grows (CORPORA=folder)
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.speed.growth
 
 clean: ## removes what setup, test and demo made
 	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/page/*.so

@@ -29,7 +29,11 @@ DEMO = ("li.city", "h3 a::text", ".country::text", ".region::text", ".continent:
 # Where the time of a harvest goes: the functions of each stage, which do not call each other.
 STAGES = {
     "read": ("upwell.harvest.reader:read_page",),
-    "apply": ("upwell.harvest.reader:apply", "upwell.harvest.session:read_totals", "upwell.harvest.session:next_page_of"),
+    "apply": (
+        "upwell.harvest.reader:apply",
+        "upwell.harvest.session:read_totals",
+        "upwell.harvest.session:next_page_of",
+    ),
     "choose": ("upwell.harvest.chooser:Chooser.next", "upwell.harvest.chooser:Chooser.take"),
     "keep": ("upwell.harvest.session:SourceSession._keep", "upwell.harvest.keep:write_files"),
     "learn": ("upwell.harvest.reader:learn_source", "upwell.harvest.reader:learn_roles"),

@@ -18,5 +18,7 @@ class AnswerPage:
     wanted: Sequence[Record] = ()  # those of the records that are kept: with `--about` not all
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
-    links: Callable[[], Sequence[SecondLevelLink]] = tuple  # facets and orders: they are looked for where they are wanted
+    links: Callable[[], Sequence[SecondLevelLink]] = (
+        tuple  # facets and orders: they are looked for where they are wanted
+    )
     related: Sequence[str] = ()  # other queries that it links to
