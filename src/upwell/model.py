@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 __all__ = [
     "PAGE",
+    "TEMPLATE",
     "AddressInterface",
     "ArchivedBody",
     "BrowserVisit",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 PAGE = "page."  # begins the name of a field that the own page of a record has, beside those of the lists
+TEMPLATE = "_template"  # the field of a record's own page that says which template of its source it is of
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
@@ -115,6 +117,8 @@ class Field:
     preset: tuple[str, ...] = ()  # what a browser sends when nobody touches it; a `multiple` select may send several
     choices: tuple[str, ...] = ()  # what a select, checkbox or radio can be set to; what a submit button sends
     words: str = ""  # label, placeholder, id and the like, which say what the field is for
+    is_required: bool = False  # a browser does not send the form as long as it is empty
+    min_chars: int = 0  # of a text, below which a browser does not send it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +187,7 @@ class FormInterface(_Interface):
     tokens: tuple[str, ...] = ()  # the names of fields whose values grow old: they are fetched anew before each request
     choices: tuple[str, ...] = ()  # the only queries that it takes, where the query field is a select; empty: any text
     enctype: str = ""  # as Form.enctype
+    min_chars: int = 0  # of a query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +206,11 @@ class AddressInterface(_Interface):
     def choices(self) -> tuple[str, ...]:
         """Any text may be asked for."""
         return ()
+
+    @property
+    def min_chars(self) -> int:
+        """Of any length."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +233,11 @@ class JsonInterface(_Interface):
     def choices(self) -> tuple[str, ...]:
         """Any text may be asked for."""
         return ()
+
+    @property
+    def min_chars(self) -> int:
+        """Of any length."""
+        return 0
 
 
 SearchInterface = FormInterface | AddressInterface | JsonInterface

@@ -135,6 +135,7 @@ TableFile = Annotated[
 ]
 # upwell entities
 RecordPages = Annotated[Path, typer.Argument(help="Saved pages of one site that each show one thing.")]
+Regions = Annotated[int, typer.Option(min=1, help="Lists of an answer to look for, the best first.")]
 TableFolder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the table.")]
 KnownEntities = Annotated[Path | None, typer.Option("--model", help="A model of columns: apply it, learn nothing.")]
 SaveEntities = Annotated[Path | None, typer.Option("--save", help="Where to keep what was learned, as JSON to edit.")]
@@ -187,6 +188,9 @@ PagesOrAddress = Annotated[list[str], typer.Argument(help="Saved pages of one si
 Depth = Annotated[int, typer.Option(min=0, help="How many links from the address to go.")]
 Follow = Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")]
 BlockMethod = Annotated[str, typer.Option("--method", help="upwell, or wisdom: subtrees as Wisdom finds them.")]
+BlockTables = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Folder for articles.parquet, toc.parquet and the fetched pages.")
+]
 PageBudget = Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")]
 
 # upwell status, upwell export

@@ -109,15 +109,17 @@ class ExtractedRecord:
     values: Mapping[str, object]  # the same as numbers, prices and dates, where they are such
     key: str
     path: str
+    region: int = 1  # which list of the answer it is in, where several were looked for
 
     def as_dict(self) -> dict[str, object]:
-        return {
+        found: dict[str, object] = {
             "text": self.text,
             "fields": dict(self.fields),
             "values": dict(self.values),
             "key": self.key,
             "path": self.path,
         }
+        return found | {"region": self.region} if self.region > 1 else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,9 +197,13 @@ class BlockOnPage:
     path: str
     text: str
     score: float
+    links: tuple[tuple[str, str], ...] = ()  # of a table of contents: title and address of each entry
 
     def as_dict(self) -> dict[str, object]:
-        return {"type": self.type, "path": self.path, "text": self.text, "score": self.score}
+        found: dict[str, object] = {"type": self.type, "path": self.path, "text": self.text, "score": self.score}
+        if self.type == "toc":
+            found["links"] = [{"title": title, "url": url} for title, url in self.links]
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

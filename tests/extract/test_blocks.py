@@ -91,7 +91,7 @@ def test_a_list_of_links_is_told_from_menus_and_pagers() -> None:
     assert tree.path(toc.row) == "/html[1]/body[1]/table[1]/tbody[1]"
     assert len(toc.items) == 8
     (block,) = blocks.read_blocks(tree).blocks
-    assert blocks.links_of(tree, block)[:2] == ["http://x/c/0", "http://x/c/1"]
+    assert blocks.entries_of(tree, block)[:2] == [("4000", "http://x/c/0"), ("4001", "http://x/c/1")]
 
 
 def test_links_that_only_a_script_knows() -> None:
@@ -103,8 +103,8 @@ def test_links_that_only_a_script_knows() -> None:
         f"<ul>{items}<li><a href='#' onclick=\"go('n/9.php?x=1')\">And what came after</a></li></ul>", url="http://x/"
     )
     (block,) = blocks.read_blocks(tree).blocks
-    assert blocks.links_of(tree, block)[0] == "http://x/n/0.html"
-    assert blocks.links_of(tree, replace(block, rows=(0,)))[-1] == "http://x/n/9.php?x=1"
+    assert blocks.entries_of(tree, block)[0][1] == "http://x/n/0.html"
+    assert blocks.entries_of(tree, replace(block, rows=(0,)))[-1][1] == "http://x/n/9.php?x=1"
 
 
 def test_snippets_are_no_article() -> None:

@@ -83,3 +83,19 @@ def test_texts_made_of_the_same_phrases_are_taken_apart() -> None:
 def test_prose_stays_whole() -> None:
     rows = [{"about": f"The {c} region has a river and the town of {c}ville, which is old."} for c in CITIES]
     assert len(table(rows)[0]) == 1
+
+
+def test_a_field_that_stands_at_one_of_two_places() -> None:
+    """A title is a link or is none: one column; two fields that some records lack stay two."""
+    turns = [{"t": f"T{i}"} if i % 3 else {"t_2": f"T{i}"} for i in range(40)] + [{"t": "both", "t_2": "both"}]
+    assert [(column.name, column.of) for column in arrange(turns)] == [("t_2", ("t_2", "t"))]
+    apart = [{"t": f"T{i}", **({"t_2": f"U{i}"} if i % 3 else {})} for i in range(40)]
+    assert [column.of for column in arrange(apart)] == [("t",), ("t_2",)]
+
+
+def test_what_the_site_does_not_name_and_tells_records_apart_is_the_title() -> None:
+    """A class that two columns share names neither; a name of the site's own stays."""
+    rows = [{"list": f"by {i % 3}", "list_2": f"Fix {i} of them"} for i in range(30)]
+    assert [column.name for column in arrange(rows)] == ["list", "title"]
+    rows = [{"author": f"by {i % 3}", "subject": f"Fix {i} of them"} for i in range(30)]
+    assert [column.name for column in arrange(rows)] == ["author", "subject"]

@@ -68,3 +68,20 @@ def test_columns_are_chosen(tmp_path: Path) -> None:
             "region",
         ]
     assert [reason for reason in said if "mayor" in reason]
+
+
+def test_the_schema_stays_from_harvest_to_harvest(tmp_path: Path) -> None:
+    """Golden: another folder, another budget and a refresh have the same columns with the same types."""
+    with serve(Switches()) as site:
+        schemas = []
+        for folder, plan in (
+            ("one", Plan(budget=60)),
+            ("two", Plan(budget=90)),
+            ("one", Plan(budget=60, refresh=True)),
+        ):
+            result = api.harvest(site.url, out=tmp_path / folder, plan=plan, manners=FREE)
+            schemas.append([(field.name, str(field.type)) for field in pq.read_schema(result.records)])
+    assert schemas[0] == schemas[1] == schemas[2]
+    assert [name for name, _ in schemas[0] if not name.startswith("_")] == [
+        "name", "country", "region", "continent", "population", "timezone", "also",
+    ]  # fmt: skip

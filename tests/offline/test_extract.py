@@ -85,3 +85,25 @@ def test_a_place_without_pages(tmp_path: Path) -> None:
     """The message says what was wanted."""
     with pytest.raises(WrongUsage, match=r"no \.html files, no \.json files and no WARC"):
         list(extract(tmp_path))
+
+
+def test_a_second_region_is_a_second_table(tmp_path: Path) -> None:
+    """Articles beside the products: with two regions both are read, with one only the larger; a menu is none."""
+
+    def answer(k: int) -> str:
+        news = "".join(
+            f"<tr><td class=when>2024-01-{k + i + 1:02}</td><td>What the {WORDS[(k * 3 + i) % 8]} said to the {WORDS[(k + i * 5) % 8]}</td></tr>"
+            for i in range(3)
+        )
+        return page(10 * k) + f"<h2>News</h2><table class=news>{news}</table>"
+
+    place = folder(tmp_path / "a", {f"{k}.html": answer(k) for k in range(6)})
+    one = list(extract(place))
+    assert {record.region for answer in one for record in answer.records} == {1}
+    assert max(len(answer.pagelets) for answer in extract(place, method="thor-tuned", regions=2)) == 2
+    two = list(extract(place, regions=3, table=tmp_path / "t.jsonl", format="jsonl"))
+    assert {record.region for answer in two for record in answer.records} == {1, 2}
+    texts = [record.text for record in two[1].records if record.region == 2]
+    assert len(texts) == 3
+    assert all("said to the" in text for text in texts)
+    assert len((tmp_path / "t-2.jsonl").read_text().splitlines()) == 18

@@ -1,26 +1,54 @@
 """Tokens, stems, stop words, and the slice of a subtree."""
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.page.test_tree import pages
 from upwell.page import terms
-from upwell.page.tree import read
+from upwell.page.tree import BROKEN, GLUED, read
 
 
 @given(pages, st.booleans(), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_slice_equals_the_tokens_of_the_text(html: str, stemmed: bool, stops: bool) -> None:
-    """The terms of any subtree are those of its chunks, one by one."""
+    """The terms of any subtree that does not begin or end inside a word are those of its text."""
     tree = read("<html lang=en>" + html)
     found = terms.of(tree, stemmed=stemmed, stops=stops)
     drop = frozenset() if stops else terms.stop_words_of("en")
+    gaps = [*tree.chunk_gap.tolist(), BROKEN]
     for row in range(len(tree)):
-        chunks = tree.chunks[tree.text_at[row] : tree.text_end[row]]
-        want = [word for chunk in chunks for word in terms.tokens(chunk) if word not in drop]
+        first, last = int(tree.text_at[row]), int(tree.text_end[row])
+        if first < last and GLUED in (gaps[first], gaps[last]):
+            continue
+        text = "".join(("" if gaps[i] == GLUED else "\n") + tree.chunks[i] for i in range(first, last))
+        want = [word for line in text.split("\n") for word in terms.tokens(line) if word not in drop]
         want = terms.stem(want, "en") if stemmed else want
         assert [found.words[i] for i in found.slice(tree, row)] == want
         assert found.counts(tree, row).sum() == len(want)
+    assert (np.diff(found.at) >= 0).all()
+
+
+def test_marks_inside_words_do_not_part_them() -> None:
+    """A search engine marks the letters that were asked for; what a person reads is one word."""
+    tree = read("<p><strong>Pyth</strong>on, 検<em>索</em>エンジン<p>mono<wbr>rail")
+    assert terms.of(tree).words == ("python", "検索", "索エ", "エン", "ンジ", "ジン", "monorail")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी में खोज", ["हिन्दी", "में", "खोज"]),
+        ("cafe\u0301 crème", ["cafe\u0301", "crème"]),
+        ("می‌خواهم", ["می‌خواهم"]),
+        ("ភាសា\u200bខ្មែរ", ["ភាសា", "ខ្មែ", "មែរ"]),
+        ("Поиск: ёлка", ["поиск", "ёлка"]),
+    ],
+)
+def test_marks_of_letters_belong_to_words(text: str, words: list[str]) -> None:
+    """Vowel signs, accents and joiners are no letters for Python's regular expressions."""
+    assert terms.tokens(text) == words
 
 
 def test_chinese_japanese_korean_become_bigrams() -> None:

@@ -217,3 +217,18 @@ def test_a_page_of_50_mb() -> None:
     page = read(piece * (50_000_000 // len(piece)))
     assert len(page.rows("a")) == 50_000_000 // len(piece)
     assert page.text(len(page) - 2).startswith("some words")
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>the <span class=hit>Pyth</span>on, mono<span class=hit>rail</span>s", "the Python, monorails"),
+        ("<p>検<span class=hit>索</span>結果", "検索結果"),
+        ("<p>Name<span class=badge>new</span>", "Name new"),
+        ("<p>Tim<span>Smith</span> and <span>one</span><span>two</span>", "Tim Smith and one two"),
+        ("<p>two <span>words</span> here", "two words here"),
+    ],
+)
+def test_a_span_inside_a_word_does_not_part_it(html: str, text: str) -> None:
+    """Marks of a search engine are often spans; badges and names beside each other are spans, too."""
+    assert read(html).text() == text

@@ -148,3 +148,17 @@ def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
     model = learn_source([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
     first, second = (apply(model, page).records for page in (answer("tide", 10), answer("tide", 20, "?count=20")))
     assert [record.key for record in second[:10]] == [record.key for record in first]
+
+
+def test_a_menu_of_the_whole_site_on_every_page_does_not_hide_ten_records() -> None:
+    """The records are a hundredth of the page's text; what differs between answers is where they are looked for."""
+    menu = "".join(f"<li><a href=/thing/{i}>A thing of the catalogue, number {i}</a>" for i in range(2000))
+    frame = f"<nav><ul>{menu}</ul></nav><div><p>Search</p><form><input name=q></form>{{}}<p>About this site</div>"
+    answers = [
+        read(frame.format("<ol>" + "".join(f"<li><a href=/thing/{i}>{w} {i}</a><p>of {w}" for i in range(9)) + "</ol>"))
+        for w in WORDS[:5]
+    ]
+    empty = [read(frame.format("<p>Nothing")) for _ in range(2)]
+    model = learn_source(answers, empty)
+    assert [len(apply(model, tree).records) for tree in answers] == [9] * 5
+    assert not apply(model, empty[0]).records

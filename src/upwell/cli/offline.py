@@ -11,7 +11,8 @@ __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
 
 @app.command(
-    epilog="Example: upwell extract saved-answers/ --json\n\nExample: upwell extract saved-answers/ --method thor --json"
+    epilog="Example: upwell extract saved-answers/ --json\n\n"
+    "Example: upwell extract saved-answers/ --regions 2 -o tables/\n\nExample: upwell extract saved-answers/ --method thor --json"
 )
 def extract(
     path: options.AnswersFolder,
@@ -19,6 +20,7 @@ def extract(
     save: options.SaveSource = None,
     links: options.WithLinks = False,
     method: options.ExtractMethod = "upwell",
+    regions: options.Regions = 1,
     out: options.TableFile = None,
     format: options.Format = "parquet",
     as_json: options.Json = False,
@@ -33,6 +35,7 @@ def extract(
         save=save,
         links=links,
         method=method,
+        regions=regions,
         table=out,
         format=options.choice("--format", format, options.FORMATS),
         warn=warn,
@@ -146,7 +149,7 @@ def queries(
 
 @app.command(
     epilog="Example: upwell blocks saved-pages/ --json\n\nExample: upwell blocks https://example.org/ --depth 2 --follow toc\n\n"
-    "Example: upwell blocks saved-pages/ --method wisdom --json"
+    "Example: upwell blocks https://example.org/ -o articles\n\nExample: upwell blocks saved-pages/ --method wisdom --json"
 )
 @asks_sites
 def blocks(
@@ -156,6 +159,7 @@ def blocks(
     follow: options.Follow = "all",
     budget: options.PageBudget = 200,
     method: options.BlockMethod = "upwell",
+    out: options.BlockTables = None,
     as_json: options.Json = False,
 ) -> None:
     """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
@@ -166,6 +170,7 @@ def blocks(
         budget=budget,
         manners=manners_of(values_for(context, places[0]), places[0]),
         method=method,
+        out=out,
     )
     pages = 0
     for page in found:

@@ -25,8 +25,8 @@ __all__ = [
     "LearnedSite",
     "Structure",
     "common_row",
+    "entries_of",
     "learn_blocks",
-    "links_of",
     "read_blocks",
     "structure_of",
 ]
@@ -303,17 +303,20 @@ def _condensed(tree: TagTree, type_of_row: dict[int, BlockType], children: dict[
     return done[0]
 
 
-def links_of(tree: TagTree, block: Block) -> list[str]:
-    """Where the links of a block lead, each once, in document order; also where only a script says so (Wisdom §4.4, reason 3)."""
+def entries_of(tree: TagTree, block: Block) -> list[tuple[str, str]]:
+    """The links of a block, each address once, in document order: the first text that says something, and the address.
+
+    Also where only a script says where a link leads (Wisdom §4.4, reason 3).
+    """
     is_inside = np.zeros(len(tree), dtype=bool)
     for row in block.rows:
         is_inside[row : tree.end[row]] = True
-    addresses: dict[str, None] = {}
+    titles: dict[str, str] = {}
     for row in tree.rows("a", "area").tolist():
         address = (tree.attr(row, "href") or "").strip()
         if address.startswith(("javascript:", "#")) or not address:
             in_script = ADDRESS_IN_SCRIPT.search(f"{address} {tree.attr(row, 'onclick') or ''}")
             address = in_script[1] if in_script else ""
         if is_inside[row] and address and (absolute := tree.resolve(address)):
-            addresses.setdefault(absolute)
-    return list(addresses)
+            titles[absolute] = titles.get(absolute) or " ".join(tree.text(row).split())
+    return [(title, address) for address, title in titles.items()]

@@ -70,19 +70,22 @@ class Cut:
         return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
 
 
-def candidates(leaves: Leaves) -> list[Cut]:
-    """Every cut of a page into two records or more, each once, with all the keys that lead to it."""
+def candidates(leaves: Leaves, chars: NDArray[np.float64] | None = None) -> list[Cut]:
+    """Every cut of a page into two records or more, each once, with all the keys that lead to it.
+
+    `chars` is how much the text of each leaf counts, where that is not its length (`pagelets.weighed_chars`).
+    """
     cuts: dict[tuple[bytes, bytes], Cut] = {}
     if len(leaves) < 2:
         return []
     tables = [_PathTable(leaves, by_class=False), _PathTable(leaves, by_class=True)]
-    chars_before = np.concatenate(([0], np.cumsum(leaves.chars)))
+    chars_before = np.concatenate(([0], np.cumsum(leaves.chars if chars is None else chars)))
     is_option = np.isin(leaves.row, leaves.tree.rows("option"))  # what can be chosen in a form is no record
     for depth in range(leaves.max_depth + 1):
         level = _Level(leaves, depth)
         for group in _container_groups(leaves, level):
-            chars = sum(int(chars_before[end] - chars_before[start]) for start, end in group.ranges)
-            if chars < MIN_TEXT_SHARE * chars_before[-1]:
+            held = sum(float(chars_before[end] - chars_before[start]) for start, end in group.ranges)
+            if held < MIN_TEXT_SHARE * chars_before[-1]:
                 continue
             inside = np.concatenate([np.arange(start, end) for start, end in group.ranges])
             if is_option[inside].all():

@@ -6,6 +6,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from upwell.page.terms import MARKS
+
 __all__ = ["DateReader", "reader_of"]
 
 Order = Literal["DMY", "MDY", "YMD"]
@@ -15,16 +17,27 @@ TIME = re.compile(
     re.I,
 )
 NUMBERS = re.compile(r"(\d{1,4})([-/.])\s?(\d{1,2})\2\s?(\d{1,4})\.?$")
-CHINESE = re.compile(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]?$")
-# The month by name, which may be preceded by the day of the week.
-NAMED = re.compile(
-    r"(?:[^\W\d]+\.?,?\s+)?(?:\d{1,2}(?:st|nd|rd|th|\.)?[\s-]+(?:de\s+|of\s+)?[^\W\d]+\.?,?[\s-]+(?:de\s+|of\s+)?\d{4}|[^\W\d]+\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4})$",
-    re.I,
+# With a day of the week after it, in brackets or not. Years may count from the beginning of an era; its first year has a name.
+CHINESE = re.compile(
+    r"([^\W\d_]{2})?\s?(\d{1,4}|元)\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]?(?:\s?\(?[^\W\d_]{1,3}\)?)?$"
 )
+# The year before the first of each era: of Japanese emperors, and of the Republic of China.
+ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911, "": 0}
+CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
+CHINESE_NUMBER = re.compile("[〇零一二三四五六七八九十]+(?=[年月日])")
+# Words with a day and a year: the month by name, and perhaps the day of the week, "г.", "de".
+WORDED = re.compile(r"[^\W\d_]|[\s,.'’-]|\d")
+CHARACTER_MARKS = re.compile(f"[{MARKS}]")
+MAX_WORDS = 7
+YEAR_DIGITS = 4
+THAI = re.compile("[\u0e00-\u0e7f]")
+BUDDHIST_YEARS = 543  # the Thai calendar is ahead
+BUDDHIST_SIGN = re.compile(r"พ\.?ศ\.?")
+FIRST_YEAR = 1600  # an earlier one in digits that are not European counts in another calendar
 MAX_CHARS = 50
-MAX_DAY = 31
-MAX_MONTH = 12
 NOON = 12
+FIRST_OF_1900S = 69  # POSIX strptime, %y: 69 to 99 are 1969 to 1999
+MAX_ERA = 200  # years of an era; a larger number is a year of the Common Era
 
 
 class DateReader(NamedTuple):
@@ -56,10 +69,12 @@ def reader_of(texts: Collection[str]) -> DateReader | None:
 
     >>> reader_of(["03/04/2005", "25/04/2005"]), reader_of(["03/04/2005", "05/04/2005"])
     (DateReader(order='DMY', has_time=False), None)
+    >>> reader_of(["11/17/26 05:30"]).read("11/17/26 05:30").isoformat(), reader_of(["1.2.10"])
+    ('2026-11-17T05:30:00', None)
     >>> reader_of(["2004-02-01T10:30:00Z"]).read("2004-02-01T10:30:00Z").isoformat()
     '2004-02-01T10:30:00+00:00'
     """
-    if not texts or any(len(text) > MAX_CHARS or not any(map(str.isdigit, text)) for text in texts):
+    if not texts or any(len(text) > MAX_CHARS or not any(map(str.isnumeric, text)) for text in texts):
         return None
     parts = [_split(text) for text in texts]
     has_time = parts[0][1] is not None
@@ -95,16 +110,45 @@ def _zone(name: str | None) -> datetime.tzinfo | None:
 
 
 def _day(text: str, order: Order) -> datetime.date | None:
-    if match := CHINESE.match(text):
-        return _date(match[1], match[2], match[3])
-    if match := NUMBERS.match(text):
+    plain = text if text.isascii() else _with_plain_numbers(text)
+    if match := CHINESE.match(plain):
+        era = ERAS.get(match[1] or "")
+        year = 1 if match[2] == "元" else int(match[2])
+        return _date(str(era + year), match[3], match[4]) if era is not None and (match[1] or year > MAX_ERA) else None
+    if match := NUMBERS.match(plain):
         first, second, third = match[1], match[3], match[4]
-        if len(first) == 4:  # digits of a year
-            return _date(first, second, third)
-        if len(third) != 4 or order == "YMD":  # two digits do not say the century
+        if len(first) == YEAR_DIGITS:
+            return _date(first, second, third) if plain == text or int(first) >= FIRST_YEAR else None
+        if len(third) == 2 and match[2] == "/":  # "1.2.10" may be a version
+            third = ("20" if int(third) < FIRST_OF_1900S else "19") + third
+        if len(third) != YEAR_DIGITS or order == "YMD":
             return None
         return _date(third, second, first) if order == "DMY" else _date(third, first, second)
-    return _named(text) if NAMED.match(text) else None
+    return _named(plain) if _may_be_worded(plain) else None
+
+
+def _with_plain_numbers(text: str) -> str:
+    """A text with European digits, whatever its script writes."""
+    text = CHINESE_NUMBER.sub(lambda number: str(_chinese_number(number[0])), text)
+    return re.sub(r"\d", lambda digit: str(int(digit[0])), text)
+
+
+def _chinese_number(text: str) -> int:
+    """The value of a number up to 99, or of digits in a row.
+
+    >>> _chinese_number("二十"), _chinese_number("十三"), _chinese_number("二〇二四")
+    (20, 13, 2024)
+    """
+    tens, ten, ones = text.translate(CHINESE_DIGITS).partition("十")
+    return int(tens) if not ten else 10 * int(tens or 1) + int(ones or 0)
+
+
+def _may_be_worded(text: str) -> bool:
+    """Whether a text is a few words with a day and a year, and perhaps the month as a number."""
+    numbers = sorted(map(len, re.findall(r"\d+", text)))
+    is_date = len(numbers) in (2, 3) and numbers[-1] == YEAR_DIGITS and numbers[-2] <= 2
+    letters = CHARACTER_MARKS.sub("", text)
+    return is_date and 2 < len(text.split()) + text.count("-") <= MAX_WORDS and not WORDED.sub("", letters)
 
 
 def _date(year: str, month: str, day: str) -> datetime.date | None:
@@ -118,5 +162,8 @@ def _date(year: str, month: str, day: str) -> datetime.date | None:
 def _named(text: str) -> datetime.date | None:
     import dateparser  # here, because it takes a third of a second and most runs have no dates to read
 
-    moment = dateparser.parse(text, settings={"REQUIRE_PARTS": ["day", "month", "year"]})
-    return moment.date() if moment else None
+    is_thai = THAI.search(text) is not None
+    moment = dateparser.parse(BUDDHIST_SIGN.sub("", text), settings={"REQUIRE_PARTS": ["day", "month", "year"]})
+    if moment is None:
+        return None
+    return _date(str(moment.year - BUDDHIST_YEARS * is_thai), str(moment.month), str(moment.day))

@@ -201,7 +201,8 @@ def _behind(candidate: Candidate, samples: Sequence[Sample]) -> str:
 
 def _heading(candidate: Candidate, samples: Sequence[Sample]) -> str:
     heading, count = Counter(texts[0].heading for texts in candidate.cells.values()).most_common(1)[0]
-    return _short_name(heading) if count > len(candidate.cells) / 2 else ""
+    is_data = "@" in heading or any(map(str.isdigit, heading))  # an address, a date: of one record, or of all
+    return _short_name(heading) if count > len(candidate.cells) / 2 and not is_data else ""
 
 
 def _class_of_place(candidate: Candidate, samples: Sequence[Sample]) -> str:

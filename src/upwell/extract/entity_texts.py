@@ -49,7 +49,7 @@ MAX_LABEL_CHARS = 60
 MIN_PROSE_CHARS = 150  # of a line of text with pieces that are bold or linked
 PROSE_SHARE = 0.5  # of the lines of several pieces at a cell that are so long, where all of them are whole texts
 COLONS = (":", "：")
-INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*[:=](?!//)\s*(?=\S)")
+INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*(?!(?<=\d):\d)[:=](?!//)\s*(?=\S)")  # "Monday 12:30" has none
 NOTHING: frozenset[str] = frozenset()
 MAX_KNOWN_SPOTS = 20_000  # whose rules are remembered from page to page
 NUMBER = re.compile(r"\d+")

@@ -24,12 +24,15 @@ from upwell.page.ranges import ranges_in
 from upwell.page.spots import BROKEN
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["WEIGHTS", "Evidence", "features", "query_words", "score", "smallest_row_with", "stated_page_sizes"]
+__all__ = [
+    "WEIGHTS", "Evidence", "features", "query_words", "score", "smallest_row_with", "stated_page_sizes", "weighed_chars",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 WORD = re.compile(r"\w+")
 RECORD_NUMBER = re.compile(r"^\W{0,2}(\d{1,4})\W{0,3}(?!\d)")
 SMALL_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]\d)")
+MAX_UNCHANGING = 20.0  # times the text that differs between answers that the rest of a page counts at most
 MAX_PAGE_SIZE = 300  # a range of more numbers than this does not say how many records the page shows
 
 
@@ -45,17 +48,20 @@ class Evidence:
         texts = leaves.texts
         self.class_path = np.unique(leaves.class_paths[leaves.row], return_inverse=True)[1]
         self.layout_path = np.unique(leaves.layout_paths[leaves.row], return_inverse=True)[1]
-        self.chars_before = _prefix_sums(leaves.chars)
+        is_changing = None
+        if common is not None:
+            is_changing = np.array([text not in common for text in texts], dtype=bool)
+        chars = weighed_chars(leaves, is_changing)
+        self.chars_before = _prefix_sums(chars)
         self.links_before = _prefix_sums(leaves.is_linked)
-        self.link_chars_before = _prefix_sums(leaves.chars * leaves.is_linked)
+        self.link_chars_before = _prefix_sums(chars * leaves.is_linked)
         in_control = self._inside("select", "button", "textarea", "label", "option")
-        self.control_chars_before = _prefix_sums(leaves.chars * in_control)
+        self.control_chars_before = _prefix_sums(chars * in_control)
         self.is_bold = self._inside("h1", "h2", "h3", "h4", "h5", "b", "strong") | leaves.is_linked
         self.bold_before = _prefix_sums(self.is_bold)
         self.begins_block = leaves.tree.chunk_gap[leaves.chunk] == BROKEN if len(leaves) else np.zeros(0, dtype=bool)
         self.changing_chars_before = None
-        if common is not None:
-            is_changing = np.array([text not in common for text in texts], dtype=bool)
+        if is_changing is not None:
             self.changing_chars_before = _prefix_sums(leaves.chars * is_changing)
         self.asked_before = None
         if words := query_words(query):
@@ -91,6 +97,21 @@ class Evidence:
         np.add.at(steps, self.leaves.row_start[rows], 1)
         np.subtract.at(steps, self.leaves.row_end[rows], 1)
         return np.asarray(np.cumsum(steps)[:-1] > 0)
+
+
+def weighed_chars(leaves: Leaves, is_changing: NDArray[np.bool_] | None) -> Floats:
+    """How much the text of each leaf counts: its characters, less of texts that all answers have where these are nearly the whole page.
+
+    So a menu of the whole site on every page does not make a list of ten records look like nothing.
+    """
+    chars = np.asarray(leaves.chars, dtype=np.float64)
+    if is_changing is None:
+        return chars
+    changing = float(chars[is_changing].sum())
+    unchanging = float(chars.sum()) - changing
+    if not changing or unchanging <= MAX_UNCHANGING * changing:
+        return chars
+    return np.where(is_changing, chars, chars * MAX_UNCHANGING * changing / unchanging)
 
 
 def stated_page_sizes(texts: Iterable[str]) -> frozenset[int]:
@@ -258,8 +279,8 @@ def smallest_row_with(tree: TagTree, weight: Floats) -> int:
         row = heaviest
 
 
-def _prefix_sums(values: NDArray[np.generic]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
+def _prefix_sums(values: NDArray[np.generic]) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
 
 
 def _largest_share(names: NDArray[np.integer]) -> float:

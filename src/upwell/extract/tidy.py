@@ -10,7 +10,7 @@ begin with `PAGE`. What an earlier table said of a column (its name, whether it 
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -20,7 +20,7 @@ from upwell.extract.phrases_in_texts import phrases_of, values_between
 from upwell.extract.values import Type, column_type, split_unit
 from upwell.model import PAGE
 
-__all__ = ["OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
+__all__ = ["MIN_ROWS", "OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
 
 Cell = str | list[str] | None
 OTHER = "_other"
@@ -30,12 +30,16 @@ MERGE_SHARE = 0.8  # of the rows that have both, that say the same
 MIN_COMMON = 3  # rows that have both
 DUPLICATE_SHARE = 0.98  # the same for two columns of one page
 COMPARED_ROWS = 400  # are compared at most
+NEARLY_ALL = 0.95  # of the rows that have a field at one of two places
+DISTINCT_TITLES = 0.7  # different texts for each row, of a column that may be the title
+NUMBERED = re.compile(r"_\d+$")
 SLIPS = 0.01  # of the texts, at each end of the alphabet, need not begin as the others do
 MIN_LABELLED = 5  # different texts that begin with the same label and a colon
 MIN_WORDED = 20  # the same, without a colon
 MAX_LABEL_CHARS = 40
 MIN_CUT_CHARS = 15  # of a text that ends in "…", before it counts as the beginning of a longer one
 SEPARATED = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # the name of a site behind a title
+BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"))  # around all texts of a column
 ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
 TAG_NAME = re.compile(
     r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
@@ -112,7 +116,7 @@ def arrange(
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
     with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
-    columns = []
+    columns: list[TableColumn] = []
     for group in _groups(useful, rows, cuts):
         seen = set().union(*(texts[name] for name in group))
         repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
@@ -127,6 +131,7 @@ def arrange(
             is_same = len(values) == 1 and len(rows) > 1
             if one.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(one)
+    columns = _with_title(columns, rows, known)
     taken: set[str] = set()
     unique = []
     for column in columns:
@@ -138,6 +143,21 @@ def arrange(
         taken.add(name)
         unique.append(replace(column, name=name))
     return unique
+
+
+def _with_title(
+    columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]], known: Collection[tuple[str, int]]
+) -> list[TableColumn]:
+    """The columns; where none is called a title, the first text that tells nearly all records apart is, if the site did not name it."""
+    stems = Counter(NUMBERED.sub("", column.name) for column in columns)
+    for column in columns:
+        is_named = not TAG_NAME.match(column.name) and stems[NUMBERED.sub("", column.name)] == 1
+        if stems["title"] or column.id in known or is_named or column.type != "text" or column.is_list:
+            continue
+        texts = [text for row in rows if isinstance(text := column.cell(row), str)]
+        if len(texts) >= NEARLY_ALL * len(rows) and len(set(texts)) >= DISTINCT_TITLES * len(rows):
+            return [replace(one, name="title") if one is column else one for one in columns]
+    return list(columns)
 
 
 def rows_of(
@@ -198,6 +218,8 @@ def _groups(
             other = group[0]
             least = MERGE_SHARE if is_page != other.startswith(PAGE) else DUPLICATE_SHARE
             share = _share_alike(cells[name], cells[other], cut_off[name], cut_off[other])
+            if not is_page and _take_turns(name, other, cells, len(compared)):
+                share = 1.0
             if share >= least and share > best_share:
                 best, best_share = group, share
         if best is None and is_page:
@@ -222,6 +244,16 @@ def _namesake(name: str, groups: Sequence[list[str]], cells: Mapping[str, Mappin
     return None
 
 
+def _take_turns(name: str, other: str, cells: Mapping[str, Mapping[int, str]], rows: int) -> bool:
+    """Whether two places of the same name hold one field: nearly every record has it at one of them, and few something else at each."""
+    one, two = cells[name], cells[other]
+    both = one.keys() & two.keys()
+    if NUMBERED.sub("", name) != NUMBERED.sub("", other) or not one or not two:
+        return False
+    differ = sum(one[i] != two[i] for i in both)
+    return len(one.keys() | two.keys()) >= NEARLY_ALL * rows > len(both) and differ <= SLIPS * rows
+
+
 def _share_alike(
     one: Mapping[int, str], other: Mapping[int, str], one_cut: Collection[int], other_cut: Collection[int]
 ) -> float:
@@ -244,12 +276,19 @@ def _cut(texts: Collection[str]) -> tuple[str, str]:
         return "", ""
     ordered = sorted(texts)
     slips = int(SLIPS * len(ordered))
-    found = re.match(r".*[:\s]\s*", _common_start(ordered[slips], ordered[-1 - slips]), re.S)
+    start = _common_start(ordered[slips], ordered[-1 - slips])
+    if start.startswith(("http:", "https:")):
+        return "", ""
+    found = re.match(r".*[:\s]\s*", start, re.S)
     label = found[0] if found else ""
     if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_WORDED) or not _is_label(label):
         label = ""
     backwards = sorted(text[::-1] for text in texts)
-    end = SEPARATED.search(_common_start(backwards[slips], backwards[-1 - slips])[::-1])
+    finish = _common_start(backwards[slips], backwards[-1 - slips])[::-1]
+    for opening, closing in BRACKETS:
+        if finish.endswith(closing) and (label.count(opening) > label.count(closing) or start.startswith(opening)):
+            return label or opening, closing
+    end = SEPARATED.search(finish)
     return label, end[0] if end and _is_label(end[0]) else ""
 
 
@@ -274,7 +313,7 @@ def _named(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
     """The best of the names of a column: one that a site gave, not one made of tags."""
     names = [name.removeprefix(PAGE) for name in group]
     given = next((name for name in names if not TAG_NAME.match(name)), "")
-    label = next((begin for begin, _ in cut.values() if begin), "")
+    label = next((begin for begin, _ in cut.values() if any(map(str.isalpha, begin))), "")
     return given or (column_name(label) if label else names[0])
 
 

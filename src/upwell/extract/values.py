@@ -10,6 +10,7 @@ text                everything else
 """
 
 import re
+import unicodedata
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal
@@ -29,12 +30,12 @@ TYPES: tuple[Type, ...] = ("integer", "decimal", "price", "date", "image", "url"
 MIN_TYPE_SHARE = 0.8
 MAX_VALUE_CHARS = 40  # characters of a number, a price or a date, with what stands around it
 
-INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d+)")
+INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)")
 DECIMAL = re.compile(
     r"[-+]?(?:\d{1,3}(?:[,\u00a0\u202f ']\d{3})+|\d{1,3}(?:\.\d{3})+(?=,)|\d*)[,.]\d+\s*%?|[-+]?\d+\s*%"
 )
 CURRENCY = re.compile(
-    r"(?:[$€£¥₹₽₩₺₪฿]|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|RUB|INR|BRL|CNY|Rs\.?|kr\.?|zł)(?![A-Za-z]))",
+    r"(?:[$€£¥\u20a0-\u20bf฿]|(?<=\d)\s?(?:円|元|원|руб\b|грн\b)|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|RUB|INR|BRL|CNY|Rs\.?|kr\.?|zł)(?![A-Za-z]))",
     re.I,
 )
 MONTH = r"(?:jan|feb|fe[́v]|m[aäå]r|a[pv]r|ma[iyj]|juin|jun|juil|jul|aug|ago|ao[uû]|se[pt]|set|o[ck]t|out|nov|d[eé][cz])[a-zäéûç]*\.?"
@@ -47,6 +48,7 @@ DATE = re.compile(
 ADDRESS = re.compile(r"(?:https?://|www\.)\S+$", re.I)
 PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
 
+ARABIC_SIGNS = str.maketrans("٬٫٪", ",.%")
 # What a value must not lose (`column_type(…, lossless=True)`).
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")  # a code: as a number it would lose the zero
 MAX_DIGITS = 15  # a longer number is an id, and no float holds it
@@ -108,9 +110,21 @@ def _loses_nothing(text: str, kind: Type) -> bool:
     return not is_code and not is_id and parse_value(text, kind) is not None
 
 
+def _plain(text: str) -> str:
+    """A text with the digits and signs that European numbers are written with.
+
+    >>> _plain("١٬٢٣٤٫٥"), _plain("￥１，２３４")
+    ('1,234.5', '¥1,234')
+    """
+    if text.isascii():
+        return text.strip()
+    text = unicodedata.normalize("NFKC", text).translate(ARABIC_SIGNS)
+    return re.sub(r"\d", lambda digit: str(int(digit[0])), text).strip()
+
+
 @lru_cache(maxsize=10_000)
 def _text_type(text: str) -> Type:
-    text = text.strip()
+    text = _plain(text)
     if len(text) <= MAX_VALUE_CHARS:
         if INTEGER.fullmatch(text):
             return "integer"
@@ -133,11 +147,11 @@ def parse_value(text: str, kind: Type) -> Value:
     >>> parse_value("n/a", "integer")
     """
     if kind == "integer":
-        return int(re.sub(r"[^\d+-]", "", text)) if INTEGER.fullmatch(text.strip()) else None
+        return int(re.sub(r"[^\d+-]", "", text)) if INTEGER.fullmatch(_plain(text)) else None
     if kind == "decimal":
-        return _number(text) if _text_type(text) in ("decimal", "integer") else None
+        return _number(_plain(text)) if _text_type(text) in ("decimal", "integer") else None
     if kind == "price":
-        price = Price.fromstring(text)
+        price = Price.fromstring(_plain(text))
         if price.amount is None:
             return None
         return {"amount": float(price.amount), "currency": price.currency}

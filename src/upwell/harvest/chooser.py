@@ -24,8 +24,8 @@ from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
 from upwell.model import Record, Request
-from upwell.page.terms import tokens
-from upwell.queries.frequent_words import most_frequent
+from upwell.page.terms import is_unspaced, query_words
+from upwell.queries.frequent_words import frequent_parts, most_frequent
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
@@ -39,24 +39,24 @@ MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
 LISTED_WORDS = 3000  # frequent words of the language that are candidates
 EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
-# The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
-FREQUENT_LETTERS = ("e", "a", "er", "in", "ing", "ter")
 FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions
 
 
 def broad_questions(language: str) -> tuple[str, ...]:
     """Queries that may match nearly everything, the likeliest first."""
-    return (*EVERYTHING, *FREQUENT_LETTERS, *most_frequent(language, FREQUENT_WORDS))
+    return (*EVERYTHING, *frequent_parts(language), *most_frequent(language, FREQUENT_WORDS))
 
 
 class Chooser:
     """The open queries of a source and the questions that could be asked, and which of them comes next."""
 
-    def __init__(self, ledger: SourceLedger, plan: Plan, *, language: str, takes_text: bool, is_about: bool) -> None:
+    def __init__(
+        self, ledger: SourceLedger, plan: Plan, *, language: str, takes_text: bool, is_about: bool, min_chars: int = 0
+    ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
         self.takes_text = takes_text  # else the form can be asked for its values only
         self.is_about = is_about  # only records about something are wanted
-        self.words = Promising(language=language, keeps_stop_words=True)
+        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars)
         ledger.coverage.words = self.words
         ledger.coverage.takes_first_pages = plan.goal == "representative"
         self.pairs = Pairs(self.words)
@@ -85,7 +85,8 @@ class Chooser:
         """Sets what is asked first, in order; then what asks for everything."""
         self.waiting.extend(dict.fromkeys((*first, *self.everything)))
         if self.takes_text and not self.is_about:
-            self._listed.extend(most_frequent(self.language or "en", LISTED_WORDS))
+            listed = most_frequent(self.language, LISTED_WORDS)
+            self._listed.extend(word for word in listed if len(word) >= self.words.min_chars)
 
     # -- stopping --------------------------------------------------------------------------------------------------------
 
@@ -238,10 +239,9 @@ class Chooser:
         new = self.ledger.add(records)
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
-        wanted = set(query.words)
         for record in _distinct(records):
-            words = tokens(record.text)
-            query.showing += bool(wanted) and wanted.issubset(words)
+            words = query_words(record.text)
+            query.showing += bool(query.words) and _shows(record.text, words, query.words)
             if record.key in new_keys:
                 for proposer in self.proposers:
                     proposer.hold(record.text)
@@ -351,6 +351,11 @@ class Chooser:
             self.pairs.add_cut_off(query.query, matches)
             if not self.is_about:
                 self.facets.add_links(page.links(), query.query, matches)
+
+
+def _shows(text: str, words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a text shows all words; one of a script without spaces may stand inside a longer run."""
+    return all(word in words or (is_unspaced(word) and word in text.lower()) for word in wanted)
 
 
 def _distinct(records: Sequence[Record]) -> list[Record]:

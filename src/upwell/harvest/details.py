@@ -4,6 +4,7 @@ A few pages are read in every harvest, to say what all of them would add; with `
 pages look like is learned from the first of them (`extract.entities`), and pages that are not of that template are learned apart.
 """
 
+import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,11 @@ from urllib.parse import urldefrag
 import numpy as np
 
 from upwell.extract import entities
+from upwell.extract.address_columns import AddressColumn, addresses, learn_addresses
 from upwell.extract.entities import EntityModel
 from upwell.extract.entity_templates import EntityTemplate, best_fit, divide, learn_template_of
 from upwell.harvest.plan import Plan
-from upwell.model import Record, Response
+from upwell.model import TEMPLATE, Record, Response
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts, is_page
 from upwell.page.spots import BROKEN, GLUED
@@ -34,7 +36,17 @@ MAX_TITLE_CHARS = 200  # of a field that is not repeated inside the text
 MAIN_SHARE = 0.7  # of the longer texts of a page, that its main part has
 MIN_TEXT_CHARS = 100  # of all of them together, from which on a page has a text
 BETWEEN = {GLUED: "", BROKEN: "\n"}  # texts; a space elsewhere
+PATH = re.compile(r"/[\w.~%/?&=;,+@:-]*[./?][\w.~%/?&=;,+@:-]*")
 MIN_PAGES = 3  # of a template that are learned together
+
+
+@dataclass(frozen=True)
+class _PageTemplate:
+    """What pages of one template say."""
+
+    entity: EntityTemplate
+    addresses: tuple[AddressColumn, ...]
+    frame: frozenset[str]  # texts that most of them have
 
 
 @dataclass
@@ -50,9 +62,7 @@ class Details:
     _waiting: deque[tuple[str, str]] = field(default_factory=deque)  # key and address
     _keys: dict[str, str] = field(default_factory=dict)  # address → key of the record whose page it is; "": of several
     _unread: list[tuple[str, TagTree]] = field(default_factory=list)  # pages that no template fits yet
-    _templates: list[tuple[EntityTemplate, frozenset[str]]] = field(
-        default_factory=list
-    )  # with texts that most pages have
+    _templates: list["_PageTemplate"] = field(default_factory=list)
     _sampled: int = 0
     _waited: int = 0  # pages unread after the last learning
     _controls: dict[str, str] = field(default_factory=dict)  # keys and addresses of pages to fetch a second time
@@ -154,7 +164,9 @@ class Details:
             frame = (
                 frozenset(text for text, n in texts.items() if n > len(trees) / 2) if len(trees) > 1 else frozenset()
             )
-            self._templates.append((EntityTemplate(self._without_changing(learned.model), learned.places), frame))
+            entity = EntityTemplate(self._without_changing(learned.model), learned.places)
+            known = [column.name for column in entity.model.columns]
+            self._templates.append(_PageTemplate(entity, self._steady_addresses(learn_addresses(trees, known)), frame))
             for i in members:
                 self._store(unread[i][0], len(self._templates) - 1, unread[i][1])
         if is_end and self._unread:
@@ -166,24 +178,40 @@ class Details:
         steady = (c for c in model.columns if all(first.get(c.name) == again.get(c.name) for first, again in pairs))
         return replace(model, columns=tuple(steady))
 
+    def _steady_addresses(self, columns: tuple[AddressColumn, ...]) -> tuple[AddressColumn, ...]:
+        """The same for columns of addresses."""
+        pairs = [(addresses(columns, first), addresses(columns, again)) for first, again in self._twice]
+        return tuple(c for c in columns if all(first.get(c.name) == again.get(c.name) for first, again in pairs))
+
     def _read(self, key: str, tree: TagTree) -> bool:
         """Whether a known template fits; the page is read with the one that fits best."""
-        fit, number = best_fit([template for template, _ in self._templates], tree)
+        fit, number = best_fit([template.entity for template in self._templates], tree)
         if fit >= MIN_FIT:
             self._store(key, number, tree)
         return fit >= MIN_FIT
 
     def _store(self, key: str, number: int, tree: TagTree) -> None:
-        template, frame = self._templates[number]
-        found = entities.apply(template.model, tree)
-        fields = {name: value for name, value in found.items() if isinstance(value, list) or value not in self.frame}
+        template = self._templates[number]
+        found = entities.apply(template.entity.model, tree)
+        fields = {
+            name: _absolute(tree, value)
+            for name, value in found.items()
+            if isinstance(value, list) or value not in self.frame
+        }
         single = {value for value in fields.values() if isinstance(value, str)}
-        if text := _main_text(tree, frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
+        fields |= addresses(template.addresses, tree)
+        if text := _main_text(tree, template.frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
             fields.setdefault("text", text)
         if fields:
-            self.state.add_details(key, fields)
+            self.state.add_details(key, fields | {TEMPLATE: str(number)})
         else:
             self.left_out["say nothing"] += 1
+
+
+def _absolute(tree: TagTree, value: str | list[str]) -> str | list[str]:
+    """A text that is a path from the root of the site, as an address."""
+    is_path = isinstance(value, str) and PATH.fullmatch(value)
+    return (tree.resolve(value) or value) if is_path and isinstance(value, str) else value
 
 
 def _main_text(tree: TagTree, elsewhere: Collection[str]) -> str:

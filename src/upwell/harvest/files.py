@@ -78,7 +78,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     from upwell.harvest.tables import WITH_PAGES, earlier_columns, tables_of
 
     lists = {column.name for source in site.sources for column in source.model.columns.columns if column.repeats}
-    tables = tables_of(site.state.rows(), lists=lists, earlier=earlier_columns(folder), with_pages=site.with_pages)
+    tables = tables_of(site.state, lists=lists, earlier=earlier_columns(folder), with_pages=site.with_pages)
     for table in tables if site.columns or site.drop else ():
         table.choose(site.columns, site.drop)
     site.state.set_note(WITH_PAGES, "yes" if site.with_pages else "no")

@@ -7,7 +7,7 @@ from typing import Literal
 from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
 from upwell.model import Request
-from upwell.page.terms import tokens
+from upwell.page.terms import words_of_query
 from upwell.queries.pairs import Pair
 
 __all__ = ["Belief", "By", "OpenQuery", "Question"]
@@ -73,7 +73,7 @@ class OpenQuery:
             return self.pair.words
         if self.facet:
             return self.facet.words
-        return tuple(tokens(self.query))
+        return tuple(words_of_query(self.query))
 
     @property
     def query(self) -> str:

@@ -22,7 +22,8 @@ from upwell.harvest.paging import next_page_of
 from upwell.harvest.plan import Plan, Reason
 from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
 from upwell.page.data import read_page
-from upwell.page.terms import tokens
+from upwell.page.languages import language_of
+from upwell.page.terms import query_words, words_of_query
 from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
@@ -75,8 +76,8 @@ class SourceReader:
             setting.discovery, setting.plan, setting.observe, setting.spent,
         )  # fmt: skip
         self.rng = np.random.default_rng(self.plan.seed)
-        self.language = self.discovery.home.language
-        self.about = tuple(tokens(self.plan.about))
+        self.language = language_of(self.discovery.home)
+        self.about = tuple(words_of_query(self.plan.about))
         given = self.plan.models
         given = tuple(model for model in given if model.asked_at == urlsplit(interface.url).path) or given
         model = given[0] if len(given) == 1 else SourceModel()
@@ -102,11 +103,14 @@ class SourceReader:
         if self.ledger.model.leader:
             return ()
         probes = self.plan.probes
-        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background)][: self.plan.background]
+        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language)][
+            : self.plan.background
+        ]
         background = yield from self._answers(() if values else tuple(nonsense_words))
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = self.broad_questions()[len(EVERYTHING) :]
-        words = values or tuple(dict.fromkeys((*own, *broad, *of_page(self.discovery.home))))
+        listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
+        words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[TagTree] = []
         asked, dictionary_words = 0, tuple[str, ...]()
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
@@ -117,7 +121,7 @@ class SourceReader:
             if not (start or values or self.about) and len(different) < min(MIN_DIFFERENT_ANSWERS, len(answers)):
                 # a source that searches parts of words has nearly all records for each letter: what its answers share are records
                 missing = MIN_DIFFERENT_ANSWERS - len(different)
-                dictionary_words = dictionary(self.rng, missing, self.language or "en")
+                dictionary_words = dictionary(self.rng, missing, self.language)
                 answers += yield from self._answers(dictionary_words)
                 different = distinct_answers(answers, background)
             self.ledger.model = learn_source(
@@ -238,7 +242,7 @@ class SourceReader:
         """All records; with `--about`, those that came for just that query or show its words."""
         if not self.about or query == self.plan.about:
             return records
-        kept = [record for record in records if set(self.about) <= set(tokens(record.text))]
+        kept = [record for record in records if set(self.about) <= set(query_words(record.text))]
         self.ledger.filtered[f"not about {self.plan.about}"] += len(records) - len(kept)
         return kept
 

@@ -46,6 +46,7 @@ class SourceSession:
         self.details = Details(setting.plan, setting.state, interface.url)
         self.earlier_questions, self.before = setting.earlier_questions, setting.before
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
+        self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
         self.ended: dict[str, bool] = {}
         self.chooser = Chooser(
@@ -54,6 +55,7 @@ class SourceSession:
             language=self.reader.language,
             takes_text=not interface.choices,
             is_about=bool(self.reader.about),
+            min_chars=interface.min_chars,
         )
 
     def steps(self) -> Steps:
@@ -142,10 +144,14 @@ class SourceSession:
                 self._keep(earlier.records, new, late_query, earlier_response)
             reading = again or reading
         totals = StatedTotals()
+        if reading.kind != "multi" and query.pages.pages:
+            self._dead_ends.add(query.request.url)
         if reading.kind == "multi":
             totals = read_totals(tree, [record.text for record in reading.records])
         next_page = next_page_of(tree, reading, query.query) if self.plan.goal == "complete" else None
-        if next_page is not None and posts_elsewhere(next_page, tree, reader.interface.url):
+        if next_page is not None and (
+            posts_elsewhere(next_page, tree, reader.interface.url) or next_page.url in self._dead_ends
+        ):
             next_page = None
         stated = max(totals.total or 0, query.stated_total or 0)
         if next_page is None and reading.records and stated > query.pages.matches + len(reading.records):

@@ -3,7 +3,7 @@
 import datetime
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
-from upwell.extract.tidy import TableColumn, arrange, load_columns, rows_of
+from upwell.extract.neighbours import without_neighbours
+from upwell.extract.query_dependent import without_query
+from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns, rows_of
+from upwell.model import PAGE, TEMPLATE
 from upwell.store.state import State
 from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, types_of, with_types
 
@@ -20,6 +23,7 @@ __all__ = ["WITH_PAGES", "Table", "earlier_columns", "saved_tables", "tables_of"
 Row = dict[str, Any]
 WITH_PAGES = "with pages"  # the note in the state that says whether the tables have what record pages say
 SAME_KIND_SHARE = 0.5  # of the columns of two sources, that both have where they are of one kind; not swept
+MIN_KIND_SHARE = 0.02  # of the rows of a source that are of a kind of their own, where their pages look otherwise
 # Words in the path of a search that do not say what is searched.
 NO_KIND = re.compile(r"(?:search|find|query|index|results?|list|browse|catalog\w*|cgi|bin|api|v\d+|data|q|s)$", re.I)
 
@@ -76,7 +80,7 @@ def saved_tables(folder: Path, state: State | None = None) -> list[Table]:
         with State(folder / "state.sqlite") as opened:
             return saved_tables(folder, opened)
     with_pages = state.note(WITH_PAGES) == "yes"
-    return tables_of(state.rows(), lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages)
+    return tables_of(state, lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages)
 
 
 def _lists(folder: Path) -> set[str]:
@@ -90,7 +94,7 @@ def _lists(folder: Path) -> set[str]:
 
 
 def tables_of(
-    rows: Iterable[Row],
+    state: State,
     *,
     lists: Iterable[str] = (),
     earlier: dict[str, list[TableColumn]] | None = None,
@@ -100,24 +104,23 @@ def tables_of(
 
     Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
     """
-    by_source: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
+    by_source: dict[str, list[Row]] = defaultdict(list)
+    for row in state.rows():
         by_source[str(row.get("_source") or "")].append(_with_time(row))
-    groups: list[list[str]] = []
-    columns = {source: _columns(part) for source, part in by_source.items()}
-    for source in by_source:
-        for group in groups:
-            both, either = columns[source] & columns[group[0]], columns[source] | columns[group[0]]
-            if len(both) >= SAME_KIND_SHARE * len(either):
-                group.append(source)
-                break
-        else:
-            groups.append([source])
+    varying = state.varying()
+    by_source = {
+        source: without_neighbours(without_query(part, varying.get(source, ()))) for source, part in by_source.items()
+    }
+    groups = _alike(by_source)
     names = _kinds([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
     tables = []
-    for kind, group in zip(names, groups, strict=True):
-        held = [row for source in group for row in by_source[source]]
+    parts = [
+        (_joined(kind, part), rows)
+        for kind, group in zip(names, groups, strict=True)
+        for part, rows in _by_template([row for source in group for row in by_source[source]], with_pages)
+    ]
+    for kind, held in parts:
         arranged = arrange(held, lists=lists, earlier=(earlier or {}).get(kind, ()))
         added = [column.name for column in arranged if column.is_of_page]
         if not with_pages:
@@ -126,6 +129,70 @@ def tables_of(
         typed = list(with_types(texts, arranged))
         tables.append(Table(kind=kind, columns=arranged, rows=typed, types=types_of(texts, arranged), of_pages=added))
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
+
+
+def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
+    """The names of parts whose rows have mostly the same columns, together."""
+    groups: list[list[str]] = []
+    columns = {name: _columns(rows) for name, rows in parts.items()}
+    for name in parts:
+        for group in groups:
+            both, either = columns[name] & columns[group[0]], columns[name] | columns[group[0]]
+            if len(both) >= SAME_KIND_SHARE * len(either):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
+
+
+def _by_template(rows: Sequence[Row], with_pages: bool) -> list[tuple[str, list[Row]]]:
+    """The rows by what kind of page their records have, with a name for each kind; rows without a page are with most of the others."""
+    by_template: defaultdict[str, list[Row]] = defaultdict(list)
+    without: list[Row] = []
+    for row in rows:
+        number = row.pop(PAGE + TEMPLATE, None)
+        (by_template[number] if number is not None else without).append(row)
+    if not with_pages or len(by_template) < 2:
+        return [("", list(rows))]
+    of_pages = {
+        number: [{name: value for name, value in row.items() if name.startswith(PAGE)} for row in part]
+        for number, part in by_template.items()
+    }
+    groups = sorted(_alike(of_pages), key=lambda group: -sum(len(by_template[number]) for number in group))
+    kinds = [[row for number in group for row in by_template[number]] for group in groups]
+    least = max(MIN_ROWS, MIN_KIND_SHARE * len(rows))
+    kinds[0] += without + [row for kind in kinds[1:] if len(kind) < least for row in kind]
+    kinds = [kinds[0], *(kind for kind in kinds[1:] if len(kind) >= least)]
+    if len(kinds) == 1:
+        return [("", list(rows))]
+    return list(zip(_kinds_by_address(kinds), kinds, strict=True))
+
+
+def _kinds_by_address(kinds: Sequence[Sequence[Row]]) -> list[str]:
+    """What the addresses of records call each kind: the word that most of its addresses have, and fewest of the others'; else a number."""
+    shares = []
+    for rows in kinds:
+        counts = Counter(word for row in rows for word in set(_words(str(row.get("_url") or ""))))
+        shares.append({word: count / len(rows) for word, count in counts.items()})
+    names: list[str] = []
+    for number, own in enumerate(shares):
+        others = [other for i, other in enumerate(shares) if i != number]
+        lead = {word: share - max(other.get(word, 0.0) for other in others) for word, share in own.items()}
+        word = max(sorted(lead), key=lambda word: lead[word], default="")
+        names.append(word if word and lead[word] > SAME_KIND_SHARE and word not in names else str(number + 1))
+    return names
+
+
+def _words(url: str) -> list[str]:
+    """The words in the path and the arguments of an address."""
+    parts = urlsplit(url)
+    found = (column_name(unquote(word)) for word in re.split(r"[/&;=?]", f"{parts.path}&{parts.query}"))
+    return [word for word in found if len(word) > 1 and not any(map(str.isdigit, word)) and not NO_KIND.match(word)]
+
+
+def _joined(*names: str) -> str:
+    return "-".join(filter(None, names))
 
 
 def _columns(rows: Sequence[Row]) -> set[str]:

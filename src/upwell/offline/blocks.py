@@ -10,6 +10,7 @@ from upwell.extract import wisdom
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.net.run import run_to_end
+from upwell.offline.block_tables import kept_crawl, with_tables
 from upwell.offline.crawl import Follow, crawl
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
@@ -31,16 +32,19 @@ def blocks(
     budget: int = 200,
     manners: Manners | None = None,
     method: str = "upwell",
+    out: str | Path | None = None,
 ) -> Iterator[PageBlocks]:
     """The informative blocks of the pages of one site, one result a page: saved pages (files and folders), or crawled from an address.
 
-    `method` is ours, or `wisdom`: Wisdom as published, which finds whole subtrees and needs several pages of the site.
+    `method` is ours, or `wisdom`: Wisdom as published, which finds whole subtrees and needs several pages of the site. `out` is a
+    folder for two tables, `articles.parquet` and `toc.parquet`; pages that are fetched are kept there too, and a run that was stopped goes on.
     """
     if follow not in ("all", "toc"):
         raise WrongUsage(f"follow {follow!r} is neither all nor toc")
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
-    return _blocks(places, depth, follow, budget, manners or Manners(), method)
+    find_all = _blocks(places, depth, follow, budget, manners or Manners(), method, Path(out) if out else None)
+    return find_all if out is None else with_tables(find_all, Path(out))
 
 
 def _blocks(
@@ -50,10 +54,13 @@ def _blocks(
     budget: int,
     manners: Manners,
     method: str,
+    out: Path | None,
 ) -> Iterator[PageBlocks]:
     if len(places) == 1 and not Path(places[0]).exists():
         address, access = split_credentials(address_of(str(places[0])), manners.access)
-        crawled = run_to_end(crawl(address, depth, follow, budget, replace(manners, access=access)))
+        with kept_crawl(address, out) as (state, archive):
+            polite = replace(manners, access=access)
+            crawled = run_to_end(crawl(address, depth, follow, budget, polite, state=state, archive=archive))
         find = _learn(method, (tree for _, tree in crawled))
         for name, tree in crawled:
             yield _result(name, tree, find(tree))
@@ -104,5 +111,14 @@ def _result(name: str, tree: TagTree, found: tuple[informative.Block, ...]) -> P
     return PageBlocks(
         page=name,
         structure=informative.structure_of(tree, found),
-        blocks=tuple(BlockOnPage(type=b.type, path=tree.path(b.row), text=b.text, score=b.score) for b in found),
+        blocks=tuple(
+            BlockOnPage(
+                type=block.type,
+                path=tree.path(block.row),
+                text=block.text,
+                score=block.score,
+                links=tuple(informative.entries_of(tree, block)) if block.type == "toc" else (),
+            )
+            for block in found
+        ),
     )

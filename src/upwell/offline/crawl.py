@@ -13,6 +13,8 @@ from upwell.net.fetch import Fetcher, Manners
 from upwell.page.data import read_page
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
+from upwell.store.archive import Archive
+from upwell.store.state import State
 
 __all__ = ["CrawlQueue", "Follow", "crawl"]
 
@@ -51,12 +53,24 @@ class CrawlQueue:
                 self._queue.append((plain, depth + 1))
 
 
-async def crawl(entrance: str, depth: int, follow: Follow, budget: int, manners: Manners) -> list[tuple[str, TagTree]]:
-    """The pages of a site from an entrance page; with `toc` only along the links of its tables of contents (Wisdom §3.1)."""
+async def crawl(
+    entrance: str,
+    depth: int,
+    follow: Follow,
+    budget: int,
+    manners: Manners,
+    *,
+    state: State | None = None,
+    archive: Archive | None = None,
+) -> list[tuple[str, TagTree]]:
+    """The pages of a site from an entrance page; with `toc` only along the links of its tables of contents (Wisdom §3.1).
+
+    With a state, pages that an earlier run brought are not fetched again.
+    """
     queue = CrawlQueue(entrance, depth)
     pages: list[tuple[str, TagTree]] = []
     site = informative.LearnedSite()
-    async with Fetcher(manners) as net:
+    async with Fetcher(manners, recorder=archive, memory=state) as net:
         while queue and len(pages) < budget:
             address, level = queue.pop()
             try:
@@ -77,7 +91,7 @@ async def crawl(entrance: str, depth: int, follow: Follow, budget: int, manners:
             if follow == "toc":
                 site.add(tree)
                 tocs = [block for block in informative.read_blocks(tree, site).blocks if block.type == "toc"]
-                queue.add((link for toc in tocs for link in informative.links_of(tree, toc)), level)
+                queue.add((link for toc in tocs for _, link in informative.entries_of(tree, toc)), level)
             else:
                 queue.add((link for _, link in tree.links()), level)
     return pages

@@ -6,6 +6,7 @@ paper's own steps are taken instead: clusters of pages, pagelets, objects.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from upwell.extract import separators, thor
 from upwell.extract.tidy import arrange, rows_of
 from upwell.extract.values import Type, parse_value
 from upwell.model import Kind, Record
+from upwell.offline.regions import further_regions, without_records
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.results import ExtractedPage, ExtractedRecord, Pagelet
@@ -46,6 +48,7 @@ def extract(
     save: str | Path | None = None,
     links: bool = False,
     method: str = "upwell",
+    regions: int = 1,
     table: str | Path | None = None,
     format: Format = "parquet",
     warn: Callable[[str], None] = lambda _: None,
@@ -55,7 +58,8 @@ def extract(
     Learns from all pages together (`save` keeps what was learned), or only applies `model`; `links` puts the targets of a
     record's links behind its text; `warn` hears what looks wrong. Memory does not grow with the number of pages. `method` is ours,
     `thor` (clusters, pagelets and objects as Thor has them, without fields and without a model), or `thor-tuned` (the same with settings
-    that measure better). `table` is a file, or a folder, for the records of all pages in a `format`.
+    that measure better). `regions` is how many lists of an answer are looked for, the best first (Thor's top-k pagelets). `table` is a
+    file, or a folder, for the records of all pages in a `format`; each further region has a file of its own.
     """
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
@@ -63,37 +67,49 @@ def extract(
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
     if method != "upwell" and (model is not None or save is not None):
         raise WrongUsage("Thor learns no source model: --source and --save go with --method upwell")
+    if regions < 1 or (regions > 1 and (model is not None or save is not None)):
+        raise WrongUsage("--regions is 1 or more; with 2 or more nothing is saved, and no --source is taken")
     pages = (
-        _by_source_model(Path(folder), model, Path(save) if save is not None else None, links, warn)
+        _by_source_model(Path(folder), model, Path(save) if save is not None else None, links, warn, regions)
         if method == "upwell"
-        else _by_thor(Path(folder), THOR_PARAMS[method], links, warn)
+        else _by_thor(Path(folder), replace(THOR_PARAMS[method], max_pagelets=regions), links, warn)
     )
     return pages if table is None else _with_table(pages, Path(table), format)
 
 
 def _with_table(pages: Iterator[ExtractedPage], file: Path, format: Format) -> Iterator[ExtractedPage]:
-    """The pages, and at their end a table of their records, a row each, with the types that a harvest would give them."""
-    rows: list[dict[str, object]] = []
+    """The pages, and at their end a table of their records for each region, a row each, with the types that a harvest would give them."""
+    tables: dict[int, list[dict[str, object]]] = {1: []}
     for page in pages:
         for record in page.records:
             own = {"_key": record.key, "_page": page.page, "_path": record.path}
-            rows.append({**own, **(record.fields or {"text": record.text})})
+            tables.setdefault(record.region, []).append({**own, **(record.fields or {"text": record.text})})
         yield page
     path = file / f"records.{format}" if file.is_dir() else file
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        columns = arrange(rows)
-        write(with_types(rows_of(rows, columns), columns), path.parent, format, file=path)
+        for region, rows in tables.items():
+            columns = arrange(rows)
+            target = path if region == 1 else path.with_stem(f"{path.stem}-{region}")
+            write(with_types(rows_of(rows, columns), columns), path.parent, format, file=target)
     except OSError as error:
         raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
 
 
 def _by_source_model(
-    folder: Path, model: SourceModel | None, save: Path | None, links: bool, warn: Callable[[str], None]
+    folder: Path,
+    model: SourceModel | None,
+    save: Path | None,
+    links: bool,
+    warn: Callable[[str], None],
+    regions: int,
 ) -> Iterator[ExtractedPage]:
     sample, trees = _sample(folder, warn)
+    further: list[SourceModel] = []
     if model is None:
-        model = learn_source(trees, queries=[page.query for page in sample])
+        queries = [page.query for page in sample]
+        model = learn_source(trees, queries=queries)
+        further = further_regions(trees, queries, model, regions - 1)
         if not model.rules:
             warn(
                 f"no list of records in {len(trees)} pages of {folder}; are these answers, and not home pages or errors?"
@@ -109,7 +125,11 @@ def _by_source_model(
         label = labels[page.name] if page.name in labels else clusters.assign(grouped, [tree])[0]
         reading = apply(model, tree, status=page.status, asked_at=model.asked_at, query=page.query)
         watch.note(reading, tree)
-        yield _result(page, tree, label, reading, types, links)
+        readings, rest = [reading], tree
+        for other in further:
+            rest = without_records(rest, readings[-1])
+            readings.append(apply(other, rest, status=page.status))
+        yield _result(page, tree, label, readings, types, links)
     if watch.reason:
         warn(f"{watch.reason}; the site may have changed: learn it again without --source")
 
@@ -132,14 +152,14 @@ def _by_thor(
             sampled[page.name] if page.name in sampled else clusters.assign(grouped, [tree])[0]
             for page, tree in zip(batch, trees, strict=True)
         ]
-        pagelets: dict[int, thor.Pagelet] = {}
+        pagelets: dict[int, list[thor.Pagelet]] = {}
         for cluster in passed:
             members = [i for i, label in enumerate(labels) if label == cluster]
             located = thor.locate([trees[i] for i in members], params, rng=np.random.default_rng(0))
-            pagelets.update({i: found[0] for i, found in zip(members, located, strict=True) if found})
+            pagelets.update(zip(members, located, strict=True))
         for i, (page, tree, label) in enumerate(zip(batch, trees, labels, strict=True)):
-            reading = _thor_reading(tree, page.status, pagelets.get(i))
-            yield _result(page, tree, label, reading, {}, links)
+            found: Sequence[thor.Pagelet | None] = pagelets.get(i) or [None]
+            yield _result(page, tree, label, [_thor_reading(tree, page.status, one) for one in found], {}, links)
 
 
 def _thor_reading(tree: TagTree, status: int, pagelet: thor.Pagelet | None) -> Reading:
@@ -193,19 +213,33 @@ def _batches(pages: Iterator[SavedPage], size: int) -> Iterator[list[SavedPage]]
 
 
 def _result(
-    page: SavedPage, tree: TagTree, cluster: int | None, reading: Reading, types: Mapping[str, Type], links: bool
+    page: SavedPage,
+    tree: TagTree,
+    cluster: int | None,
+    readings: Sequence[Reading],
+    types: Mapping[str, Type],
+    links: bool,
 ) -> ExtractedPage:
+    """A page by the readings of its regions; its kind is that of the first."""
     return ExtractedPage(
         page=page.name,
-        kind=reading.kind,
+        kind=readings[0].kind,
         cluster=cluster if cluster is not None else -1,
-        pagelets=(Pagelet(path=reading.pagelet, score=round(reading.score, 2)),) if reading.pagelet else (),
-        records=_records(reading.records, types, links),
-        checks=check(reading, tree, page.query),
+        pagelets=tuple(
+            Pagelet(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
+        ),
+        records=tuple(
+            record
+            for region, reading in enumerate(readings, 1)
+            for record in _records(reading.records, types if region == 1 else {}, links, region)
+        ),
+        checks=check(readings[0], tree, page.query),
     )
 
 
-def _records(records: Sequence[Record], types: Mapping[str, Type], links: bool) -> tuple[ExtractedRecord, ...]:
+def _records(
+    records: Sequence[Record], types: Mapping[str, Type], links: bool, region: int
+) -> tuple[ExtractedRecord, ...]:
     """Records with their fields as the page writes them, and the values of those that have one of `types`."""
     return tuple(
         ExtractedRecord(
@@ -218,6 +252,7 @@ def _records(records: Sequence[Record], types: Mapping[str, Type], links: bool) 
             },
             key=record.key,
             path=record.path,
+            region=region,
         )
         for record in records
     )

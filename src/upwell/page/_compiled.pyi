@@ -14,9 +14,22 @@ class Attributes(Mapping[int, Mapping[str, str | None]]):
 
 def bind(path: str, td: int, th: int, dialog: int) -> None: ...
 def walk(
-    address: int, make_spot: Callable[..., Spot]
+    address: int, make_spot: Callable[..., Spot], hidden: bytes = ...
 ) -> tuple[
-    str, dict[int, str], tuple[Spot, ...], bytes, bytes, bytes, bytes, bytes, tuple[str, ...], bytes, bytes, Attributes
+    str,
+    dict[int, str],
+    tuple[Spot, ...],
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    tuple[str, ...],
+    bytes,
+    bytearray,
+    Attributes,
+    bytes,
+    bytes,
 ]: ...
 def terms(text: str) -> tuple[list[str], bytes, bytes] | None: ...
 def tokens(text: str) -> list[str] | None: ...

@@ -1,11 +1,20 @@
 """Bytes to text in the order of the HTML standard: byte-order mark, HTTP header, meta declaration, guess."""
 
 import codecs
+import string
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
 
 import chardetng_py
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
 
-__all__ = ["decode", "to_utf8"]
+__all__ = ["decode", "encoded_query", "is_unicode", "spellings", "to_utf8"]
+
+# In which addresses carry queries where not in UTF-8: the charsets of pages in languages that Latin letters do not suffice for.
+LEGACY_CHARSETS = (
+    "gb18030", "big5", "cp932", "euc-jp", "cp949", "cp1251", "koi8-r", "iso-8859-5", "cp1253", "cp1254", "cp1255", "cp1256",
+    "cp874", "cp1252", "cp1250",
+)  # fmt: skip
 
 # A page is called binary when its first bytes hold a control character that no text has (WHATWG MIME sniffing §3,
 # "binary data byte"; NUL is left out because broken text pages carry it) more often than once in this many bytes.
@@ -48,6 +57,29 @@ def to_utf8(body: bytes, content_type: str = "") -> tuple[bytes, str, tuple[str,
         # a few broken bytes in a page that is UTF-8 otherwise
         return _encoded(damaged), "utf-8", ("some bytes are not utf-8",)
     return _encoded(to_unicode(body, guess)), guess, (f"declared as utf-8, read as {guess}",) if said else ()
+
+
+def is_unicode(charset: str) -> bool:
+    """Whether a page's charset, as `decode` names it, is one whose forms and links are sent as UTF-8."""
+    return charset in ("str", "binary", "ascii") or charset.startswith("utf")
+
+
+def encoded_query(query: str, charset: str) -> str:
+    """The query string of a link as a browser sends it: what is not ASCII in the charset of the page (URL standard §4.4)."""
+    return quote(query.encode(charset, "xmlcharrefreplace"), safe=string.punctuation)
+
+
+@lru_cache(maxsize=1000)
+def spellings(text: str) -> frozenset[str]:
+    """How a text is written in addresses, in lower case: as it is, and percent-encoded in the charsets that can write it."""
+    found = {text.lower()}
+    for charset in ("utf-8", *(LEGACY_CHARSETS if not text.isascii() else ())):
+        try:
+            coded = text.encode(charset)
+        except UnicodeEncodeError:
+            continue
+        found |= {quote(coded).lower(), quote_plus(coded).lower()}
+    return frozenset(found)
 
 
 def is_binary(body: bytes) -> bool:

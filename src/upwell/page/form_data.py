@@ -6,14 +6,18 @@ button       the submit button that is pressed; it sends its own value and may c
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
 
 import numpy as np
+from w3lib.encoding import resolve_encoding
 
 from upwell.model import Field, Request
 from upwell.page.acting import words_of_text
+from upwell.page.charset import is_unicode
 from upwell.page.tree import TagTree
 
 __all__ = [
@@ -29,6 +33,8 @@ __all__ = [
     "is_disabled",
     "read_fields",
     "text_around_controls",
+    "with_everything_chosen",
+    "with_required_chosen",
 ]
 
 Pair = tuple[str, str]
@@ -147,6 +153,8 @@ def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
                 preset=preset,
                 choices=choices,
                 words=" ".join(filter(None, words)),
+                is_required=bool(preset or choices) and tree.attr(row, "required") is not None,
+                min_chars=int(said) if (said := tree.attr(row, "minlength") or "").isdecimal() else 0,
             )
         )
     return tuple(fields)
@@ -202,6 +210,42 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
     return tuple(selected), tuple(value for value in values if value not in acting)
 
 
+def with_required_chosen(tree: TagTree, fields: Sequence[Field]) -> list[Field]:
+    """The fields with those chosen that a browser insists on (HTML standard §4.10.21): the first value, all where several may be.
+
+    Text is left alone: only the query field's is known.
+    """
+    is_open = [field.is_required and not any(field.preset) for field in fields]
+    groups = {field.name for field in fields if field.type == "radio" and any(field.preset)}
+    filled = []
+    for field, must_be_chosen in zip(fields, is_open, strict=True):
+        if must_be_chosen and field.type in ("select", "checkbox"):
+            field = _chosen(tree, field)
+        elif must_be_chosen and field.type == "radio" and field.name not in groups:
+            groups.add(field.name)
+            field = _chosen(tree, field)
+        filled.append(field)
+    return filled
+
+
+def with_everything_chosen(tree: TagTree, fields: Sequence[Field]) -> list[Field]:
+    """The fields with all values of lists and groups of boxes in which nothing is chosen: some sources then search nowhere."""
+    often = Counter(field.name for field in fields if field.type == "checkbox")
+    touched = {field.name for field in fields if field.preset}
+    return [
+        _chosen(tree, field)
+        if field.name not in touched
+        and ((field.type == "select" and tree.attr(field.row, "multiple") is not None) or often[field.name] > 1)
+        else field
+        for field in fields
+    ]
+
+
+def _chosen(tree: TagTree, field: Field) -> Field:
+    values = tuple(dict.fromkeys(value for value in field.choices if value))
+    return replace(field, preset=values if tree.attr(field.row, "multiple") is not None else values[:1])
+
+
 def default_button(fields: Iterable[Field]) -> Field | None:
     """The button that counts as pressed when Enter is hit in a text field: the first that can be."""
     return next((field for field in fields if field.type in BUTTON_TYPES and field.choices), None)
@@ -224,10 +268,10 @@ def form_charset(tree: TagTree, form: int) -> str:
     """The charset in which a form is sent: its own, else that of the page (UTF-16 as UTF-8, pure ASCII as windows-1252)."""
     said = (tree.attr(form, "accept-charset") or "").split(",")[0].split()
     if said and _is_charset(said[0]):
-        return said[0].lower()
-    if tree.charset in ("str", "binary") or tree.charset.startswith("utf"):
-        return "utf-8"
-    return "windows-1252" if tree.charset == "ascii" else tree.charset
+        return resolve_encoding(said[0]) or said[0].lower()
+    if tree.charset == "ascii":
+        return "windows-1252"
+    return "utf-8" if is_unicode(tree.charset) else tree.charset
 
 
 def _is_charset(name: str) -> bool:

@@ -1,30 +1,62 @@
 """The words of a page: tokens, stop words, stems, and the slice of them that belongs to any subtree.
 
-term    a token in lower case, stemmed where that is asked for; Chinese, Japanese and Korean runs become bigrams
-slice   the terms of a subtree, which are a range of the page's term ids
+term        a token in lower case, stemmed where that is asked for; a run of a script without spaces becomes pairs of characters
+character   with the marks that stand above, below and beside it, as people count them
+slice       the terms of a subtree, which are a range of the page's term ids
 """
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import Stemmer
 import stop_words
 
 from upwell.page.compiled import compiled
-from upwell.page.tree import Ints, TagTree
+from upwell.page.tree import GLUED, Ints, TagTree
 
-__all__ = ["CJK_LANGUAGES", "Terms", "of", "plain_terms", "plain_tokens", "stem", "stop_words_of", "tokens"]
+__all__ = [
+    "Terms", "characters", "is_unspaced", "of", "plain_terms", "plain_tokens", "query_words", "stem", "stop_words_of", "tokens",
+    "words_of_query",
+]  # fmt: skip
 
 # Han, kana and hangul: written without spaces, or with spaces that do not part words (Wisdom §3.1; our departure: bigrams).
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-CJK_LANGUAGES = frozenset(("ja", "ko", "zh"))
 CJK_RUN = re.compile(f"[{CJK}]+")
-TOKEN = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b|\w+(?:['’]\w+)*")  # an amount in groups of three digits is one token
+UNSPACED = CJK + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and Thai, Lao, Burmese, Khmer
+UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+# Vowel signs and accents are no letters for `\w`: of the scripts from Greek to Georgian, and of those that came to Unicode later.
+MARKED_BLOCKS = (
+    (0x300, 0x1100),
+    (0x1700, 0x1D00),
+    (0x1DC0, 0x1E00),
+    (0x302A, 0x30A0),
+    (0xA660, 0xAC00),
+    (0xFE20, 0xFE30),
+)
+MARKS = "".join(
+    chr(code) for first, end in MARKED_BLOCKS for code in range(first, end) if unicodedata.category(chr(code))[0] == "M"
+)
+JOINERS = "\u200c\u200d"  # they part or join the shapes of letters inside a word
+LETTER = rf"[\w{MARKS}]"
+WORD = rf"{LETTER}+(?:[{JOINERS}]{LETTER}+)*"
+CHARACTER = re.compile(rf".[{MARKS}{JOINERS}]*", re.S)
+AMOUNT = r"\b\d{1,3}(?:[.,٬]\d{3})+\b"  # an amount in groups of three digits is one token
+PLAIN_TOKEN = re.compile(rf"{AMOUNT}|\w+(?:['’]\w+)*")
+TOKEN = re.compile(rf"{AMOUNT}|{WORD}(?:['’]{WORD})*")
 EDGE = "\x00"  # parts the chunks of a page while all of them are tokenised at once; the parser lets no NUL through
+PLAIN_TOKEN_OR_EDGE = re.compile(PLAIN_TOKEN.pattern + "|" + EDGE)
 TOKEN_OR_EDGE = re.compile(TOKEN.pattern + "|" + EDGE)
-MIXED = re.compile(f"[{CJK}]+|[^{CJK}]+")
+MIXED = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+# Where words of unspaced scripts are likely to end: a run of Han, of katakana, or of another script.
+SAME_SCRIPT = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+"
+)
+MAX_RUN = 12  # characters of a run that may be asked for as a whole; a longer one is a sentence; not swept
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,29 +88,93 @@ def tokens(text: str) -> list[str]:
 
 
 def plain_tokens(text: str) -> list[str]:
-    """The same without the compiled parts, and for Chinese, Japanese and Korean."""
-    found = TOKEN.findall(text.lower().replace("’", "'"))
-    return _bigrams(found) if CJK_RUN.search(text) else found
+    """The same without the compiled parts, which leave scripts with marks and those without spaces to this."""
+    found = _raw_tokens(text)
+    return found if text.isascii() or not UNSPACED_RUN.search(text) else _pairs(found)
+
+
+def query_words(text: str) -> list[str]:
+    """All that a text may be asked by: its tokens; of scripts without spaces the characters, their pairs, and runs as they stand.
+
+    Some sources find every part of such a text, some its words, some only what stands between two spaces or signs.
+
+    >>> query_words("the 検索エンジン")
+    ['the', '検索', '索エ', 'エン', 'ンジ', 'ジン', '検索エンジン', 'エンジン', '検', '索', 'エ', 'ン', 'ジ']
+    """
+    found = _raw_tokens(text)
+    if text.isascii() or not UNSPACED_RUN.search(text):
+        return found
+    words = dict.fromkeys(_pairs(found))
+    for token in found:
+        if is_unspaced(token):
+            runs = [token, *(part for part in SAME_SCRIPT.findall(token) if len(part) > 2)]
+            words.update(dict.fromkeys(run for run in runs if len(run) <= MAX_RUN))
+    words.update(dict.fromkeys(character for run in CJK_RUN.findall(text) for character in run))
+    return list(words)
+
+
+def words_of_query(query: str) -> list[str]:
+    """The words of a query, which are among the `query_words` of a text that shows them; a run stays whole."""
+    return _raw_tokens(query)
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word has characters of a script that is written without spaces."""
+    return not word.isascii() and UNSPACED_RUN.search(word) is not None
+
+
+def characters(word: str) -> list[str]:
+    """The characters of a word as people count them: each with its marks.
+
+    >>> characters("हिन्दी")
+    ['हि', 'न्', 'दी']
+    """
+    return CHARACTER.findall(word)
+
+
+def _raw_tokens(text: str) -> list[str]:
+    pattern = PLAIN_TOKEN if text.isascii() else TOKEN
+    return pattern.findall(text.lower().replace("’", "'"))
 
 
 def of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
-    """The terms of a page's visible text; `stems` and `stops` (keep stop words) go by the page's own language."""
-    if not tree.chunks:
+    """The terms of a page's visible text; `stems` and `stops` (keep stop words) go by the page's own language.
+
+    A word that goes on in the next chunk (`<b>Pyth</b>on`) is a term of the chunk in which it begins.
+    """
+    chunks = tree.chunks
+    if not chunks:
         nothing = np.zeros(1, dtype=np.int32)
         return Terms((), nothing[:0], nothing)
-    text = EDGE.join(tree.chunks)
+    glued = [c for c in np.flatnonzero(tree.chunk_gap == GLUED).tolist() if c]
+    begun: dict[int, str] = {}  # by the number of a glued chunk, what stands right before it
+    if glued:
+        joined = list(chunks)
+        for c in glued:
+            begun[c] = begun.get(c - 1, "") + chunks[c - 1]
+        for c in reversed(glued):
+            joined[c - 1] += joined[c]
+            joined[c] = ""
+        chunks = tuple(joined)
+    text = EDGE.join(chunks)
     if compiled is None or (fast := compiled.terms(text)) is None:
         words, ids, at = plain_terms(text)
     else:
-        words, ids, at = fast[0], np.frombuffer(fast[1], np.int32), np.frombuffer(fast[2], np.int32)
+        words, ids, at = fast[0], np.frombuffer(fast[1], np.int32), np.frombuffer(bytearray(fast[2]), np.int32)
+    for c, before in reversed(begun.items()):  # the terms of joined chunks stand at the first of them
+        first = c
+        while first in begun:
+            first -= 1
+        at[c] = min(at[first] + len(tokens(before)), at[first + 1])
     return _mapped(words, ids, at, tree.language, stemmed, stops)
 
 
 def plain_terms(text: str) -> tuple[list[str], Ints, Ints]:
     """The words of a text in parts, the number of each word in order, and where each part begins and the last one ends."""
-    found = TOKEN_OR_EDGE.findall(text.lower().replace("’", "'"))
-    if CJK_RUN.search(text):
-        found = _bigrams(found)
+    pattern = PLAIN_TOKEN_OR_EDGE if text.isascii() else TOKEN_OR_EDGE
+    found = pattern.findall(text.lower().replace("’", "'"))
+    if not text.isascii() and UNSPACED_RUN.search(text):
+        found = _pairs(found)
     words = [word for word in dict.fromkeys(found) if word != EDGE]
     index = {word: i for i, word in enumerate(words)} | {EDGE: -1}
     ids = np.fromiter(map(index.__getitem__, found), np.int32, len(found))
@@ -140,16 +236,18 @@ def _stemmer(language: str) -> "Stemmer.Stemmer":
     return Stemmer.Stemmer(known if known in Stemmer.algorithms() else "porter")
 
 
-def _bigrams(found: list[str]) -> list[str]:
-    """Every CJK run as overlapping pairs of characters (a lone one as itself); the rest as it is."""
+def _pairs(found: Sequence[str]) -> list[str]:
+    """Every run of an unspaced script as overlapping pairs of characters (a lone one as itself); the rest as it is."""
     result: list[str] = []
     for token in found:
-        if not CJK_RUN.search(token):
+        if not UNSPACED_RUN.search(token):
             result.append(token)
             continue
         for run in MIXED.findall(token):
-            if len(run) > 1 and CJK_RUN.match(run):
-                result.extend(run[i : i + 2] for i in range(len(run) - 1))
+            if not UNSPACED_RUN.match(run):
+                result.append(run)
+            elif len(parts := characters(run)) > 1:
+                result.extend(one + next_one for one, next_one in pairwise(parts))
             else:
                 result.append(run)
     return result

@@ -23,10 +23,12 @@ from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
-from upwell.page.charset import to_utf8
+from upwell.page.charset import encoded_query, is_unicode, to_utf8
 from upwell.page.compiled import PARSER_VERSIONS, compiled
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
+from upwell.page.style_rules import StyleRule, is_hidden, style_rules
+from upwell.page.word_marks import glue_inside_words
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]
 
@@ -149,7 +151,7 @@ class TagTree:
         """A reference on this page as an absolute http(s) address (<base> counts), or None where it is not one."""
         if address is None or len(address) > MAX_ADDRESS_CHARS:
             return None
-        if self._origin and PLAIN_PATH.fullmatch(address) and "/." not in address:
+        if self._origin and address.isascii() and PLAIN_PATH.fullmatch(address) and "/." not in address:
             return self._origin + address
         try:
             absolute = urljoin(self.base, re.sub(r"[\t\n\r]", "", address.strip()))
@@ -157,6 +159,8 @@ class TagTree:
         except ValueError:
             return None
         if parts.scheme in ("http", "https") and parts.netloc:
+            if not parts.query.isascii() and not is_unicode(self.charset):
+                return parts._replace(query=encoded_query(parts.query, self.charset)).geturl()
             return absolute
         return absolute if not self.url and not parts.scheme else None
 
@@ -491,12 +495,14 @@ class _Columns:
 def _plain_columns(html: bytes) -> _Columns:
     """The columns of a page: the walk, and what follows from it for all rows at once."""
     walk = _Walk(html)
+    end = _ends(walk.parent)
+    if rules := style_rules(html):
+        _drop_hidden(walk, rules, end)
     parent, chunk_row = _ints(walk.parent), _ints(walk.chunk_row)
     spots = tuple(dict.fromkeys(walk.spots))
     number = dict(zip(spots, range(len(spots)), strict=True))
     spot = np.fromiter(map(number.__getitem__, walk.spots), np.int32, len(walk.spots))
     rows = len(parent)
-    end = _ends(walk.parent)
     own = np.zeros(rows + 1, dtype=np.int32)
     np.cumsum(np.bincount(chunk_row, minlength=rows), out=own[1:])
     text_at = np.cumsum(np.bincount(_ints(walk.rows_before), minlength=rows + 1)[:rows], dtype=np.int32)
@@ -512,6 +518,7 @@ def _plain_columns(html: bytes) -> _Columns:
     spaced = np.frombuffer(walk.spaced, np.int8)
     np.maximum(gap[:-1], spaced & 1, out=gap[:-1])
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
+    glue_inside_words(gap[:-1], spaced, walk.chunks, walk.chunk_row, walk.rows_before, walk.parent, walk.spots)
     return _Columns(
         title=walk.title,
         data=walk.data,
@@ -534,7 +541,18 @@ def _compiled_columns(html: bytes) -> _Columns:
     if root is None or compiled is None:
         return _plain_columns(html)
     walked = compiled.walk(root.mem_id, Spot)
-    title, data, spots, spot, parent, end, text_at, text_end, chunks, chunk_row, gap, attributes = walked
+    if rules := style_rules(html):
+        spots, ends, chunks, rows = walked[2], np.frombuffer(walked[5], np.int32), walked[8], walked[9]
+        spot_of_row = [spots[number] for number in np.frombuffer(walked[3], np.int32).tolist()]
+        hidden = _hidden_rows(rules, walked[11], spot_of_row, ends)
+        if _can_go(hidden, chunks, np.frombuffer(rows, np.int32).tolist()):
+            walked = compiled.walk(root.mem_id, Spot, hidden.tobytes())
+    title, data, spots, spot, parent, end, text_at, text_end, chunks, chunk_row, gap, attributes = walked[:12]
+    gaps, spaced = np.frombuffer(gap, np.int8), np.frombuffer(walked[12], np.int8)
+    if ((gaps[1:] == SPACED) & (spaced[1:] & 1 == 0) & (spaced[:-1] & 2 == 0)).any():
+        row_spots = [spots[number] for number in np.frombuffer(spot, np.int32).tolist()]
+        rows_of = [np.frombuffer(column, np.int32).tolist() for column in (chunk_row, walked[13], parent)]
+        glue_inside_words(gaps, spaced, chunks, rows_of[0], rows_of[1], rows_of[2], row_spots)
     return _Columns(
         title=title,
         data=data,
@@ -546,7 +564,7 @@ def _compiled_columns(html: bytes) -> _Columns:
         text_end=np.frombuffer(text_end, np.int32),
         chunks=chunks,
         chunk_row=np.frombuffer(chunk_row, np.int32),
-        chunk_gap=np.frombuffer(gap, np.int8),
+        chunk_gap=gaps,
         attributes=attributes,
     )
 
@@ -571,7 +589,41 @@ def _same(plain: Any, fast: Any) -> bool:
 SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script type="application/json">{"a": 1}</script><body class=x>
 <p>One <b> two</b><i>t</i>hree <!-- no --> <em>f\xc3\xa4ur </em> </p><table><tr><th>a<td itemprop=b>c<td>d</table><pre>
  e  f
-</pre><dialog>g</dialog><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
+</pre><style>.s { display: none }</style><i class=s>s</i>
+<dialog>g</dialog><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
+
+
+def _drop_hidden(walk: _Walk, rules: tuple[StyleRule, ...], end: Ints) -> None:
+    """Takes out the texts of rows that the page's style sheets hide."""
+    hidden = _hidden_rows(rules, walk.attributes, walk.spots, end)
+    if not _can_go(hidden, walk.chunks, walk.chunk_row):
+        return
+    kept = [i for i, row in enumerate(walk.chunk_row) if not hidden[row]]
+    walk.chunks = [walk.chunks[i] for i in kept]
+    walk.chunk_row = [walk.chunk_row[i] for i in kept]
+    walk.rows_before = [walk.rows_before[i] for i in kept]
+    walk.spaced = bytearray(walk.spaced[i] for i in kept)
+
+
+def _hidden_rows(
+    rules: tuple[StyleRule, ...], attributes: Mapping[int, Mapping[str, str | None]], spots: Sequence[Spot], end: Ints
+) -> NDArray[np.bool_]:
+    """For each row, whether the page's style sheets hide it; `spots` are those of the rows."""
+    hidden = np.zeros(len(end), dtype=bool)
+    known: dict[tuple[str, str | None, str | None], bool] = {}
+    for row, found in attributes.items():
+        key = (spots[row].tag, found.get("class"), found.get("id"))
+        if (key[1] or key[2]) and key not in known:
+            known[key] = is_hidden(rules, key[0], found)
+        if known.get(key) and not hidden[row] and "display" not in (found.get("style") or ""):
+            hidden[row : end[row]] = True
+    return hidden
+
+
+def _can_go(hidden: NDArray[np.bool_], chunks: Sequence[str], chunk_row: Sequence[int]) -> bool:
+    """Whether texts are hidden, and not most of the page: a script will show them."""
+    kept = [len(text) for text, row in zip(chunks, chunk_row, strict=True) if not hidden[row]]
+    return len(kept) < len(chunks) and 2 * sum(kept) >= sum(map(len, chunks))
 
 
 def _ints(values: Sequence[int]) -> Ints:
@@ -588,7 +640,7 @@ def _ends(parent: Sequence[int]) -> Ints:
 
 
 def _hidden(found: Mapping[str, str | None]) -> bool:
-    """Whether an element's own attributes hide it; style sheets are not read."""
+    """Whether an element's own attributes hide it."""
     if "hidden" in found:
         return True
     style = found.get("style")

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+from upwell.page.charset import spellings
 from upwell.page.hosts import site_host
 
 __all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split"]
@@ -46,14 +47,16 @@ def split(url: str, query: str = "") -> Address:
     except ValueError:  # a port that is no number, a broken IPv6 host: nothing to split
         return Address(url, ())
     path, arguments = _split_path(parts.path, query)
-    arguments += parse_arguments(parts.query)
+    arguments += parse_arguments(parts.query, query)
     if parts.fragment.startswith(("!", "/", "?")) or "=" in parts.fragment:
         arguments += parse_arguments(parts.fragment.lstrip("!/?"))
     return Address(host + path, tuple(arguments))
 
 
-def parse_arguments(text: str) -> list[Argument]:
+def parse_arguments(text: str, query: str = "") -> list[Argument]:
     """The arguments of a query string, separated by `&` or `;`, in order, with repeated ones.
+
+    A value that spells the query in another charset than UTF-8 is the query.
 
     >>> parse_arguments("a=1;b=x+y&&c&a=%C3%BC&b=%E4")
     [('a', '1'), ('b', 'x y'), ('c', ''), ('a', 'ü'), ('b', 'ä')]
@@ -64,7 +67,8 @@ def parse_arguments(text: str) -> list[Argument]:
     for part in text.removeprefix("?").split("&"):
         if part:
             name, _, value = part.partition("=")
-            arguments.append((_decode(name), _decode(value)))
+            is_query = not query.isascii() and value.lower() in spellings(query)
+            arguments.append((_decode(name), query if is_query else _decode(value)))
     return arguments
 
 

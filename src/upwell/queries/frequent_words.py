@@ -5,13 +5,18 @@ list    <language>.txt.bz2: the 10,000 most frequent words in order, and <langua
 """
 
 import bz2
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-__all__ = ["list_language", "most_frequent", "zipf"]
+from upwell.page.languages import is_latin
+from upwell.page.terms import is_unspaced
+
+__all__ = ["frequent_parts", "list_language", "most_frequent", "zipf"]
 
 DEFAULT = "en"  # for languages without a list
+MAX_FREQUENT = 10_000
 # In a list of rarer words each word has before it one character that says how many letters it shares with the word before it.
 NO_LETTER_SHARED, MAX_SHARED = 0x21, 15
 # How words are written in the lists where pages write them in two ways: Romanian with commas below, Serbian in Latin letters.
@@ -20,6 +25,9 @@ SERBIAN_LATIN = str.maketrans(
     dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True))
     | {"љ": "lj", "њ": "nj", "џ": "dž"}
 )
+# The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
+LATIN_PARTS = ("e", "a", "er", "in", "ing", "ter")
+PARTS_OF_EACH_LENGTH = 2
 SPELLINGS: dict[str, Mapping[int, int | str]] = {"ro": COMMAS_BELOW, "sh": SERBIAN_LATIN}
 
 
@@ -30,6 +38,27 @@ def most_frequent(language: str, count: int) -> list[str]:
     (['die', 'der', 'und', 'in'], ['的', '是', '在'], ['the', 'to'])
     """
     return list(_frequent(list_language(language)))[:count]
+
+
+@cache
+def frequent_parts(language: str) -> tuple[str, ...]:
+    """Letters, pairs and triples that most words of a language have; none where words are not parted by spaces.
+
+    >>> frequent_parts("ru"), frequent_parts("ja")
+    (('о', 'а', 'ст', 'ни', 'ени', 'ост'), ())
+    """
+    if is_latin(language):
+        return LATIN_PARTS
+    words = [word for word in most_frequent(language, MAX_FREQUENT) if not word.isascii()]
+    if not words or is_unspaced(words[0]):
+        return ()
+    parts: list[str] = []
+    for length in (1, 2, 3):
+        often = Counter(
+            part for word in words for part in {word[i : i + length] for i in range(len(word) - length + 1)}
+        )
+        parts += [part for part, _ in often.most_common(PARTS_OF_EACH_LENGTH)]
+    return tuple(parts)
 
 
 def zipf(word: str, language: str) -> float:

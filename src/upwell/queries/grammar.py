@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from upwell.page.terms import tokens
+from upwell.page.terms import query_words
 
 __all__ = ["FORMS", "Operator", "judge", "write"]
 
@@ -41,7 +41,7 @@ def judge(operator: Operator, a: str, b: str, texts: Sequence[str], alone: int) 
     """
     if not texts or len(texts) > alone:
         return False
-    words = [tokens(text) for text in texts]
+    words = [query_words(text) for text in texts]
     if operator == "and":
         shown = [a in found and b in found for found in words]
     elif operator == "not":

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.terms import stop_words_of, tokens
+from upwell.page.terms import characters, is_unspaced, query_words, stop_words_of, words_of_query
 from upwell.queries.calibration import Calibration
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
+PAIR = 2  # characters: sources that index scripts without spaces often index pairs
 AROUND_DIGITS = str.maketrans("", "", " .,")
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
 MAX_COUNTED = 64  # groups of words whose counts are kept, so that only the records that came since are counted
@@ -40,6 +41,7 @@ SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 # The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = (
     "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
+    "pair of characters", "run of characters",
 )  # fmt: skip
 
 
@@ -51,6 +53,7 @@ class WordIndex:
     page_size: int = 0  # records on a page; 0: a query is one request
     language: str = ""
     keeps_stop_words: bool = False  # and single letters: a source may search them
+    min_chars: int = 0  # of a query that the source takes
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     expected: float = 0.0  # new records that a request for the word of `next` should bring
     top: float = (
@@ -93,10 +96,10 @@ class WordIndex:
     def add_record(
         self, key: str, text: str, fields: Mapping[str, str] | None = None, words: Sequence[str] = ()
     ) -> None:
-        """A record came; its words (`tokens` of the text, where they are at hand) are counted the first time."""
+        """A record came; its words (`query_words` of the text, where they are at hand) are counted the first time."""
         times = self._seen[key] = self._seen.get(key, 0) + 1
         if times == 1:
-            ids = self._ids(words or tokens(text), fields=fields or {})
+            ids = self._ids(words or query_words(text), fields=fields or {})
             self._kept[key] = self._cells, self._cells + len(ids)
             self._put(ids)
             self._in[ids] += 1
@@ -116,7 +119,7 @@ class WordIndex:
 
     def asked(self, query: str, matches: int) -> None:
         """A query was asked; `matches` is 0 where it brought nothing."""
-        if len(ids := self._ids(tokens(query))) == 1:
+        if len(ids := self._ids(words_of_query(query))) == 1:
             self._done[ids[0]] = True
             if not matches:
                 self.barren.add(int(ids[0]))
@@ -136,7 +139,7 @@ class WordIndex:
 
     def mark_asked(self, query: str) -> None:
         """A query is on its way: it is not given again."""
-        if len(ids := self._ids(tokens(query))) == 1:
+        if len(ids := self._ids(words_of_query(query))) == 1:
             self._done[ids[0]] = True
 
     def observe_cut_off(self, predicted: float, new: float) -> None:
@@ -262,7 +265,7 @@ class WordIndex:
                 continue
             if number is None:
                 if columns is None:
-                    columns = {w: name for name, value in (fields or {}).items() for w in tokens(value)}
+                    columns = {w: name for name, value in (fields or {}).items() for w in query_words(value)}
                 number = self._add(word, columns.get(word, ""))
             ids.append(number)
         return np.array(sorted(ids), dtype=np.int64)
@@ -300,6 +303,7 @@ class WordIndex:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros_like(old))))
         self._class[number] = self._class_of(column, word)
+        self._done[number] = len(word) < self.min_chars
         return number
 
 
@@ -394,6 +398,8 @@ def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
         return 8
     if word in stops:
         return 7
+    if is_unspaced(word):
+        return 9 if len(characters(word)) == PAIR else 10
     if not any(c.isdigit() for c in word):
         return 0
     digits = word.translate(AROUND_DIGITS)

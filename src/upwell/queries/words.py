@@ -1,12 +1,15 @@
 """Words to probe a source with: of its language's dictionary, its own, and nonsense that no source holds (Thor §IV, Entity §5)."""
 
 from collections.abc import Iterator
+from functools import cache
+from itertools import zip_longest
 
 import numpy as np
 
 from upwell.page import terms
+from upwell.page.languages import is_latin, language_of
 from upwell.page.tree import TagTree
-from upwell.queries.frequent_words import list_language, most_frequent
+from upwell.queries.frequent_words import MAX_FREQUENT, list_language, most_frequent
 
 __all__ = ["dictionary", "nonsense", "of_page", "probes"]
 
@@ -14,22 +17,47 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 NONSENSE_LENGTH = 12  # 26¹² strings: none is a word
 # Ranks in the list of a language's words that probe words are drawn from: after the function words, before what only novels use.
 FIRST_RANK, LAST_RANK = 200, 10_000
-MIN_LETTERS, MIN_CJK_LETTERS = 3, 2  # of a probe word; two Chinese characters say as much as a word elsewhere
+MIN_LETTERS, MIN_CHARACTERS = 3, 2  # of a probe word; two Chinese characters say as much as a word elsewhere
+MANY_LETTERS = 500  # a script with more has a sign for each syllable or word
+NONSENSE_CHARACTERS = 6  # of such a script
+HAN, HANGUL = (0x4E00, 0x9FA6), (0xAC00, 0xD7A4)  # as the charsets of the web have them, and the syllables
 
 
-def nonsense(rng: np.random.Generator, count: int) -> tuple[str, ...]:
-    """Random strings that match nothing, to see what the source says then."""
-    return tuple("".join(rng.choice(list(ALPHABET), NONSENSE_LENGTH)) for _ in range(count))
+def nonsense(rng: np.random.Generator, count: int, language: str = "en") -> tuple[str, ...]:
+    """Random strings that match nothing, to see what the source says then.
+
+    In a language of another script every other one is written in it: a source may look at nothing else. Sources without spaces may
+    search single characters, so there the characters are rare ones.
+    """
+    latin = list(ALPHABET)
+    own = latin if is_latin(language) else _letters(language) or latin
+    lengths = NONSENSE_LENGTH, NONSENSE_LENGTH if len(own) < MANY_LETTERS else NONSENSE_CHARACTERS
+    made = []
+    for i in range(count):
+        letters, length = (own, lengths[1]) if i % 2 else (latin, lengths[0])
+        made.append("".join(rng.choice(letters, length)))
+    return tuple(made)
+
+
+@cache
+def _letters(language: str) -> list[str]:
+    """The letters of a language's words; of Han and hangul, which have thousands, those that no frequent word has."""
+    words = most_frequent(language, MAX_FREQUENT) if list_language(language) == language else []
+    used = {letter for word in words for letter in word if letter.isalpha() and not letter.isascii()}
+    for first, last in (HAN, HANGUL):
+        some = {chr(code) for code in range(first, last)}
+        if len(used & some) > len(used) / 2:
+            return sorted(some - used)
+    return sorted(used)
 
 
 def dictionary(rng: np.random.Generator, count: int, language: str = "en") -> tuple[str, ...]:
     """Words of a language (English where it has no list) in random order, commoner ones more likely."""
     stops = terms.stop_words_of(list_language(language))
-    min_letters = _min_letters(list_language(language))
     words = [
         word
         for word in most_frequent(language, LAST_RANK)[FIRST_RANK:]
-        if len(word) >= min_letters and word not in stops and not any(c.isdigit() for c in word)
+        if _is_long(word) and word not in stops and not any(c.isdigit() for c in word)
     ]
     weight = 1 / np.arange(FIRST_RANK, FIRST_RANK + len(words))
     drawn = rng.choice(len(words), min(count, len(words)), replace=False, p=weight / weight.sum())
@@ -37,20 +65,28 @@ def dictionary(rng: np.random.Generator, count: int, language: str = "en") -> tu
 
 
 def of_page(tree: TagTree) -> tuple[str, ...]:
-    """The content words of a page, the rarer ones on it first: the words of records rather than those of menus."""
+    """The content words of a page, the rarer ones on it first: the words of records rather than those of menus.
+
+    Of scripts without spaces, runs and pairs of characters by turns: some sources find only the one, some only the other.
+    """
     content = terms.of(tree, stops=False)
     counts = np.bincount(content.ids, minlength=len(content.words))
-    words = [content.words[i] for i in np.argsort(counts, kind="stable")]
-    return tuple(word for word in words if len(word) >= _min_letters(tree.language) and not word.isdigit())
+    words = [
+        word for i in np.argsort(counts, kind="stable") if _is_long(word := content.words[i]) and not word.isdigit()
+    ]
+    runs = [run for run in terms.query_words(tree.text()) if terms.is_unspaced(run) and len(run) > MIN_CHARACTERS]
+    if not runs:
+        return tuple(words)
+    return tuple(word for both in zip_longest(dict.fromkeys(runs), words) for word in both if word is not None)
 
 
-def _min_letters(language: str) -> int:
-    return MIN_CJK_LETTERS if language in terms.CJK_LANGUAGES else MIN_LETTERS
+def _is_long(word: str) -> bool:
+    return len(word) >= (MIN_CHARACTERS if terms.is_unspaced(word) else MIN_LETTERS)
 
 
 def probes(rng: np.random.Generator, tree: TagTree, count: int = 100) -> Iterator[str]:
     """The site's own words and dictionary words of its language by turns, each once (Thor §IV: 100)."""
-    own, listed = iter(of_page(tree)), iter(dictionary(rng, count, tree.language or "en"))
+    own, listed = iter(of_page(tree)), iter(dictionary(rng, count, language_of(tree)))
     given: set[str] = set()
     for turn in range(4 * count):
         word = next(own if turn % 2 else listed, None)

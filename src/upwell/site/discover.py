@@ -106,6 +106,9 @@ def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Step
                 other = interfaces.from_form(form, page, name)
                 if other is not None and not is_accepted:
                     is_accepted = yield from try_interface(trials, other, page)
+            other = interfaces.from_form(form, page, everything_chosen=True)
+            if other is not None and not is_accepted and not interfaces.same_interface(interface, other):
+                is_accepted = yield from try_interface(trials, other, page)
             if is_accepted and not interface.choices:
                 yield from open_presets(trials, form, page)
         if is_accepted and is_linked:

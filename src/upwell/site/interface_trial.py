@@ -12,6 +12,7 @@ import numpy as np
 
 from upwell.model import FormInterface, Response, SearchInterface, Via
 from upwell.page.data import read_page
+from upwell.page.languages import language_of
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense
 from upwell.site import interfaces
@@ -95,7 +96,7 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
     page_items = items_of_page(page)
     if isinstance(interface, FormInterface) and interface.choices:
         return (yield from _try_choices(trials, interface, page_items))
-    trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2))
+    trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2, language_of(trials.home)))
     for_nonsense: list[frozenset[str]] = []
     answer_path = ""
     last_page = page
@@ -111,7 +112,7 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
     trials.nonsense_items = for_nonsense[0] | for_nonsense[1]
     changing = len(for_nonsense[1] - for_nonsense[0] - without_query(page_items))
     for word in trial_words(page, trials.home, trials.working_words, trials.limits.words):
-        if word == typed_word:
+        if word == typed_word or len(word) < interface.min_chars:
             continue
         interface = yield from with_fresh_tokens(interface, last_page)
         answer = yield from fetch(interfaces.fill(interface, word), trials.forbidden)

@@ -59,10 +59,11 @@ def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
             return url, interface.body
 
 
-def from_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | None:
-    """A search form as an interface: presets kept, the query field empty, the first submit button pressed.
+def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: bool = False) -> FormInterface | None:
+    """A search form as an interface: presets kept, what it requires chosen, the query field empty, the first submit button pressed.
 
-    `field` names another text field to ask with. A form without text field is asked through its select (or radio) with the
+    `field` names another text field to ask with; with `everything_chosen` lists and groups of boxes in which nothing is chosen are set
+    to all their values. A form without text field is asked through its select (or radio) with the
     most values (Entity §3: 3 % of sites); None where it has nothing that can be varied.
     """
     name = field or form.query_field or ""
@@ -71,7 +72,9 @@ def from_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | Non
         name, choices = max(settings(form), key=lambda setting: len(setting[1]), default=("", ()))
         if not name:
             return None
-    fields = _with_query_field(form.fields, name)
+    fields = _with_query_field(form_data.with_required_chosen(tree, form.fields), name)
+    if everything_chosen:
+        fields = form_data.with_everything_chosen(tree, fields)
     return FormInterface(
         method=form.method,
         url=form.action,
@@ -84,6 +87,7 @@ def from_form(form: Form, tree: TagTree, field: str = "") -> FormInterface | Non
         tokens=tuple(dict.fromkeys(field.name for field in form.fields if _is_token(field))),
         choices=choices,
         enctype=form.enctype,
+        min_chars=max((field.min_chars for field in form.fields if field.name == name), default=0),
     )
 
 

@@ -2,9 +2,10 @@
 
 import json
 import re
-from urllib.parse import quote, quote_plus, unquote, urldefrag
+from urllib.parse import unquote, urldefrag
 
 from upwell.model import Response
+from upwell.page.charset import spellings
 from upwell.page.data import is_json, read_page
 from upwell.page.tree import TagTree
 
@@ -47,15 +48,15 @@ def without_query(items: frozenset[str], query: str = "") -> frozenset[str]:
     """
     if not query:
         return frozenset(unquote(item.lower()) for item in items)
-    spellings = {query.lower(), quote(query).lower(), quote_plus(query).lower()}
-    any_spelling = "|".join(map(re.escape, sorted(spellings)))
+    spelled = spellings(query)
+    any_spelling = "|".join(map(re.escape, sorted(spelled)))
     argument = re.compile(rf"(?<=[?&;])[^=&;?#]*=(?:{any_spelling})(?:[&;]|(?=#)|$)")
     stripped = set()
     for item in items:
         text = item.lower()
         if "?" in text:
             text = argument.sub("", text).rstrip("?&;")
-        for spelling in spellings:
+        for spelling in spelled:
             text = text.replace(spelling, "")
         stripped.add(unquote(text))
     return frozenset(stripped)

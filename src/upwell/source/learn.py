@@ -175,7 +175,8 @@ def _possible_cuts(
     changing_chars = page.chars * np.array(is_changing, dtype=bool)
     is_new_place = ~np.isin(page.class_paths[page.row], empty_places)
     possible = []
-    for cut in candidates(page):
+    is_changing_text = np.array([text not in static for text in page.texts], dtype=bool)
+    for cut in candidates(page, pagelets.weighed_chars(page, is_changing_text if has_several else None)):
         inside = leaves_in(cut.starts, cut.ends)
         changes = changing_chars[inside].sum() >= MIN_CHANGING_SHARE * page.chars[inside].sum()
         if (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE:

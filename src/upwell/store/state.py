@@ -4,6 +4,7 @@
                 stored as its place there
     records     the records held, by key; a later sight fills gaps, and a change in a later run moves the old row to `history`
     details     what the own page of a record says, by key
+    varying     how often a field said the same, and something else, of a record that another query brought again
     sights      which query brought which record, in which run and on which page
 
 Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
@@ -24,6 +25,7 @@ from typing import Any, Protocol
 from upwell.errors import CannotKeep
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.state_errors import cannot_keep
+from upwell.store.state_records import add_records, row_of, varying_fields
 from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors
 
 __all__ = ["BodyReader", "State"]
@@ -219,34 +221,10 @@ class State:
         `origin` has `_source`, `_query` and `_page`; `asked` is what a refresh asks again, where that is not the query itself.
         Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        are_new: list[bool] = self._transaction(lambda db: [self._add(db, record, origin, asked) for record in records])
-        return are_new
-
-    def _add(self, db: sqlite3.Connection, record: Record, origin: Mapping[str, object], asked: str) -> bool:
-        sight = (record.key, self.run_number, asked or origin["_query"], origin["_page"])
-        is_new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
-        held = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
-        if held is None:
-            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin, **record.fields}
-            db.execute(
-                "INSERT INTO records VALUES (?, ?, 1, ?, ?)",
-                (record.key, json.dumps(row, ensure_ascii=False), self.run_number, self.run_number),
-            )
-            return True
-        row, last_run = _row_of(held[0]) or {}, int(held[1])
-        old_fields, new_fields = {name for name in row if not name.startswith("_")}, set(record.fields)
-        # With fewer fields in common it is another kind of page about the record, not a newer version of the same one.
-        is_same_kind = 2 * len(old_fields & new_fields) >= len(old_fields | new_fields)
-        is_update = last_run < self.run_number and is_same_kind
-        merged = {**row, **record.fields} if is_update else {**record.fields, **row}
-        if is_update and merged != row:
-            db.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?)", (record.key, self.run_number, held[0]))
-        if is_new_sight or merged != row:
-            db.execute(
-                "UPDATE records SET row = ?, seen = seen + ?, last = ? WHERE key = ?",
-                (json.dumps(merged, ensure_ascii=False), is_new_sight, self.run_number, record.key),
-            )
-        return False
+        stored: list[bool] = self._transaction(
+            lambda db: add_records(db, self.run_number, records, origin, asked or str(origin["_query"]))
+        )
+        return stored
 
     def add_details(self, key: str, fields: Mapping[str, object]) -> None:
         """Stores what the own page of a record says; what an earlier run stored otherwise goes to the history."""
@@ -269,7 +247,7 @@ class State:
             "SELECT records.row, seen, details.row FROM records LEFT JOIN details ON details.key = records.key ORDER BY records.rowid"
         )
         for text, seen, details in found:
-            row = _row_of(text)
+            row = row_of(text)
             if row is None:
                 continue
             own = {
@@ -277,8 +255,12 @@ class State:
                 for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
             }
             own["_seen"] = seen
-            of_page = {PAGE + name: value for name, value in (_row_of(details or "{}") or {}).items()}
+            of_page = {PAGE + name: value for name, value in (row_of(details or "{}") or {}).items()}
             yield {**own, **row, **of_page}
+
+    def varying(self) -> dict[str, set[str]]:
+        """By source: the fields that say something else of a record when another query brings it."""
+        return varying_fields(self._db)
 
     def requests_sent(self) -> int:
         """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
@@ -328,13 +310,13 @@ class State:
         for key, text in self._db.execute(
             "SELECT key, row FROM records WHERE first = ? ORDER BY rowid", (self.run_number,)
         ):
-            yield "new", {}, {"_key": key, **(_row_of(text) or {})}
+            yield "new", {}, {"_key": key, **(row_of(text) or {})}
         for before, now in self._db.execute(
             "SELECT history.row, records.row FROM history LEFT JOIN records ON records.key = history.key "
             "WHERE history.run = ? ORDER BY history.key",
             (self.run_number,),
         ):
-            yield "changed" if now else "gone", _row_of(before) or {}, _row_of(now) or {}
+            yield "changed" if now else "gone", row_of(before) or {}, row_of(now) or {}
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""
@@ -368,15 +350,6 @@ class State:
 
     def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
         return cannot_keep(self.path, error)
-
-
-def _row_of(text: str | None) -> dict[str, Any] | None:
-    """A stored row; None where there is none, or it is damaged."""
-    try:
-        row = json.loads(text or "")
-    except (ValueError, TypeError):
-        return None
-    return row if isinstance(row, dict) else None
 
 
 def _request_key(request: Request) -> str:

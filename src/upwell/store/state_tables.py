@@ -14,6 +14,7 @@ CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (run, request);
 CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, row TEXT, seen INTEGER, first INTEGER, last INTEGER);
 CREATE TABLE IF NOT EXISTS sights (key TEXT, run INTEGER, query TEXT, page TEXT, PRIMARY KEY (key, run, query, page)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, row TEXT, run INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS varying (source TEXT, name TEXT, alike INTEGER, other INTEGER, PRIMARY KEY (source, name)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS history (key TEXT, run INTEGER, row TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
 """
 UPGRADES = {  # from each older version to the next one

@@ -63,10 +63,12 @@ typedef struct {
     PyObject *make_spot;                         /* borrowed */
     PyObject *spots, *chunks, *names, *data, *title;
     Ints spot, parent, end, text_at, text_end, cells, chunk_row, first, numbers, ends;
+    Ints rows_before;                            /* how many rows had begun when each chunk came */
+    const char *hidden;                          /* for each row, whether its own texts are left out; NULL: none are */
     Ints place;                                  /* the place of each spot of this page */
     Table spot_of_place;
-    char *gaps, *values;
-    size_t gap_room, value_length, value_room;
+    char *gaps, *spaced, *values;
+    size_t gap_room, spaced_room, value_length, value_room;
     int pending;                                 /* the strongest edge since the last chunk */
     Places *places;
     Name *name_table;
@@ -426,8 +428,10 @@ static int keep_chunk(Walk *w, const Str *text, int shown, int32_t row) {
             if (!words) goto done;
         }
         size_t number = (size_t)w->chunk_row.length;
-        if (reserve(&w->gaps, &w->gap_room, number + 1) < 0 || PyList_Append(w->chunks, words) < 0 || push(&w->chunk_row, row) < 0) goto done;
+        if (reserve(&w->gaps, &w->gap_room, number + 1) < 0 || reserve(&w->spaced, &w->spaced_room, number + 1) < 0 ||
+            push(&w->rows_before, (int32_t)w->spot.length) < 0 || PyList_Append(w->chunks, words) < 0 || push(&w->chunk_row, row) < 0) goto done;
         w->gaps[number] = (char)((gaps & 1) > w->pending ? (gaps & 1) : w->pending);
+        w->spaced[number] = (char)gaps;
         w->pending = gaps >> 1;
     }
     failed = 0;
@@ -484,7 +488,7 @@ static int walk_nodes(Walk *w, Node *root) {
                 if (keep_unshown(w, text, node->parent, above) < 0) return -1;
             } else {
                 beside = above;
-                if (keep_chunk(w, text, shown, above) < 0) return -1;
+                if (!(w->hidden && w->hidden[above]) && keep_chunk(w, text, shown, above) < 0) return -1;
             }
         }
         while (node != root && !node->next) {
@@ -511,9 +515,10 @@ static PyObject *result_of(Walk *w) {
     if (!attributes) return NULL;
     PyObject *spots = PyList_AsTuple(w->spots), *chunks = PyList_AsTuple(w->chunks);
     if (spots && chunks)
-        result = Py_BuildValue("(OOONNNNNONNO)", w->title, w->data, spots, as_bytes(&w->spot), as_bytes(&w->parent), as_bytes(&w->end),
+        result = Py_BuildValue("(OOONNNNNONNONN)", w->title, w->data, spots, as_bytes(&w->spot), as_bytes(&w->parent), as_bytes(&w->end),
                                as_bytes(&w->text_at), as_bytes(&w->text_end), chunks, as_bytes(&w->chunk_row),
-                               PyBytes_FromStringAndSize(w->gaps, w->chunk_row.length), attributes);
+                               PyByteArray_FromStringAndSize(w->gaps, w->chunk_row.length), attributes,
+                               PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), as_bytes(&w->rows_before));
     Py_XDECREF(spots);
     Py_XDECREF(chunks);
     Py_DECREF(attributes);
@@ -524,7 +529,8 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
     unsigned long long address;
     Walk w = {0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "KO", &address, &w.make_spot)) return NULL;
+    Py_ssize_t hidden_rows;
+    if (!PyArg_ParseTuple(args, "KO|y#", &address, &w.make_spot, &w.hidden, &hidden_rows)) return NULL;
     if (!lexbor_first_attribute || !address) { PyErr_SetString(PyExc_RuntimeError, "the parser's library is not bound"); return NULL; }
     if (!(w.places = use_places())) return NULL;
     w.spots = PyList_New(0);
@@ -539,9 +545,10 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
     Py_XDECREF(w.names);
     Py_XDECREF(w.data);
     Py_XDECREF(w.title);
-    Ints *columns[] = {&w.spot, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.place};
+    Ints *columns[] = {&w.spot, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.place, &w.rows_before};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) PyMem_Free(columns[i]->at);
     PyMem_Free(w.gaps);
+    PyMem_Free(w.spaced);
     PyMem_Free(w.values);
     PyMem_Free(w.spot_of_place.slots);
     drop_places(w.places);

@@ -1,6 +1,10 @@
 #include "compiled.h"
 
-enum { CJK_FROM = 0x2e80 };   /* the first character of the scripts that terms.py cuts into pairs; such texts are left to it */
+/* Whether a character stands in a script without marks inside words and with spaces between them; texts with others are left to
+   terms.py: Latin, Greek, Cyrillic, Armenian, and signs but for the two that join letters. */
+static inline int is_simple(Py_UCS4 c) {
+    return c < 0x300 || (c >= 0x370 && c < 0x483) || (c >= 0x48a && c < 0x590) || (c >= 0x1e00 && c < 0x2e80 && c != 0x200c && c != 0x200d);
+}
 
 static inline int is_word(Py_UCS4 c) {
     return c < 128 ? ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' : Py_UNICODE_ISALNUM(c);
@@ -47,11 +51,10 @@ INLINE Py_ssize_t end_of_token(const Chars *text, Py_ssize_t begin) {
 /* A text in lower case with plain apostrophes, as terms.py compares it; NULL without an error where terms.py has to cut it. */
 static PyObject *folded(PyObject *text) {
     if (!PyUnicode_Check(text)) { PyErr_SetString(PyExc_TypeError, "text is a str"); return NULL; }
-    if (PyUnicode_MAX_CHAR_VALUE(text) >= CJK_FROM)
-        for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); i++)
-            if (PyUnicode_READ_CHAR(text, i) >= CJK_FROM) return NULL;
     PyObject *low = PyObject_CallMethod(text, "lower", NULL);
-    if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x2019) return low;
+    if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x300) return low;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(low); i++)
+        if (!is_simple(PyUnicode_READ_CHAR(low, i))) { Py_DECREF(low); return NULL; }
     PyObject *plain = PyObject_CallMethod(low, "replace", "ss", "\xe2\x80\x99", "'");
     Py_DECREF(low);
     return plain;

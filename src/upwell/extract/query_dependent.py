@@ -1,0 +1,46 @@
+"""What of a record depends on the query that brought it: the passage that shows its words, its rank and its score.
+
+Passages become one column `snippet`; ranks and scores say nothing of the record and are left out.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+__all__ = ["SNIPPET", "without_query"]
+
+SNIPPET = "snippet"
+MIN_PASSAGE_CHARS = 20  # on average; what is shorter is a rank, a score or a number of words found
+MIN_ALIKE = 0.98  # share of the texts of a column that are the record's own address
+
+
+def without_query(rows: Sequence[Mapping[str, Any]], varying: Collection[str]) -> list[dict[str, Any]]:
+    """The rows with a `snippet` in place of the fields that vary with the query, and without fields that repeat `_url`."""
+    passages = [name for name in sorted(varying) if _mean_length(rows, name) >= MIN_PASSAGE_CHARS]
+    names = {name for row in rows for name in row if not name.startswith("_")}
+    left_out = set(varying) | {name for name in names if _is_own_address(rows, name)}
+    if not left_out:
+        return [dict(row) for row in rows]
+    settled = []
+    for row in rows:
+        kept = {name: value for name, value in row.items() if name not in left_out}
+        if passage := max((row[name] for name in passages if row.get(name)), key=len, default=None):
+            kept[SNIPPET] = passage
+        settled.append(kept)
+    return settled
+
+
+def _mean_length(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+    lengths = [len(row[name]) for row in rows if row.get(name)]
+    return sum(lengths) / len(lengths) if lengths else 0.0
+
+
+def _is_own_address(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether a field shows the address that `_url` has already."""
+    alike = [
+        isinstance(row[name], str)
+        and ("/" in row[name])
+        and (row.get("_url") or "").endswith(row[name].removesuffix("/"))
+        for row in rows
+        if row.get(name)
+    ]
+    return len(alike) > 1 and sum(alike) >= MIN_ALIKE * len(alike)

@@ -1,0 +1,18 @@
+"""The pages before and after a record are not about it."""
+
+from upwell.extract.neighbours import without_neighbours
+from upwell.model import PAGE
+
+
+def test_titles_of_the_pages_before_and_after_go_and_parents_stay() -> None:
+    """ "← Title 3" on the page of record 4; what many records belong to is a field of theirs."""
+    rows = [
+        {
+            "title": f"Title {i}",
+            PAGE + "previous": f"← Title {i - 1}",
+            PAGE + "parent": f"Title {i // 10}",
+            PAGE + "own": f"Title {i}",
+        }
+        for i in range(1, 40)
+    ]
+    assert set(without_neighbours(rows)[5]) == {"title", PAGE + "parent", PAGE + "own"}

@@ -1,0 +1,44 @@
+"""Whole harvests of a site in languages and charsets that are not English, in the plain install."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.language_site import LanguageSite, Matching, serve
+from upwell import api
+from upwell.harvest.plan import Plan
+from upwell.net.fetch import Manners
+from upwell.queries.frequent_words import most_frequent
+
+RECORDS = 40
+
+
+def records_of(language: str, is_spaced: bool, clause_words: int) -> list[tuple[str, str]]:
+    """Titles and texts made of the language's words; without spaces where it writes none, in short clauses."""
+    words = [word for word in most_frequent(language, 3000)[100:] if not word.isascii() and len(word) > 1]
+    drawn = np.random.default_rng(1).choice(words[:300], (RECORDS, 12 // clause_words, clause_words)).tolist()
+    space, comma = (" ", ", ") if is_spaced else ("", "、")
+    clauses = [[space.join(clause) for clause in record] for record in drawn]
+    return [(f"{title} {i}", comma.join(text)) for i, (title, *text) in enumerate(clauses)]
+
+
+@pytest.mark.parametrize(
+    ("language", "charset", "matching", "is_spaced", "clause_words"),
+    [
+        ("ru", "koi8-r", "words", True, 3),
+        ("ja", "shift_jis", "parts", False, 3),
+        ("zh", "gb18030", "words", False, 1),  # SQLite's index has what stands between two signs, and nothing else
+        ("ar", "windows-1256", "parts", True, 3),
+    ],
+)
+def test_a_site_in_another_script_is_harvested_like_one_in_english(
+    tmp_path: Path, language: str, charset: str, matching: Matching, is_spaced: bool, clause_words: int
+) -> None:
+    """Nothing is declared and no phrase of its pages is known: words, empty answers and next pages are learned from what comes."""
+    words = [word for word in most_frequent(language, 2000)[1500:] if not word.isascii()]
+    records = records_of(language, is_spaced, clause_words)
+    site = LanguageSite(records=records, words=words, charset=charset, matching=matching)
+    with serve(site) as home:
+        result = api.harvest(home, out=tmp_path, plan=Plan(budget=120), manners=Manners(rate=0))
+    assert result.table.num_rows >= 0.95 * RECORDS

@@ -1,0 +1,91 @@
+"""`upwell blocks -o DIR`: two tables, the pages that were fetched, and going on where a run was stopped."""
+
+import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pyarrow.parquet as pq
+import pytest
+
+from upwell import api
+from upwell.errors import WrongUsage
+from upwell.net.manners import Manners
+
+STORY = "The river rose over night and the lower town was under water when people woke up on {day} of March. "
+
+
+def write_site(folder: Path) -> None:
+    """A front page that lists six articles."""
+    folder.mkdir()
+    entries = "".join(f"<li><a href=/story{i}.html>The flood and what followed, part {i}</a></li>" for i in range(1, 7))
+    frame = "<html><head><title>{title}</title></head><body><div class=head><a href=/>The Paper</a></div>{body}<p>About us</p></body></html>"
+    (folder / "index.html").write_text(frame.format(title="The Paper", body=f"<ul class=list>{entries}</ul>"))
+    for i in range(1, 7):
+        text = "".join(f"<p>{STORY.format(day=i) * 2}Part {i}, paragraph {k}.</p>" for k in range(5))
+        story = (
+            f"<h1>The flood and what followed, part {i}</h1><p class=date>2024-03-0{i}</p><div class=body>{text}</div>"
+        )
+        (folder / f"story{i}.html").write_text(frame.format(title=f"Part {i}", body=story))
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """A real server of a folder, with the paths that it was asked for."""
+    asked: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            asked.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_site_becomes_two_tables_and_is_not_fetched_twice(tmp_path: Path) -> None:
+    """Articles with their dates, what the front page lists, and a second run that goes on."""
+    write_site(tmp_path / "site")
+    with served(tmp_path / "site") as (address, asked):
+        list(api.blocks(address, out=tmp_path / "out", budget=3, manners=Manners(rate=0)))
+        pages = list(api.blocks(address, out=tmp_path / "out", manners=Manners(rate=0)))
+    assert len(pages) == 7
+    assert len([path for path in asked if path != "/robots.txt"]) == 7
+    articles = pq.read_table(tmp_path / "out" / "articles.parquet").to_pylist()
+    assert [row["address"] for row in articles] == [f"{address}story{i}.html" for i in range(1, 7)]
+    assert articles[0]["title"] == "The flood and what followed, part 1"
+    assert articles[0]["date"] == datetime.date(2024, 3, 1)
+    assert "Part 1, paragraph 4." in articles[0]["text"]
+    entries = pq.read_table(tmp_path / "out" / "toc.parquet").to_pylist()
+    listed = [(row["position"], row["title"], row["target"]) for row in entries if row["page"] == address]
+    assert listed[1] == (2, "The flood and what followed, part 2", f"{address}story2.html")
+    assert list((tmp_path / "out" / "archive").glob("*.warc.gz"))
+
+
+def test_a_folder_is_for_one_entrance(tmp_path: Path) -> None:
+    """Pages of two sites are not mixed."""
+    write_site(tmp_path / "site")
+    with served(tmp_path / "site") as (address, _):
+        list(api.blocks(address, out=tmp_path / "out", budget=1, manners=Manners(rate=0)))
+        with pytest.raises(WrongUsage, match="holds the pages from"):
+            list(api.blocks(f"{address}story1.html", out=tmp_path / "out", budget=1, manners=Manners(rate=0)))
+
+
+def test_a_table_of_contents_says_where_it_leads(tmp_path: Path) -> None:
+    """JSON of a toc block has the addresses of its entries."""
+    write_site(tmp_path / "site")
+    (front,) = [page for page in api.blocks(tmp_path / "site") if page.page.endswith("index.html")]
+    (toc,) = [block for block in front.blocks if block.type == "toc"]
+    links = toc.as_dict()["links"]
+    assert isinstance(links, list)
+    assert links[0]["title"] == "The flood and what followed, part 1"
+    assert links[0]["url"].endswith("story1.html")

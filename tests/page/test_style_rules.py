@@ -1,0 +1,58 @@
+"""What a page's own style sheets hide is no visible text."""
+
+import pytest
+
+from upwell.page.tree import read
+
+BODY = "<p>A long text that everybody who opens the page can read at once.</p><p class='x open' id='i'>secret</p>"
+
+
+def text(style: str, body: str = BODY) -> str:
+    return " ".join(read(f"<html><head>{style}</head><body>{body}</body></html>".encode()).chunks)
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "<style>.x{display:none}</style>",
+        "<STYLE type='text/css'>\n/* p { } */ b, P.x { color: red; Display : none !important }</STYLE>",
+        "<style>#i{visibility:hidden}</style>",
+        "<style media='screen'><!-- .y{} .x.open{display:none} --></style>",
+        "<style>@media print{.z{color:red}} .x{display:none}</style>",
+        "<style>#i{display:none} .x{display:block}</style>",
+        "<style>.x{display:block}</style><style>.open{display:none}</style>",
+    ],
+)
+def test_a_rule_for_a_class_or_an_id_hides(style: str) -> None:
+    """Hidden by whichever rule counts most."""
+    assert "secret" not in text(style)
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "<style media='print'>.x{display:none}</style>",
+        "<style>@media print{.x{display:none}}</style>",
+        "<style>.a .x{display:none} .x:hover{display:none} .x+p{display:none}</style>",
+        "<style>.x{display:none} .x.open{display:block}</style>",
+        "<style>.x{display:none} .open{display:block}</style>",
+        "<style>.xy{display:none} p{display:none}</style>",
+        "<style>/* .x{display:none} */</style>",
+        "<style>.x{display:none",
+    ],
+)
+def test_what_only_a_browser_knows_hides_nothing(style: str) -> None:
+    """Other media, other selectors and rules that are overruled."""
+    body = BODY if "</style>" in style else "</style>" + BODY
+    assert "secret" in text(style, body)
+
+
+def test_a_page_that_is_hidden_until_its_script_runs_is_read() -> None:
+    """Nearly everything is hidden: a person sees it all the same."""
+    assert "everybody" in text("<style>#all{display:none}</style>", f"<div id=all>{BODY}</div>")
+
+
+def test_an_own_style_overrules() -> None:
+    """What a script has opened is shown."""
+    body = BODY.replace("id='i'", "id='i' style='display:block'")
+    assert "secret" in text("<style>.x{display:none}</style>", body)
