@@ -1,6 +1,6 @@
 """One page of an answer as values: all that the chooser and the ledger see of a source, real or simulated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from upwell.answers.facets import SecondLevelLink
@@ -19,5 +19,7 @@ class AnswerPage:
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
     is_understood: bool = True  # else it shows records that could not be read
-    links: Sequence[SecondLevelLink] = ()  # facets and orders
+    links: Callable[[], Sequence[SecondLevelLink]] = (
+        tuple  # facets and orders: they are looked for where they are wanted
+    )
     related: Sequence[str] = ()  # other queries that it links to

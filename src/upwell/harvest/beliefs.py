@@ -63,11 +63,11 @@ class Beliefs:
         """How much of what is predicted for a kind of question comes."""
         return self._of_questions.share(KINDS.index(by))
 
-    def of(self, query: OpenQuery) -> Belief:
+    def of(self, query: OpenQuery, size: float) -> Belief:
         """What the rest of an open query should bring; notes what its next page should, before calibration."""
         ledger, seen, held = self.ledger, query.pages.matches, len(self.ledger)
         page = float(max(1, query.last_page_size))
-        size = max(self.size(), seen + page)
+        size = max(size, seen + page)
         showing = query.showing / max(1, seen)
         with_words = self.words.records_with(query.words[0]) if len(query.words) == 1 else query.held_showing
         is_everything = self.asks_for_everything(query)

@@ -124,9 +124,10 @@ class Chooser:
             if query.is_check:
                 return query
         chosen: Question | OpenQuery | None = None
-        options: list[tuple[Belief, Question | OpenQuery]] = [(self.beliefs.of(q), q) for q in self.open_queries]
+        size = self.beliefs.size()
+        options: list[tuple[Belief, Question | OpenQuery]] = [(self.beliefs.of(q, size), q) for q in self.open_queries]
         best = max((rate(belief) for belief, _ in options), default=0.0)
-        for question in self._proposals(best):
+        for question in self._proposals(best, size):
             options.append((question.belief, question))
             best = max(best, rate(question.belief))
         for belief, option in options:  # what others would bring, a list of everything brings as well
@@ -142,12 +143,11 @@ class Chooser:
             self.facets.mark_asked()
         return chosen
 
-    def _proposals(self, best: float) -> Iterable[Question]:
+    def _proposals(self, best: float, size: float) -> Iterable[Question]:
         """The best question of each kind."""
         yield from self.lists.proposals(self.beliefs)
         if not self.takes_text:
             return
-        size = self.beliefs.size()
         page = float(self.ledger.page_size or 10)
         self.words.size = size
         if (word := self.words.propose(best, HORIZON, GOOD_SHARE)) is not None:
@@ -303,7 +303,7 @@ class Chooser:
             brought = float(new)
             is_counted = has_next and self.ledger.tells_by_total(query.stated_total)
             if is_counted and not self.ledger.limit:  # what comes first may be held, and the rest not
-                rest = self.beliefs.of(query)
+                rest = self.beliefs.of(query, self.beliefs.size())
                 brought = (new + rest.new) / (1 + rest.pages)
             if not is_cut_off:
                 self.words.observe_page(question.word, expected, brought)
@@ -354,7 +354,7 @@ class Chooser:
             self.words.set_total(query.query, total)
         if not (is_cut_off and ledger.tells_by_total(query.stated_total)) or self.is_about:
             return
-        self.facets.add_links(page.links, query.query, total)
+        self.facets.add_links(page.links(), query.query, total)
         if not query.facet and not (query.pair and "and" not in self.pairs.understood):
             self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
@@ -388,7 +388,7 @@ class Chooser:
             matches = UNCOUNTED_FACTOR * finished.matches
             self.pairs.add_cut_off(query.query, matches)
             if not self.is_about:
-                self.facets.add_links(page.links, query.query, matches)
+                self.facets.add_links(page.links(), query.query, matches)
 
 
 def _shows(text: str, words: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -256,7 +256,7 @@ class SourceSession:
             totals=totals,
             has_next=following is not None,
             is_understood=not query.listing or bool(reading.records) or not query.listing.records.on(tree),
-            links=() if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
+            links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),

@@ -7,6 +7,7 @@
 `WordIndex` counts words; a policy is a subclass with `worth`.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,6 +37,7 @@ PAIR, ONE_CHARACTER = 9, 11  # shapes of parts of such texts: a source finds nea
 AROUND_DIGITS = str.maketrans("", "", " .,")
 PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts where only runs are found
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
+MAX_COUNTED = 64  # groups of words whose counts are kept, so that only the records that came since are counted
 LIFT = 10.0
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 # The shapes of words. A source may search years and codes, but not amounts.
@@ -76,6 +78,10 @@ class WordIndex:
     _seen: dict[str, int] = field(default_factory=dict)
     _kept: dict[str, tuple[int, int]] = field(default_factory=dict)  # where the cells of each record are
     _column: NDArray[np.int32] = field(default_factory=lambda: np.zeros((2, 4096), np.int32))  # record, word
+    _starts: list[int] = field(default_factory=lambda: [0])  # of the cells of each record, and the end of the last
+    _records: list[list[int]] = field(default_factory=list)  # for each word, the records that have it
+    # for the words that were counted last: records counted, of these with all of the words, beside which words
+    _beside: dict[tuple[int, ...], tuple[int, int, NDArray[np.int64]]] = field(default_factory=dict)
     _exhausted: set[str] = field(default_factory=set)  # keys of records that came in a whole answer
     _cells: int = 0
     _bulk: Floats = field(
@@ -163,16 +169,35 @@ class WordIndex:
 
     def count_beside(self, *words: str) -> tuple[int, NDArray[np.int64]]:
         """How many records held have all of these words, and beside them in how many each word of all stands."""
-        record, cells = self._column[:, : self._cells]
         numbers = [self._number.get(word, -1) for word in words]
-        inside = np.ones(self.held + 1, dtype=bool)
-        for number in numbers:
-            with_it = np.zeros(self.held + 1, dtype=bool)
-            with_it[record[cells == number]] = True
-            inside &= with_it
-        counts = np.bincount(cells[inside[record]], minlength=len(self._words))
-        counts[[number for number in numbers if number >= 0]] = 0
-        return int(inside.sum()), counts
+        if not words:
+            return self.held, np.bincount(self._column[1, : self._cells], minlength=len(self._words))
+        if -1 in numbers:
+            return 0, np.zeros(len(self._words), dtype=np.int64)
+        key = tuple(sorted(set(numbers)))
+        counted, inside, counts = self._beside.pop(key, (0, 0, np.zeros(0, dtype=np.int64)))
+        records, added = self._count_from(counted, key)
+        if len(added) > len(counts):
+            counts = np.concatenate((counts, np.zeros(len(added) - len(counts), dtype=np.int64)))
+        counts = counts + added
+        counts[numbers] = 0
+        self._beside[key] = self.held, inside + records, counts  # as the last: the first were not asked for longest
+        if len(self._beside) > MAX_COUNTED:
+            del self._beside[next(iter(self._beside))]
+        return inside + records, counts
+
+    def _count_from(self, first: int, numbers: Sequence[int]) -> tuple[int, NDArray[np.int64]]:
+        """Of the records from a number on, how many have all of these words, and in how many of those each word of all stands."""
+        lists = [records[bisect_left(records, first) :] for records in map(self._records.__getitem__, numbers)]
+        fewest, *others = sorted(lists, key=len)
+        inside = np.array(fewest, dtype=np.int64)
+        for records in others:
+            inside = np.intersect1d(inside, records, assume_unique=True)
+        starts = np.array([self._starts[record] for record in inside.tolist()], dtype=np.int64)
+        lengths = np.array([self._starts[record + 1] for record in inside.tolist()], dtype=np.int64) - starts
+        # the cells of all these records, as one array of places
+        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        return len(inside), np.bincount(self._column[1, places], minlength=len(self._words))
 
     def connections(self) -> tuple[int, int]:
         """How many records held share just one word with others, and how many two."""
@@ -276,10 +301,14 @@ class WordIndex:
         self._column[0, self._cells : self._cells + len(ids)] = self.held
         self._column[1, self._cells : self._cells + len(ids)] = ids
         self._cells += len(ids)
+        self._starts.append(self._cells)
+        for number in ids.tolist():
+            self._records[number].append(self.held)
 
     def _add(self, word: str, column: str) -> int:
         number = self._number[word] = len(self._words)
         self._words.append(word)
+        self._records.append([])
         if number == len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_done", "_told"):
                 old = getattr(self, name)
