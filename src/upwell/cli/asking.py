@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ask", "enrich", "search", "sql"]
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"  # of a terminal (ECMA-48 §8.3.117)
+CLEAR = "\x1b[K"  # to the end of the line (ECMA-48 §8.3.41)
 FIELD_CHARS = 60  # of a field that are shown on a line
 MAX_FIELDS = 6
 MAX_CELL_CHARS = 50
@@ -104,8 +105,9 @@ def search(
         sites=sites or (),
         facets=facets or (),
         index=index,
-        tell=lambda word: print(printable(word), file=sys.stderr),
+        tell=_last_line,
     )
+    _last_line("")
     for hit in found:
         for line in [as_json_text(hit.as_dict())] if as_json else _hit_lines(hit, sys.stdout.isatty()):
             print(line)
@@ -221,8 +223,7 @@ def enrich(
         format=options.choice("--format", format, options.FORMATS),
         tell=_last_line,
     )
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+    _last_line("")
     if as_json:
         print(as_json_text(result.as_dict()))
     else:
@@ -237,9 +238,9 @@ def enrich(
 
 
 def _last_line(word: str) -> None:
-    """Progress on one line of a terminal."""
+    """Progress on one line of a terminal, in place of what stands there; nothing elsewhere."""
     if sys.stderr.isatty():
-        print(f"\r{printable(word)}", end="", file=sys.stderr, flush=True)
+        print(f"\r{CLEAR}{printable(word)}", end="", file=sys.stderr, flush=True)
 
 
 def _short(value: object, most: int) -> str:
