@@ -45,6 +45,8 @@ quality: setup ## the quality gate on the labelled corpora beside the project (C
 speed: setup ## speed as ratios against named references, as one table, and how it grows (CORPORA=folder)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.speed.growth
+	$(BIN)/python -m benchmarks.speed.ask
+	$(BIN)/python -m benchmarks.speed.search
 
 clean: ## removes what setup, test and demo made
 	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/page/*.so

@@ -25,6 +25,7 @@ class LanguageSite:
     charset: str = "utf-8"
     language: str = ""  # that it declares
     matching: Matching = "parts"  # what SQLite's LIKE finds, or the words of its full-text index
+    boxes: tuple[str, ...] = ()  # of the form; a search in none of them finds nothing, and none is checked
 
 
 @contextmanager
@@ -68,24 +69,26 @@ def _page(site: LanguageSite, database: sqlite3.Connection, path: str) -> str:
         title, text = site.records[int(parts.path.rsplit("/", 1)[-1]) - 1]
         content = f"<h2>{html.escape(title)}</h2><p>{html.escape(text)}"
     elif parts.path == "/find":
-        matches = _matches(site, database, query)
+        matches = _matches(site, database, query) if not site.boxes or "in" in asked else []
         shown = matches[PAGE_SIZE * (page - 1) : PAGE_SIZE * page]
         rows = "".join(
             f"<li><a href='/record/{number}'>{html.escape(title)}</a><p>{_marked(text[:160], query)}</p></li>"
             for number, title, text in shown
         )
+        boxes = "".join(f"&in={box}" for box in site.boxes)
         encoded = quote_plus(query.encode(site.charset, "xmlcharrefreplace"))
         pages = range(1, (len(matches) + PAGE_SIZE - 1) // PAGE_SIZE + 1)
         near = [number for number in pages if abs(number - page) < 5]
         links = " ".join(
-            f"<b>{number}</b>" if number == page else f"<a href='/find?q={encoded}&p={number}'>{number}</a>"
+            f"<b>{number}</b>" if number == page else f"<a href='/find?q={encoded}{boxes}&p={number}'>{number}</a>"
             for number in near
         )
         content = f"<p>{found} {len(matches)}<ul>{rows}</ul><div>{links}</div>" if shown else f"<p>{nothing}"
+    boxes = "".join(f"<input type=checkbox name=in value={box}>{box}" for box in site.boxes)
     lang = f' lang="{site.language}"' if site.language else ""
     return (
         f"<html{lang}><meta charset={site.charset}><title>{name}</title><h1>{name}</h1>"
-        f'<form action="/find"><input name=q value="{html.escape(query)}"><input type=submit value="{name}"></form>{content}'
+        f'<form action="/find"><input name=q value="{html.escape(query)}">{boxes}<input type=submit value="{name}"></form>{content}'
     )
 
 

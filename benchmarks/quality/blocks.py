@@ -31,11 +31,11 @@ DEMO = {
 }
 
 
-def articles(alone: bool) -> dict[str, float]:
+def articles(corpus: str, alone: bool) -> dict[str, float]:
     """Article texts: from each page alone, or with the pages of its site."""
-    rows, found = labels("news"), []
+    rows, found = labels(corpus), []
     for pages in by_site(rows).values():
-        trees = [read((CORPORA / "news" / row["page"]).read_bytes()) for row in pages]
+        trees = [read((CORPORA / corpus / row["page"]).read_bytes()) for row in pages]
         site = None if alone else blocks.learn_blocks(trees)
         for row, tree in zip(pages, trees, strict=True):
             known = blocks.read_blocks(tree, site).blocks

@@ -63,12 +63,12 @@ def _harvested_url(tree: TagTree, query: str) -> str | None:
     return page.url if page is not None and page.method == "GET" and not page.fields else None
 
 
-def totals() -> dict[str, float]:
+def totals(corpus: str) -> dict[str, float]:
     """The total that an answer says, where it is labelled."""
-    rows = [row for row in labels("kinds") if row["kind"] == "multi" and row["total"] is not None]
+    rows = [row for row in labels(corpus) if row["kind"] == "multi" and row["total"] is not None]
     right = 0
     for row in rows:
-        tree = read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row["url"])
+        tree = read((CORPORA / corpus / row["page"]).read_bytes(), url=row["url"])
         right += read_totals(tree, [" ".join(map(str, values)) for values in row["records"]]).total == row["total"]
     return {"pages": float(len(rows)), "right": right / len(rows)}
 

@@ -12,7 +12,7 @@ from benchmarks.ground.measure import measure
 from benchmarks.ground.report import figures
 from benchmarks.ground.settings import GATE
 from benchmarks.papers import queries as bench
-from benchmarks.quality import blocks, entities, links
+from benchmarks.quality import blocks, entities, links, matches
 from benchmarks.quality.naive_tree import differences
 from upwell.answers import clusters
 from upwell.page.charset import decode
@@ -101,17 +101,23 @@ def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[
     return found
 
 
-def kinds() -> dict[str, float]:
-    """Answers grouped by template (1 − entropy) and named by kind."""
-    rows = labels("kinds")
+def kinds(corpus: str) -> dict[str, float]:
+    """Answers grouped by template (1 − entropy), named by kind, and told apart into those with records and those without."""
+    rows = labels(corpus)
     with ProcessPoolExecutor(2) as pool:
-        found = [page for pages in pool.map(_kinds, by_site(rows).values()) for page in pages]
+        found = [page for pages in pool.map(partial(_kinds, corpus), by_site(rows).values()) for page in pages]
     score = scorer("kinds").score(rows, found)
-    return {"purity": 1 - score["entropy"], "few_clusters": 1 / score["clusters"], "kind_right": score["kind_right"]}
+    return {
+        "purity": 1 - score["entropy"],
+        "few_clusters": 1 / score["clusters"],
+        "kind_right": score["kind_right"],
+        "full_precision": score["nonempty"][0],
+        "full_recall": score["nonempty"][1],
+    }
 
 
-def _kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    trees = [read((CORPORA / "kinds" / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
+def _kinds(corpus: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
     grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
     model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
     return [
@@ -160,10 +166,11 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "ground": ground,
     **{
         f"records/{corpus.rsplit('/', 1)[-1]}": partial(records, corpus)
-        for corpus in ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds")
+        for corpus in ("answers/serp150", "answers/wien", "answers/tbdw", "answers/vints1", "kinds", "kinds-more")
     },
-    "articles/site": partial(blocks.articles, alone=False),
-    "articles/alone": partial(blocks.articles, alone=True),
+    "articles/site": partial(blocks.articles, "news", alone=False),
+    "articles/alone": partial(blocks.articles, "news", alone=True),
+    "articles/more": partial(blocks.articles, "articles", alone=True),
     "tocs/site": partial(blocks.tocs, alone=False),
     "tocs/alone": partial(blocks.tocs, alone=True),
     "records/tbdw+links": partial(records, "answers/tbdw", links=True),
@@ -171,12 +178,17 @@ MEASURES: dict[str, Callable[[], dict[str, float]]] = {
     "entities/site": entities.entities,
     "entities/5": partial(entities.entities, 5),
     "entities/alone": entities.entities_alone,
-    "kinds": kinds,
+    "kinds": partial(kinds, "kinds"),
+    "kinds-more": partial(kinds, "kinds-more"),
     "pagers/pages": partial(links.pagers, "pagers"),
+    "pagers/more": partial(links.pagers, "pagers-more"),
     "pagers/kinds": partial(links.pagers, "kinds"),
+    "pagers/kinds-more": partial(links.pagers, "kinds-more"),
     "pagers/harvest": links.harvested_pagers,
-    "totals": links.totals,
+    "totals": partial(links.totals, "kinds"),
+    "totals/more": partial(links.totals, "kinds-more"),
     "roles": links.roles,
     "roles/20": partial(links.roles, 20),
     "empty": links.empty,
+    **{f"matches/{name}": partial(matches.matches, name) for name in matches.PAIRS},
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Result,
         blocks,
         cluster,
+        compare,
         demo,
         entities,
         export,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
         harvest,
         harvest_all,
         links,
+        match,
+        match_columns,
+        open,
         probe,
         queries,
         records,
@@ -41,8 +45,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _VERBS = (
-    "blocks", "cluster", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links", "probe", "queries",
-    "records", "status",
+    "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links",
+    "match", "match_columns", "open", "probe", "queries", "records", "status",
 )  # fmt: skip
 _EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble")
 
@@ -67,6 +71,7 @@ __all__ = [
     "aio",
     "blocks",
     "cluster",
+    "compare",
     "demo",
     "entities",
     "export",
@@ -75,6 +80,9 @@ __all__ = [
     "harvest",
     "harvest_all",
     "links",
+    "match",
+    "match_columns",
+    "open",
     "probe",
     "queries",
     "records",

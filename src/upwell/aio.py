@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from upwell.results import FormsOnPage, ProbeSummary
     from upwell.site.discover import Browser
     from upwell.store.records import Format
+    from upwell.together.enrich import Enriched
+    from upwell.together.merge import AskResult
 
-__all__ = ["Job", "Stopper", "forms", "harvest", "harvest_all", "probe", "records"]
+__all__ = ["Job", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "probe", "records"]
 
 
 T = TypeVar("T")
@@ -212,7 +214,7 @@ async def harvest_all(
     """
     from upwell.harvest.keep import harvest_into
     from upwell.model import Skipped
-    from upwell.store.query_list import read_queries
+    from upwell.store.query_list import keys_by_query, read_queries
     from upwell.store.records import FORMATS
 
     if format not in FORMATS:
@@ -222,7 +224,10 @@ async def harvest_all(
     def report(stage: str, page: str | Path, reason: str) -> None:
         observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
 
+    if queries is not None and not isinstance(queries, str | Path):
+        queries = tuple(queries)
     words = tuple(read_queries(queries)) if queries is not None else ()
+    asked_by = keys_by_query(queries) if queries is not None else {}
     knowledge = None
     if knowledge_base is not None:  # read once for all sites
         from upwell.offline.queries import read_knowledge
@@ -239,7 +244,7 @@ async def harvest_all(
             if not logged:
                 report("query log", query_log, f"no query that led to several pages of {host}")
             asked = (*asked, *(suggested.query for suggested in logged))
-        return replace(job.plan, words=asked, knowledge=knowledge or job.plan.knowledge)
+        return replace(job.plan, words=asked, asked_by=asked_by, knowledge=knowledge or job.plan.knowledge)
 
     async def run(job: Job) -> Result | UpwellError:
         async def at(url: str) -> Result:
@@ -309,6 +314,48 @@ async def records(
             await asyncio.wait([task])
         if not task.cancelled():
             task.exception()  # looked at, so that asyncio does not complain of an error that nobody waits for
+
+
+async def ask(
+    query: str,
+    places: str | Path | Iterable[str | Path],
+    *,
+    pages: int = 1,
+    deadline: float = 5.0,
+    manners: Manners | Callable[[str], Manners] | None = None,
+) -> AskResult:
+    """Asks learned sources one question, all at once, and merges what they answer until the deadline; nothing is learned.
+
+    A place is a `source.json`, the folder of a harvest, or a folder of many. `manners` may be a function that has those for an address.
+    """
+    from upwell.together.ask import ask as ask_sources
+
+    return await ask_sources(query, places, pages=pages, deadline=deadline, manners=manners)
+
+
+async def enrich(
+    place: str,
+    source: str | Path,
+    *,
+    out: str | Path | None = None,
+    budget: int = Plan.budget,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    tell: Callable[[str], None] = _no_warning,
+    stopper: Stopper | None = None,
+) -> Enriched:
+    """Asks a learned source for each value of a column (`DIR:column`), and writes the rows with the best answer's fields beside them.
+
+    The same call again goes on where it was cut off; with a larger budget it goes further.
+    """
+    from upwell.together.enrich import enrich_table
+
+    folder = Path(out) if out is not None else None
+    polite = manners or Manners()
+    work = enrich_table(place, source, out=folder, budget=budget, manners=polite, format=format, tell=tell)
+    task = asyncio.ensure_future(work)
+    (stopper or Stopper()).begin([task])
+    return await task
 
 
 def _job(place: str | Job, plan: Plan, manners: Manners) -> Job:

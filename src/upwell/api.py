@@ -33,19 +33,27 @@ if TYPE_CHECKING:
     from upwell.site.discover import Browser
     from upwell.store.folder import folder_of
     from upwell.store.records import Format
+    from upwell.together.catalogue import Catalogue
+    from upwell.together.enrich import Enriched
+    from upwell.together.merge import AskResult
+    from upwell.together.verbs import compare, match, match_columns
 else:
     __getattr__ = lazily(
         __name__,
         {
+            "Catalogue": "upwell.together.catalogue",
             "Job": "upwell.aio",
             "Result": "upwell.harvest.files",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
+            "compare": "upwell.together.verbs",
             "entities": "upwell.offline.entities",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
             "links": "upwell.offline.links",
+            "match": "upwell.together.verbs",
+            "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
             "sites_of": "upwell.places",
             "status": "upwell.harvest.folders",
@@ -53,8 +61,9 @@ else:
     )
 
 __all__ = [
-    "Job", "Result", "blocks", "cluster", "demo", "entities", "export", "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "probe", "queries",
-    "records", "sites_of", "status",
+    "Catalogue", "Job", "Result", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "match", "match_columns", "open", "probe",
+    "queries", "records", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on
@@ -229,6 +238,58 @@ def records(
         if thread.is_alive():
             stopper.stop()
         thread.join()
+
+
+def open(*places: str | Path) -> Catalogue:
+    """The harvests in some folders as one thing to search, ask, query, match and compare.
+
+    >>> catalogue = open("harvest")  # nothing is read before it is asked for
+    """
+    from upwell.together.catalogue import Catalogue
+
+    return Catalogue(*places)
+
+
+def ask(
+    query: str,
+    places: str | Path | Iterable[str | Path],
+    *,
+    pages: int = 1,
+    deadline: float = 5.0,
+    manners: Manners | Callable[[str], Manners] | None = None,
+) -> AskResult:
+    """Asks learned sources one question, all at once, and merges what they answer until the deadline; nothing is learned.
+
+    A place is a `source.json`, the folder of a harvest, or a folder of many. `manners` may be a function that has those for an address.
+    """
+    from upwell import aio
+    from upwell.net.run import run_to_end
+
+    return run_to_end(aio.ask(query, places, pages=pages, deadline=deadline, manners=manners))
+
+
+def enrich(
+    place: str,
+    source: str | Path,
+    *,
+    out: str | Path | None = None,
+    budget: int = Plan.budget,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    tell: Callable[[str], None] = _no_warning,
+) -> Enriched:
+    """Asks a learned source for each value of a column (`DIR:column`), and writes the rows with the best answer's fields beside them.
+
+    The same call again goes on where it was cut off; with a larger budget it goes further.
+    """
+    from upwell import aio
+    from upwell.net.run import run_to_end
+
+    stopper = aio.Stopper()
+    asked = aio.enrich(
+        place, source, out=out, budget=budget, manners=manners, format=format, tell=tell, stopper=stopper
+    )
+    return run_to_end(asked, stopper.stop)
 
 
 def demo(

@@ -22,7 +22,9 @@ FILE_VARIABLE = "UPWELL_CONFIG"
 PREFIX = "UPWELL_"
 SITES = "site"
 # Options that name files or folders: in upwell.toml they are meant relative to it.
-PATHS = frozenset(("ca", "cert", "cookies", "key", "knowledge", "log", "out", "queries", "query-log", "save", "source"))
+PATHS = frozenset(
+    ("ca", "cert", "cookies", "index", "key", "knowledge", "log", "out", "queries", "query-log", "save", "source")
+)
 SECRETS = frozenset(("header", "password", "proxy", "token", "user"))  # options whose values are not shown
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 

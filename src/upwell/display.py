@@ -20,6 +20,7 @@ from upwell.results import (
     SuggestedQuery,
     VerbResult,
 )
+from upwell.together.values import ColumnPairs, Comparison
 
 if TYPE_CHECKING:
     from upwell.harvest.files import Result
@@ -104,6 +105,33 @@ def _(result: FolderStatus) -> Iterator[str]:
 @lines.register
 def _(result: Exported) -> Iterator[str]:
     yield f"{result.records:,} records with {result.columns} columns: {result.file}"
+
+
+@lines.register
+def _(result: ColumnPairs) -> Iterator[str]:
+    for a, b in result.pairs:
+        yield f"{a} = {b}"
+    if not result.pairs:
+        yield "no column of the one means the same as one of the other, as far as they show"
+
+
+@lines.register
+def _(result: Comparison) -> Iterator[str]:
+    yield result.size.statement()
+    for source in result.sources:
+        again = f", {source.duplicates:,} rows say what another says" if source.duplicates else ""
+        yield f"{source.name}: {source.rows:,} rows, {source.only_here:,} only here{again}"
+    for names, things in result.overlap.items():
+        if len(names) > 1:
+            yield f"{things:,} in {' and '.join(names)}"
+    for column in result.agreement:
+        yield f"{column.column}: {column.agree / column.compared:.0%} of {column.compared:,} agree"
+    for difference in result.differences[:MAX_NAMES]:
+        said = ", ".join(f"{value[:BLOCK_CHARS]} ({source})" for source, value in difference.values.items())
+        yield f"  {difference.column}: {said}"
+    for file in (result.table, result.report):
+        if file:
+            yield f"written: {file}"
 
 
 def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator[str]:

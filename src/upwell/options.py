@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the rooms that define these choices load numpy
 BROWSERS: tuple[BrowserName, ...] = ("auto", "never", "always")
 GOALS: tuple[GoalName, ...] = ("complete", "representative")
 FORMATS: tuple[FormatName, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
+SQL_FORMATS = ("table", "csv", "json", "parquet")
 FOLLOWS: tuple[FollowName, ...] = ("all", "toc")
 ALGORITHMS: tuple[AlgorithmName, ...] = ("simple", "bisecting")
 DISTANCES: tuple[DistanceName, ...] = ("cosine", "euclidean")
@@ -210,6 +211,41 @@ KeepFormulas = Annotated[
     ),
 ]
 
+# upwell ask, upwell search, upwell sql, upwell enrich
+Question = Annotated[str, typer.Argument(help="What to ask, as you would type it into the search boxes.")]
+LearnedPlaces = Annotated[
+    list[Path], typer.Argument(help="Each a source.json, the folder of a harvest, or a folder of harvests.")
+]
+AnswerPages = Annotated[int, typer.Option("--pages", min=1, help="Pages of each source's answer to read at most.")]
+Deadline = Annotated[float, typer.Option(min=0.1, help="Seconds after which no source is waited for.")]
+Limit = Annotated[int, typer.Option(min=1, help="Results to show at most.")]
+SearchQuery = Annotated[
+    str, typer.Argument(help='Words, "a phrase", prefix*, column:word, column:[1 TO 9], column:>2024-05, OR, -without.')
+]
+HarvestFolders = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Folders of harvests, or folders that hold them; `harvest` if none is given."),
+]
+Offset = Annotated[int, typer.Option(min=0, help="Results to leave out before the first one shown.")]
+Sites = Annotated[list[str] | None, typer.Option("--site", help="Only records of this site (repeat for several).")]
+Facets = Annotated[
+    list[str] | None, typer.Option("--facet", help="Count the matches by this column, or by site (repeat for several).")
+]
+IndexFolder = Annotated[Path | None, typer.Option("--index", help="Where the index is kept; else in the first folder.")]
+SqlQuery = Annotated[
+    str,
+    typer.Argument(help='One SELECT; tables are the sites (example_org or "example.org"), everything and same_as.'),
+]
+SqlFormat = Annotated[str, typer.Option("--format", help="table, csv, json or parquet (with -o).")]
+SqlFile = Annotated[Path | None, typer.Option("-o", "--out", help="Write the rows to this file.")]
+ColumnPlace = Annotated[str, typer.Argument(help="DIR:column, a column of the table of a harvest, or FILE:column.")]
+LearnedSource = Annotated[
+    Path, typer.Argument(help="The source.json of the source to ask, or the folder of its harvest.")
+]
+EnrichedFolder = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Folder for the enriched table; else beside the table itself.")
+]
+
 # upwell config
 ShowConfig = Annotated[bool, typer.Option("--show", help="What holds now, and where it is said; secrets are hidden.")]
 
@@ -234,6 +270,14 @@ class OptionalValues(TyperCommand):
             if arg == "--details" and following not in ("first", "last") and not following.isdigit():
                 whole.append("last")
         return super().parse_args(ctx, whole)
+
+
+# upwell match, upwell compare
+TableA = Annotated[Path, typer.Argument(metavar="A", help="A table (Parquet, CSV, JSON Lines, SQLite) or a harvest.")]
+TableB = Annotated[Path, typer.Argument(metavar="B", help="The other one.")]
+MatchColumns = Annotated[bool, typer.Option("--columns", help="Which columns mean the same, instead of which rows.")]
+TablesToCompare = Annotated[list[Path], typer.Argument(metavar="A B …", help="2 to 20 tables or folders of harvests.")]
+ComparisonFolder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the table and the report.")]
 
 
 def names(value: str) -> tuple[str, ...]:

@@ -62,6 +62,26 @@ def test_numbers_inside_a_record_belong_to_it() -> None:
     assert read_totals(read("<ul><li>Show 500 results<li>two</ul>"), ["Show 500 results", "two"]).total is None
 
 
+@pytest.mark.parametrize(
+    ("heading", "pager", "total"),
+    [
+        ("226 messages", '<a href="?q=a&p=2">Next</a>', 226),
+        ("Qqwx wxqq (226)", '<a href="?q=a&p=2">Next</a>', 226),
+        ("找到226条记录", '<a href="?q=a&p=2">下一页</a>', 226),
+        ("3 qqwx", "", 3),
+        ("Qqwx 4 xq 6 wx 226", "", 226),
+        ("226 qqwx", "", None),
+        ("2 qqwx", '<a href="?q=a&p=2">Next</a>', None),
+    ],
+)
+def test_a_count_is_known_by_how_it_fits_the_list(heading: str, pager: str, total: int | None) -> None:
+    """Whatever the things are called: as many as the records, or more where a page follows, or beside a range as long as the list."""
+    records = [f"Subject {word} of the list, 2024" for word in ("one", "two", "three")]
+    items = "".join(f"<li>{text}" for text in records)
+    tree = read(f"<h2>{heading}</h2><ul>{items}</ul>{pager}<p>Since 1999", url="http://h/s?q=a")
+    assert read_totals(tree, records).total == total
+
+
 def test_totals_over_pages() -> None:
     """Constant, growing with each page, hedged, or impossible."""
     constant = [StatedTotals(total=45, first=n, last=n + 19) for n in (1, 21)]

@@ -42,3 +42,12 @@ def test_a_site_in_another_script_is_harvested_like_one_in_english(
     with serve(site) as home:
         result = api.harvest(home, out=tmp_path, plan=Plan(budget=120), manners=Manners(rate=0))
     assert result.table.num_rows >= 0.95 * RECORDS
+
+
+def test_a_form_that_searches_nowhere_unless_boxes_are_checked(tmp_path: Path) -> None:
+    """As it stands the form brings nothing for any word; it is tried once more with all boxes of a group checked."""
+    records = records_of("ru", is_spaced=True, clause_words=3)
+    site = LanguageSite(records=records, words=["Search", "Nothing", *most_frequent("en", 500)[300:]], boxes=("a", "b"))
+    with serve(site) as home:
+        result = api.harvest(home, out=tmp_path, plan=Plan(budget=120), manners=Manners(rate=0))
+    assert result.table.num_rows >= 0.9 * RECORDS

@@ -21,8 +21,8 @@ from upwell.answers.next_page import next_page
 from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.errors import BudgetSpent, TookTooLong, UpwellError
-from upwell.harvest import reading_thread
 from upwell.harvest.loop import Plan
+from upwell.net import reading_thread
 from upwell.net.fetch import Manners
 from upwell.page.tree import TagTree, read
 from upwell.site import forms, interfaces

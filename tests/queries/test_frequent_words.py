@@ -18,7 +18,16 @@ WITHOUT_TOKENIZER = ("ja", "ko", "zh")  # wordfreq says how frequent a word is o
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_most_frequent_words_are_the_same_in_the_same_order(language: str) -> None:
-    assert most_frequent(language, 10_000) == wordfreq.top_n_list(language, 10_000)
+    words = [word.replace("ς", "σ") for word in most_frequent(language, 10_000)]
+    assert words == wordfreq.top_n_list(language, 10_000)
+
+
+def test_greek_words_end_as_people_write_them() -> None:
+    """A quarter of them ends with a sigma, which has a form of its own there; sources may tell the two apart."""
+    words = most_frequent("el", 1000)
+    assert "όπως" in words
+    assert not any(word.endswith("σ") for word in words)
+    assert zipf("όπως", "el") > 4
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language not in WITHOUT_TOKENIZER])

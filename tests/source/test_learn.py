@@ -162,3 +162,28 @@ def test_a_menu_of_the_whole_site_on_every_page_does_not_hide_ten_records() -> N
     model = learn_source(answers, empty)
     assert [len(apply(model, tree).records) for tree in answers] == [9] * 5
     assert not apply(model, empty[0]).records
+
+
+@pytest.mark.parametrize(
+    "group",
+    ["<h2>{name}</h2>{records}", "<section><h3>{name}</h3><div>{records}</div></section>"],
+    ids=["headings between records", "a list for each group"],
+)
+def test_the_heading_of_a_group_is_a_field_of_its_records(group: str) -> None:
+    """A heading between records belongs to those after it, never to the one before it."""
+
+    def answer(word: str) -> TagTree:
+        groups = ""
+        for name, numbers in (("Books", range(4)), ("Films", range(4, 7)), ("Songs", range(7, 10))):
+            records = "".join(
+                f"<div class=match><a href=/{word}/{i}>{word} number {i}</a><p>All about {word} in {i} words</p></div>"
+                for i in numbers
+            )
+            groups += group.format(name=name, records=records)
+        return read(f"<h1>Results</h1><main>{groups}</main><p>The end")
+
+    answers = [answer(word) for word in WORDS[:5]]
+    model = learn_source(answers, [read("<h1>Results</h1><main>Nothing</main><p>The end")])
+    records = apply(model, answers[0]).records
+    assert [record.fields.get("group") for record in records] == ["Books"] * 4 + ["Films"] * 3 + ["Songs"] * 3
+    assert not any(name in record.text for record in records for name in ("Books", "Films", "Songs"))

@@ -10,7 +10,7 @@ Entity has no pager: it asks for one page a query.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -47,6 +47,7 @@ LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
 DECORATION = " ←→«»‹›<>|"
 BRACKETS = " []()|"
 
+KNOWN_URL_SCORE = 5.0  # a link in any words that leads where the next number or a rel=next in the head leads
 NEWER_SCORE = 5.0  # "newer posts →" of a blog is called next though its number goes down
 MIN_SCORE = 3.0  # of a certain link; swept
 MAX_LABEL_CHARS = 40  # of a pager link
@@ -79,7 +80,7 @@ class _Link:
     @cached_property
     def url(self) -> str:
         """Its target without fragment; "" if that is this page or another site, or if it acts."""
-        url = urldefrag(self.tree.resolve(self.tree.attr(self.row, "href")) or "")[0]
+        url = _target(self.tree, self.row)
         if not url or url == self.page_url or leaves_site(url, site_host(self.page_url)):
             return ""
         return "" if acts(url, self.text) else url
@@ -203,7 +204,9 @@ def _declared_url(tree: TagTree) -> str | None:
 def _scored_links(tree: TagTree) -> Iterator[tuple[float, _Link]]:
     """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
     declared, page_url = _declared_url(tree), _page_url(tree)
-    links = [(score, link) for link in _links(tree) if (score := _label_score(link)) > 0 and link.url]
+    number_link = _next_number_link(tree)
+    known_urls = {url for url in (declared, number_link.url if number_link else None) if url}
+    links = [(score, link) for link in _links(tree) if (score := _label_score(link, known_urls)) > 0 and link.url]
     urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
     for _, link in links:
         urls_of_text[link.text].add(link.url)
@@ -212,11 +215,16 @@ def _scored_links(tree: TagTree) -> Iterator[tuple[float, _Link]]:
             yield score + _url_score(page_url, link.url) + 1.0 * (link.url == declared), link
 
 
-def _label_score(link: _Link) -> float:
-    """How strongly a link says, by text, rel, labels, classes and icons, that it leads to the next page; 0 if it says otherwise."""
+def _label_score(link: _Link, known_urls: Set[str]) -> float:
+    """How strongly a link says, by text, rel, labels, classes and icons, that it leads to the next page; 0 if it says otherwise.
+
+    Words of any language count where the link leads to one of `known_urls`: where the next number, or a rel=next in the head, leads.
+    """
     text, is_arrow = link.text, bool(ARROW.fullmatch(link.text))
     is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
-    if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text) or LEFT_ARROW.match(text):
+    if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text):
+        return 0.0
+    if LEFT_ARROW.match(text) and not NEXT_CLASS.search(link.classes):
         return 0.0
     # HTML's own word for it, whatever the text is
     is_rel_next = "next" in link.rel and _keeps_arguments(link.page_url, link.url)
@@ -224,10 +232,11 @@ def _label_score(link: _Link) -> float:
         # reaches MIN_SCORE only if the URL is this one with a number counted up: "More details" may be a title
         return 1.5 * _keeps_arguments(link.page_url, link.url)
     if text and not is_arrow and not is_next_word and not PLAIN_NUMBER.fullmatch(text) and not is_rel_next:
-        # other words: only "newer →" and "older", and only if the class says next
-        is_newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
-        if not (is_newer or OLDER.fullmatch(text)) or not NEXT_CLASS.search(link.classes):
+        if link.url in known_urls:
+            return KNOWN_URL_SCORE
+        if not NEXT_CLASS.search(link.classes):
             return 0.0
+        is_newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
         return NEWER_SCORE if is_newer else 2.0
     if text and PLAIN_NUMBER.fullmatch(text):
         return 3.0 * ("next" in link.rel)
@@ -298,14 +307,19 @@ def _url_similarity(page_url: str, url: str) -> float:
 
 def _next_number_url(tree: TagTree) -> str | None:
     """The target of the number link after the current page, if it counts up and resembles the page's URL."""
-    numbered = [(number, link) for link in _links(tree) if (number := _number(link.text)) is not None]
-    row = next_number(tree, [(number, link.row) for number, link in numbered])
-    link = next((link for _, link in numbered if link.row == row), None)
+    link = _next_number_link(tree)
     if link is None or not link.url:
         return None
     if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
         return None
     return link.url
+
+
+def _next_number_link(tree: TagTree) -> _Link | None:
+    """The number link after the current page."""
+    numbered = [(number, link) for link in _links(tree) if (number := _number(link.text)) is not None]
+    row = next_number(tree, [(number, link.row) for number, link in numbered])
+    return next((link for _, link in numbered if link.row == row), None)
 
 
 def _number(text: str) -> int | None:
@@ -349,10 +363,16 @@ def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]])
     before_link = [number for number in unlinked if number + 1 in linked and number not in linked]
     if before_link:
         return before_link[0]
-    marked = [number for number, row in group if _is_marked_current(tree, row)]
+    here = _page_url(tree)
+    marked = [number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)]
     if len(marked) == 1:
         return marked[0]
     return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
+
+
+def _target(tree: TagTree, row: int) -> str:
+    """Where a link leads, without fragment."""
+    return urldefrag(tree.resolve(tree.attr(row, "href")) or "")[0]
 
 
 def _is_marked_current(tree: TagTree, link: int) -> bool:

@@ -4,7 +4,8 @@
     range     the places of the first and last match on the page ("11 - 20"); its length is the page size
     cap       how many of the matches can be seen at all, where the page says so
 
-Numbers are told apart by the words around them, in the languages that the patterns below list.
+Numbers are told apart by the words around them, in the languages that the patterns below list; where none of these stands beside a
+number, by how it fits the list of records (`plain_counts`).
 """
 
 import re
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from upwell.answers.plain_counts import plain_count
 from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, ranges_in
 from upwell.page.tree import TagTree
 
@@ -117,7 +119,8 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
     >>> read_totals(read("<p>Results <b>11</b> - <b>20</b> of about <b>1.234</b> for cats"))
     StatedTotals(total=1234, hedge='about', first=11, last=20, cap=None)
     """
-    records, inside_records = len(record_texts), "\n".join(record_texts)
+    records = len({text or at for at, text in enumerate(record_texts)})  # a match may be shown in two blocks
+    inside_records = "\n".join(record_texts)
     lines = [line for line in tree.text().split("\n") if len(line) <= MAX_LINE_CHARS and re.search(r"\d", line)]
     outside_lines = [line for line in lines if " ".join(line.split()) not in inside_records]
     for line in lines:
@@ -148,6 +151,9 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
         contradicted = contradicted or stated
     if contradicted:
         return contradicted
+    count = plain_count(tree, lines, record_texts)
+    if count is not None:
+        return StatedTotals(total=count)
     return StatedTotals(first=ranges[0][0], last=ranges[0][1]) if ranges else StatedTotals()
 
 

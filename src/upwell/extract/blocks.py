@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from upwell.extract import tocs
 from upwell.extract.entropy import Entropies
@@ -33,14 +34,21 @@ __all__ = [
 
 BlockType = Literal["article", "title", "date", "author", "toc"]
 
-# fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site and year by year
+# fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site
 WEIGHTS = {
-    "constant": -5.9, "size": 3.4, "linked": -2.8, "all_linked": -1.1, "ends_sentence": 0.5, "partly_linked": -0.3, "paragraph": 0.4,
-    "heading": 1.4, "list_item": 4.8, "cell": -1.0, "in_control": -1.6, "in_list": -3.7, "in_form": -0.6, "in_aside": -2.0,
-    "in_figure": -0.7, "in_quote": 1.7, "named_caption": -4.0, "named_aside": -3.6, "named_body": 1.5, "in_title": 4.5, "date": -1.8,
-    "byline": -2.1, "copyright": -3.0, "prose_in_style": 0.2, "prose_in_parent": 2.2, "in_main": 1.2, "before_main": 1.0,
-    "after_main": -3.3, "prose_beside": 1.9, "prose_around": 2.7,
+    "constant": -3.1, "size": 1.0, "linked": -1.2, "all_linked": 0.2, "ends_sentence": 1.3, "partly_linked": 0.3, "paragraph": 0.3,
+    "heading": 0.6, "list_item": 6.2, "cell": 1.3, "in_control": -2.5, "in_list": -4.1, "in_form": -1.5, "in_aside": -3.8,
+    "in_figure": -1.1, "in_quote": 3.7, "in_article": 1.7, "in_header": -0.3, "named_caption": -3.4, "named_aside": -3.0,
+    "named_body": 0.6, "named_comment": -0.7, "named_overlay": -1.4, "named_related": -0.8, "in_title": 0.0, "date": -3.5, "byline": -2.1,
+    "copyright": -2.1, "prose_in_style": 0.7, "prose_in_parent": 1.4, "in_main": 0.2, "before_main": 0.0, "after_main": -0.4,
+    "prose_beside": 0.8, "prose_around": 0.5, "linked_in_parent": 0.4, "linked_above": -1.5, "short_in_parent": -0.5, "company": 0.3,
+    "in_core": 0.4, "in_wide_core": 1.6, "before_core": -1.6, "after_core": -0.4,
 }  # fmt: skip
+# What sets a line apart from the text that it stands in.
+SET_APART = [
+    FEATURES.index(name)
+    for name in ("in_control", "in_aside", "in_figure", "named_caption", "named_aside", "date", "byline")
+]
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
 ADDRESS_IN_SCRIPT = re.compile(
     r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]"""
@@ -59,10 +67,15 @@ class BlockParams:
 
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the features of a line
     max_evidence: float = 4.0  # a line says at most this much about others of its style
-    own: float = 0.75  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
-    style: float = 0.36  # weight of the mean evidence of its style on the site; fitted: the same
-    repeated: float = 2.61  # weight of the share of other pages that have the line; fitted: the same
-    seen: float = 0.46  # weight of that any other page has it; fitted: the same
+    own: float = 0.79  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
+    style: float = 0.22  # weight of the mean evidence of its style on the site; fitted: the same
+    repeated: float = 1.26  # weight of the share of other pages that have the line; fitted: the same
+    seen: float = 3.01  # weight of that any other page has it; fitted: the same
+    container_share: float = (
+        0.85  # the lowest row with this share of the text found holds the article; swept: 0.8 to 0.95
+    )
+    inside: float = 2.0  # added to plain lines in it, taken from links; swept: 0 to 3, left out by site
+    outside: float = 1.0  # taken from lines outside of it; swept: 0, 1
     max_repeated_share: float = 0.5  # a line on more of the other pages is not text; swept: 0.3, 0.5, 0.7
     min_article_chars: float = 200.0  # characters of prose; swept: 100, 200, 400
     min_title_agreement: float = 0.5  # of a headline with <title>; swept: 0.3 to 0.9, no difference
@@ -168,9 +181,10 @@ def read_blocks(
         repeated = site.repeated_share(lines)
         evidence = params.own * evidence + params.style * site.style_evidence(lines)
         evidence -= params.repeated * repeated + params.seen * (repeated > 0)
-        evidence[repeated > params.max_repeated_share] = -params.max_evidence
+        evidence[repeated > params.max_repeated_share] = -2 * params.max_evidence
+    evidence = _with_container(tree, lines, x, evidence, params)
     kept = np.flatnonzero(evidence > 0).astype(np.int32)
-    prose = kept[(lines.chars[kept] > SHORT_LINE_CHARS / 2) & (lines.linked[kept] < 0.5)]
+    prose = kept[_is_prose(lines)[kept]]
     # without links between its lines, prose cannot be a list of results
     links_between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
     contents = tocs.find_tocs(tree, lines, repeated) if tables or 4 * links_between >= len(prose) else []
@@ -186,8 +200,25 @@ def read_blocks(
     return BlockReading(tuple(blocks), site.pages if site else 1)
 
 
+def _is_prose(lines: Lines) -> NDArray[np.bool_]:
+    return (lines.chars > SHORT_LINE_CHARS / 2) & (lines.linked < 0.5)
+
+
+def _with_container(tree: TagTree, lines: Lines, x: Floats, evidence: Floats, params: BlockParams) -> Floats:
+    """The evidence with what follows from where the text was found: beside it plain lines are likelier, links and all outside less likely."""
+    mass = np.zeros(len(tree.chunks))
+    mass[lines.first] = lines.chars * ((evidence > 0) & _is_prose(lines))
+    rows = np.flatnonzero(tree.sum_chunks(mass) >= max(1.0, params.container_share * mass.sum()))
+    if not len(rows):
+        return evidence
+    container = int(rows[-1])
+    is_inside = (lines.row >= container) & (lines.row < tree.end[container])
+    is_plain = ~np.any(x[:, SET_APART] > 0, axis=1)
+    return np.where(is_inside, evidence + params.inside * is_plain * (1 - 2 * lines.linked), evidence - params.outside)
+
+
 def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:
-    """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or in none."""
+    """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or beside them."""
     chars = lines.chars[prose]
     if chars.sum() < params.min_article_chars:
         return False
@@ -198,7 +229,8 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.To
         if len(toc.items) < is_inside.sum():  # else what follows an item belongs to it, as where all are siblings
             is_inside &= rows < tree.end[np.array(toc.items)[item]]
         shares = np.bincount(item[is_inside], weights=chars[is_inside], minlength=1) / chars.sum()
-        if shares.sum() > params.max_share_in_items and shares.max() < params.max_share_in_items:
+        is_spread = shares.sum() > params.max_share_in_items and shares.max() < params.max_share_in_items
+        if is_spread and chars[~is_inside].sum() < params.min_article_chars:
             return False
     return True
 

@@ -62,6 +62,9 @@ class Columns:
     marks: tuple[str, ...] = ()  # elements that only mark words inside a text
     link: str = ""  # the place of the link to a record's own page, as `Column.at`
     pictures: bool = False  # whether records have pictures of their own
+    heading: str = (
+        ""  # the path of the headings above groups of records, as a hexadecimal number; "": there are no groups
+    )
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:

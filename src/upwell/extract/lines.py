@@ -29,7 +29,16 @@ ASIDE_NAME = re.compile(
     r"video|bio|disclaim|copyright|login|popular|recommend|rail|module|box|signup|trend|follow",
     re.I,
 )
+COMMENT_NAME = re.compile(r"comment|disqus|repl(?:y|ies)|respon[sd]|feedback|review", re.I)
+OVERLAY_NAME = re.compile(
+    r"cookie|consent|gdpr|modal|pop-?up|overlay|banner|hidden|visually|sr-only|screen-?reader|paywall|subscri|newsletter|sign-?up|noprint",
+    re.I,
+)
+RELATED_NAME = re.compile(
+    r"relat|recommend|popular|trend|more|also|promo|sponsor|teaser|recirc|read-?next|gallery|carousel|slide", re.I
+)
 BODY_NAME = re.compile(r"article|body|content|entry|story|text|post|main|para", re.I)
+NAMES = (CAPTION_NAME, ASIDE_NAME, BODY_NAME, COMMENT_NAME, OVERLAY_NAME, RELATED_NAME)
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 DATE = re.compile(
     rf"\b(?:{MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|\d{{1,2}}\.? {MONTH}\.?,? \d{{4}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|"
@@ -40,6 +49,7 @@ BYLINE = re.compile(r"\s*(?:by|von|par|por|di|door|av)[\s:]+[A-Z]", re.I)
 SENTENCE_ENDS = tuple(".!?。！？…\"”’')")
 MIN_PROSE_CHARS = 60  # swept: 40, 60, 80, 100
 MAIN_PROSE_SHARE = 0.6  # the deepest row with this share of the prose holds the article; swept: 0.5 to 0.8
+CORE_PROSE_SHARE = 0.9  # the same for the prose that stands in company
 SHORT_LINE_CHARS = 120  # a dateline, a byline or a headline is hardly longer
 MAX_DISTANCE = 20  # lines before or after the prose from which on the distance counts no further
 
@@ -112,9 +122,10 @@ def _styles(tree: TagTree, rows: Ints) -> tuple[str, ...]:
 
 FEATURES = (
     "constant", "size", "linked", "all_linked", "ends_sentence", "partly_linked", "paragraph", "heading", "list_item", "cell",
-    "in_control", "in_list", "in_form", "in_aside", "in_figure", "in_quote", "named_caption", "named_aside", "named_body", "in_title",
-    "date", "byline", "copyright", "prose_in_style", "prose_in_parent", "in_main", "before_main", "after_main", "prose_beside",
-    "prose_around",
+    "in_control", "in_list", "in_form", "in_aside", "in_figure", "in_quote", "in_article", "in_header", "named_caption", "named_aside",
+    "named_body", "named_comment", "named_overlay", "named_related", "in_title", "date", "byline", "copyright", "prose_in_style",
+    "prose_in_parent", "in_main", "before_main", "after_main", "prose_beside", "prose_around", "linked_in_parent", "linked_above",
+    "short_in_parent", "company", "in_core", "in_wide_core", "before_core", "after_core",
 )  # fmt: skip
 OWN_TAGS = {
     "paragraph": ("p",),
@@ -129,10 +140,14 @@ ENCLOSING_TAGS = {
     "in_aside": ("nav", "footer", "aside"),
     "in_figure": ("figure", "figcaption", "caption"),
     "in_quote": ("blockquote",),
+    "in_article": ("article", "main"),
+    "in_header": ("header",),
 }
 
 OWN_COLUMNS = slice(FEATURES.index("paragraph"), FEATURES.index("cell") + 1)
-ENCLOSING_COLUMNS = slice(FEATURES.index("in_control"), FEATURES.index("in_quote") + 1)
+ENCLOSING_COLUMNS = slice(FEATURES.index("in_control"), FEATURES.index("in_header") + 1)
+NAMED_COLUMNS = slice(FEATURES.index("named_caption"), FEATURES.index("named_related") + 1)
+CORE_COLUMNS = slice(FEATURES.index("linked_in_parent"), FEATURES.index("after_core") + 1)
 
 
 @lru_cache(maxsize=1000)
@@ -151,7 +166,7 @@ def line_features(tree: TagTree, lines: Lines) -> Floats:
         return x
     column = {name: x[:, i] for i, name in enumerate(FEATURES)}
     column["constant"][:] = 1
-    column["size"][:] = (np.log2(1 + lines.chars) / 8) ** 2
+    column["size"][:] = (np.log2(1 + lines.chars * (1 - lines.linked)) / 8) ** 2
     column["linked"][:] = lines.linked
     column["all_linked"][:] = lines.linked > 0.9
     column["partly_linked"][:] = (lines.linked > 0) & (lines.linked < 0.5)
@@ -195,8 +210,48 @@ def line_features(tree: TagTree, lines: Lines) -> Floats:
     column["date"][short], column["byline"][short] = dated.T
     column["copyright"][:] = ["©" in text or "opyright" in text or "rights reserved" in text for text in lines.texts]
     column["in_title"][: last + 1] = _title_agreement(tree, lines, last + 1)
-    column["named_caption"][:], column["named_aside"][:], column["named_body"][:] = _named_roles(tree, lines.row, main)
+    x[:, NAMED_COLUMNS] = _named_roles(tree, lines.row, main).T
+    x[:, CORE_COLUMNS] = _core(tree, lines, mass).T
     return x
+
+
+def _core(tree: TagTree, lines: Lines, mass: Floats) -> Floats:
+    """The columns about the blocks around each line: how linked they are, how many short lines they have, and where the core is.
+
+    Paragraphs of an article stand side by side; a comment, a snippet or an item of a gallery has a block of its own. So prose counts
+    as it stands in company: by the mass of the lines of its parent, or half of that below the row above, against the most on the page.
+    """
+    count = len(tree.chunks)
+    values = np.zeros((3, count))
+    values[:, lines.first] = lines.chars, lines.chars * lines.linked, lines.chars < MIN_PROSE_CHARS
+    chars, linked, short = (tree.sum_chunks(value) for value in values)
+    lines_below = np.searchsorted(lines.first, tree.text_end) - np.searchsorted(lines.first, tree.text_at)
+    parent = np.maximum(tree.parent[lines.row], 0)
+    above = np.maximum(tree.parent[parent], 0)
+    beside = np.bincount(parent, mass, len(tree)) + np.bincount(above, mass / 2, len(tree))
+    company = np.maximum(beside[parent], beside[above]) / max(1.0, beside.max())
+    by_chunk = np.zeros(count)
+    by_chunk[lines.first] = mass * company
+    share = tree.sum_chunks(by_chunk) / max(1.0, by_chunk.sum())
+    inside = []
+    for least in (MAIN_PROSE_SHARE, CORE_PROSE_SHARE):
+        rows = np.flatnonzero(share >= least)
+        core = int(rows[-1]) if len(rows) else 0
+        inside.append((lines.row >= core) & (lines.row < tree.end[core]))
+    at = np.arange(len(lines))
+    prose = np.flatnonzero(inside[-1] & (mass > 0))
+    first, last = (int(prose[0]), int(prose[-1])) if len(prose) else (0, len(lines) - 1)
+    return np.array(
+        [
+            linked[parent] / np.maximum(chars[parent], 1),
+            linked[above] / np.maximum(chars[above], 1),
+            short[parent] / np.maximum(lines_below[parent], 1),
+            company,
+            *inside,
+            np.clip((first - at) / MAX_DISTANCE, 0, 1),
+            np.clip((at - last) / MAX_DISTANCE, 0, 1),
+        ]
+    )
 
 
 def _named_roles(tree: TagTree, rows: Ints, top: int) -> Floats:
@@ -214,7 +269,7 @@ def _named_roles(tree: TagTree, rows: Ints, top: int) -> Floats:
     for at in around:
         is_below &= at != top
         counts += roles[at] * is_below
-    return np.minimum([counts & 15, counts >> 4 & 15, counts >> 8], 2) / 2
+    return np.minimum([counts >> 4 * i & 15 for i in range(len(NAMES))], 2) / 2
 
 
 @lru_cache(maxsize=100_000)
@@ -225,12 +280,8 @@ def _first_class(name: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _role(name: str) -> int:
-    """Whether a name speaks of pictures, of things beside the text, of the text: in one number, so that five of them can be added."""
-    return (
-        (CAPTION_NAME.search(name) is not None)
-        + 16 * (ASIDE_NAME.search(name) is not None)
-        + 256 * (BODY_NAME.search(name) is not None)
-    )
+    """Which of NAMES a name has: in one number, four bits for each, so that five of them can be added."""
+    return sum((words.search(name) is not None) << 4 * i for i, words in enumerate(NAMES))
 
 
 @lru_cache(maxsize=100_000)

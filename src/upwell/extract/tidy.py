@@ -91,10 +91,12 @@ class TableColumn:
 def load_columns(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
     """Columns as `source.json` has them."""
     known = set(TableColumn.__dataclass_fields__)
-    return [
-        TableColumn(**{**{k: v for k, v in one.items() if k in known}, "of": tuple(one["of"]), "cut": {}})
-        for one in saved
-    ]
+    columns = []
+    for one in saved:
+        cut = {name: (begin, end) for name, (begin, end) in one.get("cut", {}).items()}
+        values = {k: v for k, v in one.items() if k in known}
+        columns.append(TableColumn(**{**values, "of": tuple(one["of"]), "cut": cut}))
+    return columns
 
 
 def arrange(

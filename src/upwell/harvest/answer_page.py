@@ -18,6 +18,7 @@ class AnswerPage:
     wanted: Sequence[Record] = ()  # those of the records that are kept: with `--about` not all
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
+    is_understood: bool = True  # else it shows records that could not be read
     links: Callable[[], Sequence[SecondLevelLink]] = (
         tuple  # facets and orders: they are looked for where they are wanted
     )

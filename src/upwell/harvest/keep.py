@@ -22,7 +22,7 @@ from upwell.net.manners import Manners
 from upwell.results import Summary
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.records import Format
-from upwell.store.state import State
+from upwell.store.state import ASKED_BY, State
 from upwell.version import installed_version
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ async def harvest_into(
     with _marked(folder, wanted), open_folder(folder) as (_, state, archive):
         _claim(state, wanted)
         state.set_note("finished", "")
+        if plan.asked_by:
+            state.set_note(ASKED_BY, json.dumps(dict(plan.asked_by), ensure_ascii=False))
         for problem in archive.problems:
             observe(Trouble(skipped=Skipped(stage="archive", page=str(folder), reason=problem)))
         try:
@@ -114,6 +116,7 @@ def _plan_key(plan: Plan, manners: Manners) -> str:
     if plan.knowledge is not None or plan.proposers:
         return ""
     values: dict[str, Any] = {part.name: getattr(plan, part.name) for part in fields(plan)}
+    values["asked_by"] = hashlib.sha1(json.dumps(dict(plan.asked_by)).encode(), usedforsecurity=False).hexdigest()
     values["models"] = [hashlib.sha1(m.to_json().encode(), usedforsecurity=False).hexdigest() for m in plan.models]
     return json.dumps([installed_version(), manners.ignore_robots, values], default=str)
 

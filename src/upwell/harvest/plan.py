@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from upwell.errors import WrongUsage
@@ -40,6 +41,7 @@ class Plan:
     models: tuple[SourceModel, ...] = ()  # source models learned before, one for each source
     browser: Browser = "auto"  # whether to use the browser; auto: only where the plain page has no search interface
     words: tuple[str, ...] = ()  # queries of the user, asked first
+    asked_by: Mapping[str, Sequence[str]] = field(default_factory=dict)  # query → keys of the rows that it comes from
     proposers: tuple[ProposerFactory, ...] = ()  # of questions, beside those of the chooser (`harvest.proposers`)
     knowledge: Knowledge | None = None  # names to ask for, of the types that the records mention
     seed: int = 0

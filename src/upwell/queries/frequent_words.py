@@ -5,6 +5,7 @@ list    <language>.txt.bz2: the 10,000 most frequent words in order, and <langua
 """
 
 import bz2
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -20,6 +21,7 @@ MAX_FREQUENT = 10_000
 # In a list of rarer words each word has before it one character that says how many letters it shares with the word before it.
 NO_LETTER_SHARED, MAX_SHARED = 0x21, 15
 # How words are written in the lists where pages write them in two ways: Romanian with commas below, Serbian in Latin letters.
+FINAL_SIGMA = re.compile("σ$")  # the lists have the Greek letter as it stands inside words
 COMMAS_BELOW = str.maketrans("şţ", "șț")
 SERBIAN_LATIN = str.maketrans(
     dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True))
@@ -37,7 +39,8 @@ def most_frequent(language: str, count: int) -> list[str]:
     >>> most_frequent("de", 4), most_frequent("zh", 3), most_frequent("tlh", 2)
     (['die', 'der', 'und', 'in'], ['的', '是', '在'], ['the', 'to'])
     """
-    return list(_frequent(list_language(language)))[:count]
+    words = list(_frequent(list_language(language)))[:count]
+    return [FINAL_SIGMA.sub("ς", word) for word in words] if list_language(language) == "el" else words
 
 
 @cache

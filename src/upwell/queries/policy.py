@@ -32,8 +32,10 @@ __all__ = [
 Floats = NDArray[np.float64]
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
-PAIR = 2  # characters: sources that index scripts without spaces often index pairs
+PAIR_CHARACTERS = 2  # sources that index scripts without spaces often index pairs
+PAIR, ONE_CHARACTER = 9, 11  # shapes of parts of such texts: a source finds nearly all of them or nearly none
 AROUND_DIGITS = str.maketrans("", "", " .,")
+PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts where only runs are found
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
 MAX_COUNTED = 64  # groups of words whose counts are kept, so that only the records that came since are counted
 LIFT = 10.0
@@ -41,7 +43,7 @@ SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 # The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = (
     "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
-    "pair of characters", "run of characters",
+    "pair of characters", "run of characters", "character",
 )  # fmt: skip
 
 
@@ -241,8 +243,15 @@ class WordIndex:
     @property
     def chance(self) -> Floats:
         """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
-        share = [(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)]
-        return np.asarray((np.array(share) * self._calibration.shares(np.arange(len(share))))[self.classes])
+        share = self._shares_matched()
+        return np.asarray((share * self._calibration.shares(np.arange(len(share))))[self.classes])
+
+    def _shares_matched(self) -> Floats:
+        """How likely a word of each class is to match; of parts of texts without spaces, that the source finds parts at all."""
+        share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])
+        parts = [i for (_, shape), i in self._classes.items() if shape in (PAIR, ONE_CHARACTER)]
+        share[parts] **= PARTS_POWER
+        return share
 
     @property
     def classes(self) -> NDArray[np.int16]:
@@ -250,7 +259,9 @@ class WordIndex:
         return self._class[: len(self._words)]
 
     def _class_of(self, column: str, word: str) -> int:
-        kind = self._classes.setdefault((column, shape_of(word, self._stops)), len(self._classes))
+        shape = shape_of(word, self._stops)
+        column = "" if shape >= PAIR else column  # whether parts and runs are found does not depend on where they stand
+        kind = self._classes.setdefault((column, shape), len(self._classes))
         if kind == len(self._tried):
             self._tried.append(0)
             self._matched.append(0)
@@ -373,7 +384,7 @@ class Promising(WordIndex):
         if not size:
             return None
         new, pages = self.beliefs()
-        share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])[self.classes]
+        share = self._shares_matched()[self.classes]
         new = new * self._calibration.shares(np.arange(len(self._tried)))[self.classes]
         near = np.minimum(pages, horizon)
         gain = share * new * near / pages
@@ -395,11 +406,11 @@ def _unseen(words: WordIndex) -> float:
 def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
     """The number of a word's shape in SHAPES."""
     if len(word) == 1 and not word.isdigit():
-        return 8
+        return ONE_CHARACTER if is_unspaced(word) else 8
     if word in stops:
         return 7
     if is_unspaced(word):
-        return 9 if len(characters(word)) == PAIR else 10
+        return PAIR if len(characters(word)) == PAIR_CHARACTERS else 10
     if not any(c.isdigit() for c in word):
         return 0
     digits = word.translate(AROUND_DIGITS)

@@ -2,11 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypedDict
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,11 @@ from upwell.extract import pagelets
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
 from upwell.extract.fields import RecordReader, fields_of_subtree, split_trailing_dates
+from upwell.extract.groups import GROUP, groups_of
 from upwell.extract.leaves import Leaves, leaves_of
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import without_arguments
 from upwell.source.model import SourceModel
 
 __all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
@@ -65,7 +66,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         frame = frozenset(model.frame)
         row = pagelets.smallest_row_with(tree, _own_chars(tree, frame))
         fields = {name: value for name, value in fields_of_subtree(tree, row).items() if value not in frame}
-        address = _stable_address(tree.url, model.volatile)
+        address = without_arguments(tree.url, model.volatile)
         text = " ".join(tree.text(row).split())
         record = Record(key=address, url=address, path=tree.path(row), text=text, fields=fields)
         return Reading(kind="single", records=(record,))
@@ -101,15 +102,18 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:
 def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapping[int, str]) -> tuple[Record, ...]:
     """The records of an answer with their fields, addresses and keys."""
     tree, columns = leaves.tree, model.columns
+    cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks, columns.places)
     read = []
-    for record in reader.records:
+    for record, group in zip(reader.records, groups, strict=True):
         fields = columns.fields(reader.pieces(record))
+        if group:
+            fields.setdefault(GROUP, group)
         if columns.pictures and (image := reader.image(record)):
             fields.setdefault("image", image)
         links = reader.links(record)
         address = reader.address(record, links, columns.own_link)
-        read.append((record, fields, links, _stable_address(address, model.volatile) if address else None))
+        read.append((record, fields, links, without_arguments(address, model.volatile) if address else None))
     addresses = [address for _, _, _, address in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
@@ -135,23 +139,10 @@ def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers:
     for name in ("id", "data-id"):
         if (value := tree.attr(row, name)) and RECORD_ID.search(value):
             return value
-    stable = " ".join(value for name, value in fields.items() if name not in numbers) or text
+    stable = " ".join(value for name, value in fields.items() if name not in numbers and name != GROUP) or text
     return hashlib.sha1(stable.encode(), usedforsecurity=False).hexdigest()
 
 
 def _own_chars(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
     """The characters of each chunk, 0 for a text that most answers have."""
     return np.array([0.0 if text in frame else float(len(text)) for text in tree.chunks])
-
-
-def _stable_address(address: str, volatile: Sequence[str]) -> str:
-    """An address without the arguments that do not distinguish records."""
-    if not volatile or "?" not in address:
-        return address
-    asked, mark, fragment = address.partition("#")
-    path, _, query = asked.partition("?")
-    kept = [pair for pair in query.split("&") if _decoded(pair.partition("=")[0]) not in volatile]
-    return f"{path}?{'&'.join(kept)}{mark}{fragment}" if kept else f"{path}{mark}{fragment}"
-
-
-_decoded = lru_cache(maxsize=1000)(unquote_plus)

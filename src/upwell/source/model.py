@@ -89,6 +89,7 @@ def _from_dict(saved: dict[str, Any]) -> SourceModel:
         marks=tuple(columns["marks"]),
         link=columns["link"],
         pictures=columns["pictures"],
+        heading=columns.get("heading", ""),
     )
     values["roles"] = Roles.of_dict(saved["roles"]) if "roles" in saved else Roles()
     values["empty"] = EmptyModel.of_dict(saved["empty"])

@@ -13,7 +13,7 @@ from upwell.errors import WrongUsage
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["column_type", "read", "read_texts", "write", "write_database"]
+__all__ = ["BATCH_ROWS", "column_type", "connect", "read", "read_texts", "read_values", "write", "write_database"]
 
 DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
 MAX_INTEGER = 2**63 - 1
@@ -25,14 +25,14 @@ def write(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path
 
     The rows go through a file of JSON lines beside the table: DuckDB reads it ten times as fast as it takes values one by one.
     """
-    with _rows_as_query(rows, columns, path) as (query, values), _connect() as database:
+    with _rows_as_query(rows, columns, path) as (query, values), connect() as database:
         place = str(path).replace(chr(39), 2 * chr(39))
         database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", values)
 
 
 def write_database(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
     """Writes rows as the table `records` of a new DuckDB file."""
-    with _rows_as_query(rows, columns, path) as (query, values), _connect(path) as database:
+    with _rows_as_query(rows, columns, path) as (query, values), connect(path) as database:
         database.execute(f"CREATE TABLE records AS {query}", values)
 
 
@@ -92,7 +92,7 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """The named columns of a Parquet file or a database, row by row."""
     import duckdb
 
-    with _connect() as database:
+    with connect() as database:
         try:
             names = ", ".join(_quoted(name) for name in columns)
             table, where = _table(database, path)
@@ -107,15 +107,25 @@ def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 def read_texts(path: Path) -> Iterator[dict[str, str]]:
     """Every row of a Parquet file or a database as texts by column, as CSV would have it; a value that is not there is left out."""
+    return _read_rows(path, "CAST({} AS VARCHAR)")
+
+
+def read_values(path: Path) -> Iterator[dict[str, Any]]:
+    """Every row of a Parquet file or a database as values by column; a value that is not there is left out."""
+    return _read_rows(path, "{}")
+
+
+def _read_rows(path: Path, expression: str) -> Iterator[dict[str, Any]]:
+    """Every row by column, each column as `expression` has it."""
     import duckdb
 
-    with _connect() as database:
+    with connect() as database:
         try:
             table, where = _table(database, path)
             shape = database.execute(f"SELECT * FROM {table} LIMIT 0", where).description  # noqa: S608 # see _table
             names = [str(column[0]) for column in shape]
-            texts = ", ".join(f"CAST({_quoted(name)} AS VARCHAR)" for name in names)
-            answer = database.execute(f"SELECT {texts} FROM {table}", where)  # noqa: S608 # names are quoted
+            selected = ", ".join(expression.format(_quoted(name)) for name in names)
+            answer = database.execute(f"SELECT {selected} FROM {table}", where)  # noqa: S608 # names are quoted
             while batch := answer.fetchmany(BATCH_ROWS):
                 for row in batch:
                     yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
@@ -132,7 +142,7 @@ def _table(database: "DuckDBPyConnection", path: Path) -> tuple[str, dict[str, s
     return "harvested.records", {}
 
 
-def _connect(path: Path | None = None) -> "DuckDBPyConnection":
+def connect(path: Path | None = None) -> "DuckDBPyConnection":
     """A database in memory, or in a file, that loads nothing from the network and takes one core, so that the same rows give the same bytes."""
     import duckdb  # here, because a harvest without a table should not wait for it
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from upwell.errors import WrongUsage
 from upwell.store import tables
 
-__all__ = ["read_queries"]
+__all__ = ["keys_by_query", "place_of", "read_queries"]
 
 TABLES = (".parquet", ".sqlite", ".csv", ".tsv")  # files that are read by column, never line by line
 QUERY_COLUMN = "query"  # of a table for which no column is named, and the key that `upwell queries --json` writes
@@ -22,7 +22,7 @@ def read_queries(given: str | Path | Iterable[str]) -> tuple[str, ...]:
     are left out. `DIR:column` and `FILE:column` stand for the values of a column of a harvest or of a table.
     """
     if isinstance(given, str | Path):
-        path, column = _place(str(given))
+        path, column = place_of(str(given))
         is_table = path.is_dir() or path.name.removesuffix(".gz").endswith(TABLES)
         found = _values(path, column or QUERY_COLUMN) if column or is_table else _lines(path)
         what = f"{path} has no query in it" if not column else f"{path} has no value of {column}"
@@ -34,13 +34,25 @@ def read_queries(given: str | Path | Iterable[str]) -> tuple[str, ...]:
     return queries
 
 
-def _place(text: str) -> tuple[Path, str]:
+def keys_by_query(given: str | Path | Iterable[str]) -> dict[str, list[str]]:
+    """For queries that are the values of a column of a harvest: the keys of the rows that each stands in; nothing for other queries."""
+    if not isinstance(given, str | Path):
+        return {}
+    path, column = place_of(str(given))
+    keys: dict[str, list[str]] = {}
+    for row in tables.rows(path) if column else ():
+        if row and row.get(column) and row.get("_key"):
+            keys.setdefault(" ".join(row[column].split()), []).append(row["_key"])
+    return keys
+
+
+def place_of(text: str, taken_by: str = "--queries", forms: str = FORMS) -> tuple[Path, str]:
     """The path and the column, if one is named behind the last colon."""
     path, colon, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     if not colon and not path:
-        raise WrongUsage(f"{text} does not exist; --queries takes {FORMS}")
+        raise WrongUsage(f"{text} does not exist; {taken_by} takes {forms}")
     if not Path(path).exists():
-        raise WrongUsage(f"{path} (of {text}) does not exist; --queries takes {FORMS}")
+        raise WrongUsage(f"{path} (of {text}) does not exist; {taken_by} takes {forms}")
     return Path(path), column
 
 

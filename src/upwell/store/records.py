@@ -2,19 +2,21 @@
 
 import csv
 import datetime
+import io
 import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 from upwell.errors import WrongUsage
 from upwell.store import parquet
 
-__all__ = ["FORMATS", "READABLE", "Format", "read_keys", "write"]
+__all__ = ["FORMATS", "READABLE", "Format", "csv_lines", "read_keys", "write"]
 
 Format = Literal["parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "jsonl", "sqlite", "duckdb", "xlsx")
@@ -35,8 +37,9 @@ def write(
     name: str = "records",
     file: Path | None = None,
     keep_formulas: bool = False,
+    columns: Sequence[str] = (),
 ) -> Path:
-    """Writes `<name>.<format>`, or `file`; the columns are all that any row has, in order of first appearance.
+    """Writes `<name>.<format>`, or `file`; without `columns`, they are all that any row has, in order of first appearance.
 
     With `keep_formulas`, texts that a spreadsheet would take for a formula stay as they are in CSV.
     """
@@ -45,7 +48,7 @@ def write(
     rows = list(rows)
     path = file or folder / f"{name}.{format}"
     partial = path.with_name(f".{path.name}.part")
-    columns = list(dict.fromkeys(column for row in rows for column in row))
+    columns = list(columns or dict.fromkeys(column for row in rows for column in row))
     if format == "parquet":
         parquet.write(rows, dict(zip(columns, _distinct_names(columns), strict=True)), partial)
     elif format == "csv":
@@ -66,6 +69,21 @@ def write(
             out.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     partial.replace(path)  # so that a reader sees the old table or the new one, never a part
     return path
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Rows as lines of CSV, with a head.
+
+    >>> list(csv_lines(["a", "b"], [(1, "x, y"), (None, "=1")]))
+    ['a,b', '1,"x, y"', ",'=1"]
+    """
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="")
+    for row in chain((columns,), rows):
+        writer.writerow([_csv_cell(value) for value in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:

@@ -26,10 +26,11 @@ from upwell.errors import CannotKeep
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.state_errors import cannot_keep
 from upwell.store.state_records import add_records, row_of, varying_fields
-from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors
+from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors, rows_that_asked
 
-__all__ = ["BodyReader", "State"]
+__all__ = ["ASKED_BY", "BodyReader", "State"]
 
+ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
 CACHE_KILOBYTES = (
     512  # SQLite's page cache; small, because a hundred harvests run at once and each writes more than it reads
 )
@@ -242,7 +243,11 @@ class State:
         self._transaction(store)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with `PAGE`."""
+        """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with `PAGE`.
+
+        Where queries come from rows of another harvest, `_asked_by` has the keys of those rows.
+        """
+        asked_by = rows_that_asked(self._db, row_of(self.note(ASKED_BY)) or {})
         found = self._db.execute(
             "SELECT records.row, seen, details.row FROM records LEFT JOIN details ON details.key = records.key ORDER BY records.rowid"
         )
@@ -255,6 +260,8 @@ class State:
                 for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
             }
             own["_seen"] = seen
+            if asked_by:
+                own["_asked_by"] = asked_by.get(str(own["_key"])) or None
             of_page = {PAGE + name: value for name, value in (row_of(details or "{}") or {}).items()}
             yield {**own, **row, **of_page}
 
@@ -356,5 +363,7 @@ def _request_key(request: Request) -> str:
     """Two requests are the same if their keys are: all fields count but the query, which is only a remark."""
     fields = asdict(request)
     fields.pop("query")
+    if not fields["headers"]:  # as before there were any
+        fields.pop("headers")
     fields["body"] = request.body.decode("latin-1")
     return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)

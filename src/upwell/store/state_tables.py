@@ -1,8 +1,9 @@
 """The tables of a harvest's state, and how those of older versions become the newest."""
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 
-__all__ = ["TABLES", "UPGRADES", "VERSION", "delete_trailing_errors"]
+__all__ = ["TABLES", "UPGRADES", "VERSION", "delete_trailing_errors", "rows_that_asked"]
 
 VERSION = 2
 TABLES = """
@@ -33,3 +34,13 @@ def delete_trailing_errors(db: sqlite3.Connection) -> None:
     """
     failed = "(error != '' OR json_extract(head, '$.status') = 429 OR json_extract(head, '$.status') >= 500)"
     db.execute(f"DELETE FROM outcomes WHERE id > (SELECT COALESCE(MAX(id), 0) FROM outcomes WHERE NOT {failed})")  # noqa: S608 # the text above
+
+
+def rows_that_asked(db: sqlite3.Connection, rows_of_query: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """For each record the rows of another harvest whose values brought it; `rows_of_query` has the keys of those rows for each query."""
+    found: dict[str, dict[str, None]] = {}
+    sights = db.execute("SELECT DISTINCT key, query FROM sights ORDER BY key, query") if rows_of_query else ()
+    for key, query in sights:
+        for row in rows_of_query.get(query, ()):
+            found.setdefault(key, {})[row] = None
+    return {key: list(rows) for key, rows in found.items()}

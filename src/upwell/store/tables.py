@@ -17,8 +17,9 @@ from upwell.errors import WrongUsage
 from upwell.store import parquet
 from upwell.store.records import READABLE
 
-__all__ = ["open_text", "read", "rows", "table_of"]
+__all__ = ["open_text", "read", "rows", "table_of", "values"]
 
+SQLITE = (".sqlite", ".sqlite3", ".db")
 UNREADABLE = (OSError, EOFError, csv.Error, sqlite3.Error, zlib.error)  # what damaged files raise while they are read
 
 
@@ -62,8 +63,9 @@ def rows(path: Path) -> Iterator[dict[str, str] | None]:
     try:
         if name.endswith((".parquet", ".duckdb")):
             yield from parquet.read_texts(path)
-        elif name.endswith(".sqlite"):
-            yield from _sqlite_rows(path)
+        elif name.endswith(SQLITE):
+            for row in _sqlite_values(path):
+                yield {column: str(value) for column, value in row.items()}
         elif name.endswith((".jsonl", ".json")):
             with open_text(path) as lines:
                 yield from (_json_object(line) for line in lines if line.strip())
@@ -81,6 +83,24 @@ def rows(path: Path) -> Iterator[dict[str, str] | None]:
         raise WrongUsage(f"{path} cannot be read as a table: {error}") from error
 
 
+def values(path: Path) -> Iterator[dict[str, object] | None]:
+    """The rows of a table as `rows` gives them, with the values that the file has in place of texts."""
+    path = table_of(path)
+    name = path.name.removesuffix(".gz")
+    try:
+        if name.endswith((".parquet", ".duckdb")):
+            yield from parquet.read_values(path)
+        elif name.endswith(SQLITE):
+            yield from _sqlite_values(path)
+        elif name.endswith((".jsonl", ".json")):
+            with open_text(path) as lines:
+                yield from (_json_values(line) for line in lines if line.strip())
+        else:
+            yield from rows(path)  # type: ignore[misc] # texts are values
+    except UNREADABLE as error:
+        raise WrongUsage(f"{path} cannot be read as a table: {error}") from error
+
+
 def table_of(path: Path) -> Path:
     """The path itself, or the newest table in the folder of a harvest; the folder given with -o will do where it has one site."""
     if path.is_file():
@@ -90,6 +110,9 @@ def table_of(path: Path) -> Path:
     tables = [table for format in READABLE if (table := path / f"records.{format}").is_file()]
     if tables:
         return max(tables, key=lambda table: table.stat().st_mtime)
+    kinds = sorted(table.name for format in READABLE for table in path.glob(f"records-*.{format}"))
+    if kinds:
+        raise WrongUsage(f"{path} has a table for each kind of thing; name one of {', '.join(kinds)} in it")
     sites = sorted({table.parent for format in READABLE for table in path.glob(f"*/records.{format}")})
     if len(sites) == 1:
         return table_of(sites[0])
@@ -111,12 +134,18 @@ def _cells(lines: TextIO, name: str) -> Iterator[list[str]]:
     return csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def _sqlite_rows(path: Path) -> Iterator[dict[str, str]]:
+def _sqlite_values(path: Path) -> Iterator[dict[str, object]]:
+    """The rows of the table `records`, or of the only one that there is."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-        found = db.execute("SELECT * FROM records")
-        names = [column[0] for column in found.description]
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        table = names[0] if len(names) == 1 else "records"
+        if table not in names:
+            raise WrongUsage(f"{path} has {len(names)} tables and none is called records: {', '.join(names)}")
+        quoted = table.replace(chr(34), 2 * chr(34))
+        found = db.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608 # the name is quoted
+        columns = [column[0] for column in found.description]
         for row in found:
-            yield {name: str(value) for name, value in zip(names, row, strict=True) if value is not None}
+            yield {column: value for column, value in zip(columns, row, strict=True) if value is not None}
 
 
 def _json_row(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
@@ -128,11 +157,16 @@ def _json_row(line: str, columns: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _json_object(line: str) -> dict[str, str] | None:
+    row = _json_values(line)
+    return None if row is None else {name: str(value) for name, value in row.items()}
+
+
+def _json_values(line: str) -> dict[str, object] | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return {name: str(value) for name, value in row.items() if value is not None} if isinstance(row, dict) else None
+    return {name: value for name, value in row.items() if value is not None} if isinstance(row, dict) else None
 
 
 def _text(value: object) -> str:

@@ -1,0 +1,27 @@
+"""Pairs of tables with partly the same things: which rows are the same, which columns mean the same; no labels are seen."""
+
+import json
+
+from benchmarks.corpora import CORPORA, scorer
+from upwell.together.columns import align_two
+from upwell.together.match import match
+from upwell.together.tables import read_table
+
+__all__ = ["PAIRS", "matches"]
+
+PAIRS = (
+    "dblp-acm", "fodors-zagats", "walmart-amazon", "beer", "books-barnesandnoble-booksamillion", "books-booksamillion-borders",
+)  # fmt: skip
+
+
+def matches(name: str) -> dict[str, float]:
+    """F1 of the matched rows, and the share of the columns that are aligned right."""
+    folder = CORPORA / "matches" / name
+    a, b = read_table(folder / "a.jsonl"), read_table(folder / "b.jsonl")
+    truth = [json.loads(line) for line in (folder / "matches.jsonl").read_text(encoding="utf-8").splitlines()]
+    found = [{"a": pair.a, "b": pair.b} for pair in match(a, b)]
+    score = scorer("matches").score(truth, found)
+    columns: dict[str, str] = json.loads((folder / "columns.json").read_text(encoding="utf-8"))
+    aligned = dict(align_two(a, b))
+    right = sum(aligned.get(column) == other for column, other in columns.items()) / len(columns)
+    return {"f1": score["f1"], "precision": score["precision"], "recall": score["recall"], "columns": right}

@@ -1,0 +1,66 @@
+"""The number of matches where no word that we know stands beside it: "226 messages" above the list, whatever they are called.
+
+A count fits the list of records, in any language: it stands in one line with a range that is as long as the list ("x 1–10 y 226"), or it is
+the only number of a short line that is no link and no part of a record, and is as many as the records where no page follows, more
+where one follows.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from upwell.answers.pager import likely_link, next_link
+from upwell.page.ranges import NUMBER, number_value
+from upwell.page.tree import TagTree
+
+__all__ = ["plain_count"]
+
+WHOLE_NUMBER = re.compile(rf"(?<![\d.,:/#]){NUMBER}")
+# One number, and it is not a time, a version, a date or a place in a list.
+COUNT_LINE = re.compile(
+    rf"(?:[^\d]*(?:[^\d\w.,:/#-]|[\u3040-\u9fff\uac00-\ud7af]))?(?P<total>{NUMBER})\+?(?:[^\d.,:/%-][^\d]*)?"
+)
+LETTER = re.compile(r"[^\W\d_]")
+MAX_CHARS = 60  # of a line with nothing but a count
+MAX_LINES_ABOVE = 15  # lines with numbers between the count and the first record, where more pages follow
+MIN_RECORDS = 2  # that are as many as a number says, before that is no accident
+
+
+def plain_count(tree: TagTree, lines: Sequence[str], record_texts: Sequence[str]) -> int | None:
+    """The count of matches; None where no number fits the list. `lines` are the lines of the page's text with a number in them."""
+    records, inside = len(set(record_texts)), "\n".join(record_texts)
+    if records < MIN_RECORDS:
+        return None
+    plain = [" ".join(line.split()) for line in lines]
+    is_outside = [line not in inside for line in plain]
+    for line, outside in zip(plain, is_outside, strict=True):
+        if outside and (total := _beside_range(line, records)) is not None:
+            return total
+    link_texts = {" ".join(tree.text(int(row)).split()) for row in tree.rows("a", "option", "button", "label")}
+    counts = [
+        (at, number_value(match["total"]))
+        for at, (line, outside) in enumerate(zip(plain, is_outside, strict=True))
+        if outside and len(line) <= MAX_CHARS and line not in link_texts
+        if LETTER.search(line) and (match := COUNT_LINE.fullmatch(line))
+    ]
+    if not next_link(tree) and not likely_link(tree):
+        return records if any(total == records for _, total in counts) else None
+    list_starts = is_outside.index(False) if False in is_outside else len(lines)
+    above = [
+        total
+        for at, total in counts
+        if records < total and not 1900 < total < 2100 and 0 <= list_starts - at <= MAX_LINES_ABOVE
+    ]
+    return above[-1] if above else None
+
+
+def _beside_range(line: str, records: int) -> int | None:
+    """The number that stands beside a range as long as the list, and is not smaller than the end of the range."""
+    numbers = [number_value(text) for text in WHOLE_NUMBER.findall(line)]
+    for i, (first, last) in enumerate(pairwise(numbers)):
+        if first >= 1 and last - first + 1 == records:
+            others = [*numbers[i + 2 : i + 3], *numbers[max(0, i - 1) : i]]
+            total = next((number for number in others if number >= last), None)
+            if total is not None:
+                return total
+    return None
