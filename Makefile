@@ -4,14 +4,15 @@ BIN := .venv/bin
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test plain golden quality speed clean
+.PHONY: help setup demo test plain wheel golden quality speed clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 setup: .venv/.ready ## the virtual environment with the upwell command, and the system packages
 	@sh scripts/system-packages.sh chromium
 
-.venv/.ready: pyproject.toml constraints.txt
+# the compiled page is part of it: built in place where there is a compiler and Python.h, left out elsewhere
+.venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/page/c/*)
 	@sh scripts/system-packages.sh venv
 	@echo "· virtual environment in .venv" && $(PYTHON) -m venv .venv
 	@echo "· packages" && $(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
@@ -31,19 +32,21 @@ plain: setup ## builds the wheel, installs it alone in an environment of its own
 	@echo "· plain install"
 	@$(BIN)/python -m pytest tests/plain_install.py
 
+wheel: setup ## a wheel in dist/, with the compiled page where there is a compiler
+	@$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+	@ls dist/*.whl
+
 golden: setup ## what is read otherwise in the saved answers of tests/golden (ACCEPT=1 accepts it, RECORD=1 saves the answers anew)
 	$(BIN)/python -m tests.golden $(if $(RECORD),--record) $(if $(ACCEPT),--accept)
 
 quality: setup ## the quality gate on the labelled corpora beside the project (CORPORA=folder)
 	$(BIN)/python -m benchmarks.quality
 
-speed: setup ## speed as ratios against named references (CORPORA=folder)
-	$(BIN)/python -m benchmarks.speed.start
-	$(BIN)/python -m benchmarks.speed.page
-	$(BIN)/python -m benchmarks.speed.cluster
-	$(BIN)/python -m benchmarks.speed.fetch
+speed: setup ## speed as ratios against named references, as one table, and how it grows (CORPORA=folder)
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.speed.growth
 	$(BIN)/python -m benchmarks.speed.ask
 	$(BIN)/python -m benchmarks.speed.search
 
 clean: ## removes what setup, test and demo made
-	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/page/*.so

@@ -24,7 +24,7 @@ LANGUAGES = {"zh": "没有搜索的网页", "ja": "検索のないページ", "k
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this source; built from a copy, because setuptools leaves files where it builds."""
     copy = tmp_path_factory.mktemp("source")
-    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so"))
     for name in BUILT_FROM:
         (copy / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, copy / name)

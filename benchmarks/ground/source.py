@@ -188,7 +188,7 @@ class SimulatedSource:
         has_next = setting.pager and at + self.page_size < len(shown)
         links = self._links(query, link, matches) if page == 1 or not has_next else ()
         totals = self._totals(query, link, len(matches)) if records else StatedTotals()
-        answer = AnswerPage(records=records, wanted=records, totals=totals, has_next=has_next, links=links)
+        answer = AnswerPage(records=records, wanted=records, totals=totals, has_next=has_next, links=lambda: links)
         self._answered[query, link, page] = answer
         return answer
 

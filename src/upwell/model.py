@@ -5,7 +5,8 @@ ArchivedBody                   where the archive holds the body of a response
 Outcome                        how a request ended, and what it cost
 BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
 Form, Field                    a form of a page, and what it is for
-SearchInterface                how a source is asked: FormInterface, AddressInterface or JsonInterface
+SearchInterface                how a source is asked: FormInterface, AddressInterface, JsonInterface, TypedInterface;
+                               or taken whole: IndexInterface, ListInterface
 Record                         one match in an answer, with its fields
 Estimate                       a number with its 95 % interval
 Skipped                        a page that could not be used, and why
@@ -26,8 +27,10 @@ __all__ = [
     "Form",
     "FormInterface",
     "FormKind",
+    "IndexInterface",
     "JsonInterface",
     "Kind",
+    "ListInterface",
     "Outcome",
     "Record",
     "RenderedPage",
@@ -35,6 +38,8 @@ __all__ = [
     "Response",
     "SearchInterface",
     "Skipped",
+    "TypedInterface",
+    "TypedQuery",
     "Via",
     "interface_of",
 ]
@@ -44,7 +49,7 @@ TEMPLATE = "_template"  # the field of a record's own page that says which templ
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
-Via = Literal["search-action", "opensearch", "form", "link", "browser"]  # how an interface was found
+Via = Literal["search-action", "opensearch", "form", "link", "browser", "index", "list"]  # how an interface was found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,7 @@ class Request:
     body: bytes = b""
     content_type: str = ""
     query: str = ""  # the query that it asks, where it asks one; kept in the archive
+    headers: tuple[tuple[str, str], ...] = ()  # of a page's script, without which the site answers otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +103,18 @@ class BrowserVisit:
 
     url: str
     query: str = ""
+    # other than `query`, these are typed one after the other to find out how the page searches, and words of the page after them
+    trial_queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedQuery:
+    """What the browser shows after a query was typed into a page, and the requests that scripts made then."""
+
+    query: str
+    url: str
+    html: str  # without the text of scripts
+    calls: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +124,8 @@ class RenderedPage:
     url: str
     html: str
     calls: tuple[Request, ...] = ()
+    typed: tuple[TypedQuery, ...] = ()  # what trial queries brought
+    data: tuple[str, ...] = ()  # addresses of what scripts fetched that holds many alike objects, the largest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +167,7 @@ class _Interface:
     via: Via = "form"  # how it was found
     page: str = ""  # the page that offers it: cookies and tokens come from there
     rendered: bool = False  # its answers exist only after JavaScript
+    headers: tuple[tuple[str, str], ...] = ()  # as Request.headers
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON files keep it: the same keys for every type, empty where a type has no such thing.
@@ -157,11 +178,12 @@ class _Interface:
         """
         own = asdict(self)
         own["values"] = own.get("choices", ())
+        own["method"] = getattr(self, "method", "")
         return {name: own.get(name, default) for name, default in _JSON_DEFAULTS.items()}
 
 
 _JSON_DEFAULTS: dict[str, Any] = {
-    "method": "POST",  # of JsonInterface
+    "method": "GET",
     "url": "",
     "query_field": "",
     "fields": (),
@@ -174,6 +196,10 @@ _JSON_DEFAULTS: dict[str, Any] = {
     "enctype": "",
     "body": "",
     "rendered": False,
+    "headers": (),
+    "address": (),
+    "is_whole": False,
+    "examples": (),
 }
 
 
@@ -241,7 +267,53 @@ class JsonInterface(_Interface):
         return 0
 
 
-SearchInterface = FormInterface | AddressInterface | JsonInterface
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PageInterface(_Interface):
+    """A page that is opened as it is: no request takes a query."""
+
+    @property
+    def method(self) -> Literal["GET"]:
+        """It is a page like any other."""
+        return "GET"
+
+    @property
+    def query_field(self) -> str:
+        """No field of a request takes the query."""
+        return ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """There is nothing to choose from."""
+        return ()
+
+    @property
+    def min_chars(self) -> int:
+        """Of any length."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedInterface(_PageInterface):
+    """A search box whose answers are written into the page without an address: every query is typed in the browser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexInterface(_PageInterface):
+    """A response that holds all records at once, which the site's own search looks into: it is taken whole, and asked for nothing."""
+
+    # how a record's address is made: which column, what stands before its value, and what after it
+    address: tuple[str, str, str] = ("", "", "")
+    is_whole: bool = False  # the page was seen to answer queries from it alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListInterface(_PageInterface):
+    """A list of records that is walked through without a query, where a site has no search."""
+
+    examples: tuple[str, ...]  # addresses of records that it lists
+
+
+SearchInterface = FormInterface | AddressInterface | JsonInterface | TypedInterface | IndexInterface | ListInterface
 
 
 def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
@@ -250,10 +322,20 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
     >>> form = FormInterface(method="GET", url="http://x/find", query_field="q", fields=(("q", ""),))
     >>> interface_of(form.as_dict()) == form
     True
+    >>> index = IndexInterface(url="http://x/all.json", address=("id", "http://x/", ""), is_whole=True, via="index")
+    >>> walked = ListInterface(url="http://x/all", examples=("http://x/1",), via="list")
+    >>> interface_of(index.as_dict()) == index, interface_of(walked.as_dict()) == walked
+    (True, True)
     """
-    kind = JsonInterface if saved["body"] else FormInterface if saved["query_field"] else AddressInterface
+    kind: type[SearchInterface] = AddressInterface if "{query}" in saved["url"] else TypedInterface
+    if saved["via"] in ("index", "list"):
+        kind = IndexInterface if saved["via"] == "index" else ListInterface
+    elif saved["body"] or saved["query_field"]:
+        kind = JsonInterface if saved["body"] else FormInterface
     known = {**saved, "choices": tuple(saved["values"]), "fields": tuple((n, v) for n, v in saved["fields"])}
     known["tokens"] = tuple(saved["tokens"])
+    known["headers"] = tuple((name, value) for name, value in saved.get("headers", ()))
+    known["address"], known["examples"] = tuple(saved.get("address", ())), tuple(saved.get("examples", ()))
     return kind(**{part.name: known[part.name] for part in fields(kind) if part.name in known})
 
 

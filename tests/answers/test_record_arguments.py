@@ -24,3 +24,12 @@ def test_what_all_answers_share_stays() -> None:
         (answer("http://x/s?q=elm"), ["http://x/r?id=3&lang=en"], "elm"),
     ]
     assert not_identifying(answers) == ()
+
+
+def test_ranks_do_not_identify_a_record() -> None:
+    """The place in the answer, which begins with the same number for each query, goes; numbers of records, which do not, stay."""
+    answers = [
+        (answer("http://x/s?q=oak"), [f"http://x/s?all=oak&page={1 + i}&page-len=1&id={i + 7}" for i in range(4)], "oak"),
+        (answer("http://x/s?q=elm"), [f"http://x/s?all=elm&page={1 + i}&page-len=1&id={i + 5}" for i in range(3)], "elm"),
+    ]  # fmt: skip
+    assert not_identifying(answers) == ("all", "page")

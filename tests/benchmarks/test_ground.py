@@ -65,7 +65,7 @@ def test_what_a_source_answers() -> None:
     assert not page(capped, "the", 3).has_next
     assert page(source(totals="none"), "the").totals.total is None
     with_facets = source(facets=True, cap=50)
-    facet = page(with_facets, "the").links[0]
+    facet = page(with_facets, "the").links()[0]
     narrower = with_facets.matches("the", facet.url)
     assert narrower is not None
     assert len(narrower) == facet.count

@@ -129,6 +129,23 @@ def test_typing_sends_nothing_but_searches() -> None:
     assert set(site.targets) == {f"GET {path}" for path in pages}
 
 
+PRESSED = {
+    "acting label": "<button onclick=\"fetch('/pressed?1')\" class=search>Delete saved search</button>",
+    "a form's button": "<form action=/pressed><button><span class=search>Search</span></button></form>",
+    "a link": "<a href=/pressed?2 class=search>Search</a>",
+    "no search": "<button onclick=\"fetch('/pressed?3')\">Subscribe</button>",
+}
+
+
+def test_only_what_opens_a_search_is_pressed() -> None:
+    """Looking for a box presses no button that acts, sends no form and follows no link; a button that opens a search is pressed."""
+    pages = {f"/page/{i}": f"<html><body>{markup}</body></html>" for i, markup in enumerate(PRESSED.values())}
+    opens = "<div onclick=\"fetch('/opened')\"><i class='icon search'></i> Search</div>"
+    with hostile({**pages, "/opens": f"<html><body>{opens}</body></html>"}) as site:
+        show_all(*(BrowserVisit(url=f"{site.url}{path[1:]}", trial_queries=("amber",)) for path in (*pages, "/opens")))
+    assert set(site.targets) == {*(f"GET {path}" for path in pages), "GET /opens", "GET /opened"}
+
+
 def test_a_search_by_script_is_still_sent() -> None:
     """A JSON search that a script posts while a query is typed goes through."""
     box = "<input type=search name=q id=b><script>b.onkeyup = () => fetch('/api/search', {method: 'POST', body: JSON.stringify({q: b.value}), "

@@ -11,7 +11,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import BrowserVisit, RenderedPage, Request, Response
+from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.net.fetch import Manners
 from upwell.site.discover import Discovery, discover
 from upwell.site.script_requests import interface_of_request
@@ -50,8 +50,11 @@ def explore(
     while True:
         answer: Response | RenderedPage
         if isinstance(wanted, BrowserVisit):
-            answer = (
-                typed(wanted.query) if typed and wanted.query else RenderedPage(url=wanted.url, html=rendered or "")
+            pages = [(word, typed(word)) for word in (*wanted.trial_queries, "river")] if typed else []
+            answer = RenderedPage(
+                url=wanted.url,
+                html=rendered or "",
+                typed=tuple(TypedQuery(query=word, url=p.url, html=p.html, calls=p.calls) for word, p in pages),
             )
         else:
             parts = urlsplit(wanted.url)

@@ -66,6 +66,12 @@ def test_tables_with_nothing_in_common_match_hardly_anything() -> None:
     assert len(match_rows(table_of_rows(made.a, "a"), table_of_rows(made.b, "b"))) < 15
 
 
+def test_few_matches_among_many_rows_are_found() -> None:
+    """Where next to nothing is the same, what is the same is still found."""
+    made = shops(500, shared=0.03, seed=5)
+    assert f1(table_of_rows(made.a, "a"), table_of_rows(made.b, "b"), made.same) > 0.7
+
+
 def test_the_order_of_rows_and_of_tables_changes_nothing() -> None:
     """The same pairs, whichever table comes first and however its rows are ordered."""
     made, rng = shops(), random.Random(2)

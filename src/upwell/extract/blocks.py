@@ -36,14 +36,19 @@ BlockType = Literal["article", "title", "date", "author", "toc"]
 
 # fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site
 WEIGHTS = {
-    "constant": -3.5, "size": 1.2, "linked": -1.2, "all_linked": -0.2, "ends_sentence": 1.3, "partly_linked": 0.1, "paragraph": 0.1,
-    "heading": 0.6, "list_item": 6.4, "cell": 0.8, "in_control": -3.0, "in_list": -4.0, "in_form": -1.4, "in_aside": -3.8,
-    "in_figure": 0.3, "in_quote": 3.9, "in_article": 2.0, "in_header": -0.7, "named_caption": -1.7, "named_aside": -2.7,
-    "named_body": 0.5, "named_comment": -0.7, "named_overlay": -1.9, "named_related": -1.7, "in_title": 0.4, "date": -0.2, "byline": -1.7,
-    "copyright": -2.3, "prose_in_style": 0.5, "prose_in_parent": 1.4, "in_main": -0.3, "before_main": 0.3, "after_main": -0.5,
-    "prose_beside": 0.9, "prose_around": 0.6, "linked_in_parent": 0.3, "linked_above": -1.2, "short_in_parent": -0.3, "company": 0.5,
-    "in_core": 0.3, "in_wide_core": 2.0, "before_core": -1.8, "after_core": -0.3,
+    "constant": -3.1, "size": 1.0, "linked": -1.2, "all_linked": 0.2, "ends_sentence": 1.3, "partly_linked": 0.3, "paragraph": 0.3,
+    "heading": 0.6, "list_item": 6.2, "cell": 1.3, "in_control": -2.5, "in_list": -4.1, "in_form": -1.5, "in_aside": -3.8,
+    "in_figure": -1.1, "in_quote": 3.7, "in_article": 1.7, "in_header": -0.3, "named_caption": -3.4, "named_aside": -3.0,
+    "named_body": 0.6, "named_comment": -0.7, "named_overlay": -1.4, "named_related": -0.8, "in_title": 0.0, "date": -3.5, "byline": -2.1,
+    "copyright": -2.1, "prose_in_style": 0.7, "prose_in_parent": 1.4, "in_main": 0.2, "before_main": 0.0, "after_main": -0.4,
+    "prose_beside": 0.8, "prose_around": 0.5, "linked_in_parent": 0.4, "linked_above": -1.5, "short_in_parent": -0.5, "company": 0.3,
+    "in_core": 0.4, "in_wide_core": 1.6, "before_core": -1.6, "after_core": -0.4,
 }  # fmt: skip
+# What sets a line apart from the text that it stands in.
+SET_APART = [
+    FEATURES.index(name)
+    for name in ("in_control", "in_aside", "in_figure", "named_caption", "named_aside", "date", "byline")
+]
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
 ADDRESS_IN_SCRIPT = re.compile(
     r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]"""
@@ -62,14 +67,14 @@ class BlockParams:
 
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the features of a line
     max_evidence: float = 4.0  # a line says at most this much about others of its style
-    own: float = 0.84  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
-    style: float = 0.17  # weight of the mean evidence of its style on the site; fitted: the same
-    repeated: float = 1.16  # weight of the share of other pages that have the line; fitted: the same
-    seen: float = 2.76  # weight of that any other page has it; fitted: the same
+    own: float = 0.79  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
+    style: float = 0.22  # weight of the mean evidence of its style on the site; fitted: the same
+    repeated: float = 1.26  # weight of the share of other pages that have the line; fitted: the same
+    seen: float = 3.01  # weight of that any other page has it; fitted: the same
     container_share: float = (
         0.85  # the lowest row with this share of the text found holds the article; swept: 0.8 to 0.95
     )
-    inside: float = 3.0  # added to plain lines in it, taken from links; swept: 0 to 3, left out by site
+    inside: float = 2.0  # added to plain lines in it, taken from links; swept: 0 to 3, left out by site
     outside: float = 1.0  # taken from lines outside of it; swept: 0, 1
     max_repeated_share: float = 0.5  # a line on more of the other pages is not text; swept: 0.3, 0.5, 0.7
     min_article_chars: float = 200.0  # characters of prose; swept: 100, 200, 400
@@ -177,7 +182,7 @@ def read_blocks(
         evidence = params.own * evidence + params.style * site.style_evidence(lines)
         evidence -= params.repeated * repeated + params.seen * (repeated > 0)
         evidence[repeated > params.max_repeated_share] = -2 * params.max_evidence
-    evidence = _with_container(tree, lines, evidence, params)
+    evidence = _with_container(tree, lines, x, evidence, params)
     kept = np.flatnonzero(evidence > 0).astype(np.int32)
     prose = kept[_is_prose(lines)[kept]]
     # without links between its lines, prose cannot be a list of results
@@ -199,7 +204,7 @@ def _is_prose(lines: Lines) -> NDArray[np.bool_]:
     return (lines.chars > SHORT_LINE_CHARS / 2) & (lines.linked < 0.5)
 
 
-def _with_container(tree: TagTree, lines: Lines, evidence: Floats, params: BlockParams) -> Floats:
+def _with_container(tree: TagTree, lines: Lines, x: Floats, evidence: Floats, params: BlockParams) -> Floats:
     """The evidence with what follows from where the text was found: beside it plain lines are likelier, links and all outside less likely."""
     mass = np.zeros(len(tree.chunks))
     mass[lines.first] = lines.chars * ((evidence > 0) & _is_prose(lines))
@@ -208,7 +213,8 @@ def _with_container(tree: TagTree, lines: Lines, evidence: Floats, params: Block
         return evidence
     container = int(rows[-1])
     is_inside = (lines.row >= container) & (lines.row < tree.end[container])
-    return np.where(is_inside, evidence + params.inside * (1 - 2 * lines.linked), evidence - params.outside)
+    is_plain = ~np.any(x[:, SET_APART] > 0, axis=1)
+    return np.where(is_inside, evidence + params.inside * is_plain * (1 - 2 * lines.linked), evidence - params.outside)
 
 
 def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:

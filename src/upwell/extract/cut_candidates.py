@@ -70,7 +70,9 @@ class Cut:
         return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
 
 
-def candidates(leaves: Leaves, chars: NDArray[np.float64] | None = None) -> list[Cut]:
+def candidates(
+    leaves: Leaves, chars: NDArray[np.float64] | None = None, *, max_records: int = MAX_RECORDS
+) -> list[Cut]:
     """Every cut of a page into two records or more, each once, with all the keys that lead to it.
 
     `chars` is how much the text of each leaf counts, where that is not its length (`pagelets.weighed_chars`).
@@ -90,7 +92,7 @@ def candidates(leaves: Leaves, chars: NDArray[np.float64] | None = None) -> list
             inside = np.concatenate([np.arange(start, end) for start, end in group.ranges])
             if is_option[inside].all():
                 continue
-            for leader in _leaders(leaves, level, inside, tables):
+            for leader in _leaders(leaves, level, inside, tables, max_records):
                 cut = _cut(level, leader.starts, depth)
                 known = cuts.setdefault((cut.starts.tobytes(), cut.ends.tobytes()), cut)
                 if known.depth == depth:  # two containers give the same cut: keep the shallower one
@@ -165,7 +167,9 @@ class _Leader(NamedTuple):
     starts: Ints
 
 
-def _leaders(leaves: Leaves, level: _Level, inside: Ints, tables: list[_PathTable]) -> Iterator[_Leader]:
+def _leaders(
+    leaves: Leaves, level: _Level, inside: Ints, tables: list[_PathTable], max_records: int
+) -> Iterator[_Leader]:
     """Every way to recognise leaders that finds two or more among the units of a group of containers."""
     units = level.unit[inside]
     starts = inside[level.begins_unit[inside]]
@@ -173,25 +177,25 @@ def _leaders(leaves: Leaves, level: _Level, inside: Ints, tables: list[_PathTabl
     width = len(level.unit_start) + 1
     for table in tables:
         path_in_unit = np.unique(table.code[inside].astype(np.int64) * width + units)
-        for code, some in _by_name(path_in_unit // width, level.unit_start[path_in_unit % width]):
+        for code, some in _by_name(path_in_unit // width, level.unit_start[path_in_unit % width], max_records):
             yield _Leader("has", table.by_class, int(table.names[code]), some)
-        for code, some in _by_name(table.code[starts], starts):
+        for code, some in _by_name(table.code[starts], starts, max_records):
             yield _Leader("begins", table.by_class, int(table.names[code]), some)
         names, codes = np.unique(np.where(rows >= 0, table.of_row[rows], np.uint64(0)), return_inverse=True)
-        for code, some in _by_name(codes, starts):
+        for code, some in _by_name(codes, starts, max_records):
             yield _Leader("is", table.by_class, int(names[code]), some)
-    for separators, some in _by_name(leaves.separators_before[starts].astype(np.int64), starts):
+    for separators, some in _by_name(leaves.separators_before[starts].astype(np.int64), starts, max_records):
         if separators:
             yield _Leader("after", False, separators, some)
 
 
-def _by_name(names: NDArray[np.integer], starts: Ints) -> Iterator[tuple[int, Ints]]:
-    """For each name that 2 … MAX_RECORDS of the starts have: the name, and these starts."""
+def _by_name(names: NDArray[np.integer], starts: Ints, max_records: int) -> Iterator[tuple[int, Ints]]:
+    """For each name that 2 … `max_records` of the starts have: the name, and these starts."""
     order = np.argsort(names, kind="stable")
     sorted_names = names[order]
     first = np.flatnonzero(np.append(True, sorted_names[1:] != sorted_names[:-1]))
     for a, b in zip(first.tolist(), np.append(first[1:], len(order)).tolist(), strict=True):
-        if 2 <= b - a <= MAX_RECORDS:
+        if 2 <= b - a <= max_records:
             yield int(sorted_names[a]), starts[order[a:b]]
 
 

@@ -1,6 +1,6 @@
 """One page of an answer as values: all that the chooser and the ledger see of a source, real or simulated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from upwell.answers.facets import SecondLevelLink
@@ -18,5 +18,8 @@ class AnswerPage:
     wanted: Sequence[Record] = ()  # those of the records that are kept: with `--about` not all
     totals: StatedTotals = field(default_factory=StatedTotals)
     has_next: bool = False
-    links: Sequence[SecondLevelLink] = ()  # facets and orders
+    is_understood: bool = True  # else it shows records that could not be read
+    links: Callable[[], Sequence[SecondLevelLink]] = (
+        tuple  # facets and orders: they are looked for where they are wanted
+    )
     related: Sequence[str] = ()  # other queries that it links to

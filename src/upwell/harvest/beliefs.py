@@ -20,7 +20,7 @@ OWN_MEMORY = 0.7  # of a query's earlier pages that remains with each further pa
 UNKNOWN_PAGES = 5  # pages that a query of unknown length is taken to have left at least
 MIN_NEW_SHARE = 0.02  # of what is left, because the number held is a guess
 MIN_SHOWING = 0.05  # share of the matches that are taken to show the query
-KINDS: tuple[By, ...] = ("given", "word", "listed word", "proposed", "pair", "facet", "check")
+KINDS: tuple[By, ...] = ("given", "word", "listed word", "proposed", "pair", "facet", "check", "list")
 
 
 def rate(belief: Belief) -> float:
@@ -63,14 +63,14 @@ class Beliefs:
         """How much of what is predicted for a kind of question comes."""
         return self._of_questions.share(KINDS.index(by))
 
-    def of(self, query: OpenQuery) -> Belief:
+    def of(self, query: OpenQuery, size: float) -> Belief:
         """What the rest of an open query should bring; notes what its next page should, before calibration."""
         ledger, seen, held = self.ledger, query.pages.matches, len(self.ledger)
         page = float(max(1, query.last_page_size))
-        size = max(self.size(), seen + page)
+        size = max(size, seen + page)
         showing = query.showing / max(1, seen)
         with_words = self.words.records_with(query.words[0]) if len(query.words) == 1 else query.held_showing
-        is_everything = query.is_plain and query.query in self.everything
+        is_everything = self.asks_for_everything(query)
         is_counted = ledger.tells_by_total(query.stated_total) and (query.stated_total or 0) >= seen
         total = float(query.stated_total or 0)
         if is_everything and is_counted:
@@ -87,7 +87,7 @@ class Beliefs:
             others = max(0.0, (held - seen) / max(1.0, size - seen))
             held_left = showing * shown + (1 - showing) * others * left
         new_share = max(MIN_NEW_SHARE, 1 - min(1.0, held_left / left))
-        reach = min(total, ledger.limit or total)
+        reach = total if query.listing else min(total, ledger.limit or total)
         rest = max(1.0, reach - seen)
         query.next_page = new_share * min(page, rest)
         share = 1.0  # where the rest is counted, it does not matter what came first
@@ -96,9 +96,13 @@ class Beliefs:
             share = (query.received + OWN_RECORDS * usual) / (query.predicted + OWN_RECORDS)
         return Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
 
+    def asks_for_everything(self, query: OpenQuery) -> bool:
+        """Whether a query asks for all that the source has: nothing, a star, or a list without a query."""
+        return query.listing is not None or (query.is_plain and query.query in self.everything)
+
     def lists_everything(self, query: OpenQuery) -> bool:
         """Whether the pages of a query should lead through all that the source has."""
-        return query.is_plain and query.query in self.everything and not self.ledger.limit
+        return self.asks_for_everything(query) and (query.listing is not None or not self.ledger.limit)
 
     def observe(self, query: OpenQuery, new: int) -> None:
         """Compares what a page brought with what was expected of it."""
@@ -114,5 +118,5 @@ class Beliefs:
             self._of_questions.add_page(KINDS.index(by), expected / self.share(by), new)
 
     def _kind(self, query: OpenQuery) -> int:
-        is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
+        is_cut_off = not query.listing and 0 < self.ledger.limit < (query.stated_total or 0)
         return KINDS.index(query.question.by) + is_cut_off * len(KINDS)

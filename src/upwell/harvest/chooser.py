@@ -5,6 +5,7 @@
     pair              two words, where one has more matches than the source gives (`queries.pairs`)
     proposed          by a knowledge base, or by what a person adds (`proposers`)
     facet             a facet or another order that a cut-off answer links to (`facet_questions`)
+    list              without a query, that a page of the site links to (`list_questions`)
     check             a word drawn apart, to see how much of a list of everything has come (`check_queries`)
 
 All are compared by one value: the new records that the next pages of a question should bring, less what these requests would bring
@@ -20,6 +21,7 @@ from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.list_questions import ListQuestions
 from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
@@ -69,6 +71,7 @@ class Chooser:
         self.related = Related(self.words)
         if plan.goal == "representative":
             self.proposers.append(self.related)
+        self.lists = ListQuestions(ledger.coverage)
         self.open_queries: list[OpenQuery] = []
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # the queries that ask for all that is wanted
@@ -76,6 +79,7 @@ class Chooser:
         self._new_by_page: deque[int] = deque(maxlen=plan.patience * CUT_OFF_PATIENCE)  # check queries left out
         self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
         self._listed = deque[str]()
+        self._missed_guesses = 0  # listed words in a row that matched nothing
         self._asked: set[str] = set()
         self.beliefs = Beliefs(ledger, self.words, self.everything)
         self._pages = 0
@@ -100,6 +104,8 @@ class Chooser:
         last = list(self._new_by_page)[-patience:]
         if len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience and stated <= held:
             return "saturated"  # unless the source says that it has more
+        if ledger.is_listed_elsewhere:
+            return "coverage"
         if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:
             return None
         return "coverage"
@@ -118,9 +124,10 @@ class Chooser:
             if query.is_check:
                 return query
         chosen: Question | OpenQuery | None = None
-        options: list[tuple[Belief, Question | OpenQuery]] = [(self.beliefs.of(q), q) for q in self.open_queries]
+        size = self.beliefs.size()
+        options: list[tuple[Belief, Question | OpenQuery]] = [(self.beliefs.of(q, size), q) for q in self.open_queries]
         best = max((rate(belief) for belief, _ in options), default=0.0)
-        for question in self._proposals(best) if self.takes_text else ():
+        for question in self._proposals(best, size):
             options.append((question.belief, question))
             best = max(best, rate(question.belief))
         for belief, option in options:  # what others would bring, a list of everything brings as well
@@ -136,9 +143,11 @@ class Chooser:
             self.facets.mark_asked()
         return chosen
 
-    def _proposals(self, best: float) -> Iterable[Question]:
+    def _proposals(self, best: float, size: float) -> Iterable[Question]:
         """The best question of each kind."""
-        size = self.beliefs.size()
+        yield from self.lists.proposals(self.beliefs)
+        if not self.takes_text:
+            return
         page = float(self.ledger.page_size or 10)
         self.words.size = size
         if (word := self.words.propose(best, HORIZON, GOOD_SHARE)) is not None:
@@ -180,13 +189,23 @@ class Chooser:
         had_some, self._put_off = bool(self._put_off), []
         return had_some
 
+    def may_look_for_lists(self) -> bool:
+        """Whether a page should be opened to find a list without a query: none is open, and enough was asked to pay for it."""
+        if self.waiting or self.is_about or self.plan.goal != "complete":
+            return False
+        return self.lists.may_look(self._pages, self.open_queries, self.beliefs)
+
     # -- what came -------------------------------------------------------------------------------------------------------
 
     def open(self, question: Question, request: Request | None = None) -> OpenQuery:
         """A question is asked: its pages can be fetched from now on."""
         query = OpenQuery(question, request, is_check=question.is_check)
-        query.pages.cap = self.ledger.limit or None
+        query.next_page = question.belief.new / question.belief.pages
         self.open_queries.append(query)
+        if question.listing:
+            self.lists.mark_asked(question)
+            return query
+        query.pages.cap = self.ledger.limit or None
         self._asked.add(question.query)
         if question.pair:
             self.pairs.asked(question.pair)
@@ -194,7 +213,6 @@ class Chooser:
             self.words.mark_asked(question.word or question.query)
         if len(query.words) > 1:
             query.held_showing = self.words.count_beside(*query.words)[0]
-        query.next_page = question.belief.new / question.belief.pages
         return query
 
     def fail(self, query: OpenQuery) -> None:
@@ -215,7 +233,9 @@ class Chooser:
         is_repeated = query.pages.ends_with_false_page and bool(page.records)
         new = [] if is_repeated else self.hold(query, page.wanted)
         query.stated_total, query.last_page_size = query.usual_total(), len(page.records)
-        if query.pages.pages == 1 and page.has_next and query.stated_total:
+        if query.listing:
+            self.lists.take(query.listing, page)
+        elif query.pages.pages == 1 and page.has_next and query.stated_total:
             self.ledger.totals_with_next[query.stated_total] += 1
         if query.pages.pages == 2 and page.has_next and query.totals_grow():
             self.ledger.growing_totals += 1
@@ -258,14 +278,22 @@ class Chooser:
         """Compares what a page brought with what was expected of it, for the questions to come."""
         self._pages += 1
         self._check_pages += query.is_check
-        if not query.is_check:
+        is_guess = query.question.by == "listed word"
+        is_missed_guess = is_guess and not query.last_page_size
+        if is_guess:
+            self._missed_guesses = self._missed_guesses + 1 if is_missed_guess else 0
+        if self._missed_guesses >= self.plan.patience:  # the source does not search the words of everyday language
+            self._listed.clear()
+        if (
+            not query.is_check and not is_missed_guess
+        ):  # a word that no record shows and that matches nothing tells nothing
             self._new_by_page.append(new)
         question, expected = query.question, query.next_page
         self.beliefs.observe(query, new)
         is_cut_off = bool(self.ledger.limit) and (query.stated_total or 0) > self.ledger.limit
         if is_cut_off and question.by == "word" and query.last_page_size:
             self.words.observe_cut_off(expected / (self.words.top if query.pages.pages == 1 else 1.0), new)
-        if query.pages.pages > 1:
+        if query.pages.pages > 1 or query.listing:
             return
         for proposer in self.proposers:
             proposer.observe(question.query, query.last_page_size, new)
@@ -275,7 +303,7 @@ class Chooser:
             brought = float(new)
             is_counted = has_next and self.ledger.tells_by_total(query.stated_total)
             if is_counted and not self.ledger.limit:  # what comes first may be held, and the rest not
-                rest = self.beliefs.of(query)
+                rest = self.beliefs.of(query, self.beliefs.size())
                 brought = (new + rest.new) / (1 + rest.pages)
             if not is_cut_off:
                 self.words.observe_page(question.word, expected, brought)
@@ -285,12 +313,16 @@ class Chooser:
     def _add_evidence(self, query: OpenQuery, page: AnswerPage, new: int) -> None:
         """What a page says about the size of the source."""
         coverage, is_first = self.ledger.coverage, query.pages.pages == 1
+        if not query.listing:
+            coverage.queried.update(record.key for record in page.wanted)
         total = page.totals.total if self.ledger.tells_by_total(page.totals.total) else None
-        if query.is_plain and query.query in self.everything:
-            if total:
+        if self.beliefs.asks_for_everything(query):
+            if total and query.is_plain:  # what a list counts may be a part
                 coverage.stated, coverage.is_hedged = max(coverage.stated, total), bool(page.totals.hedge)
-            if query.pages.matches > len(coverage.listed):
-                coverage.listed, coverage.is_whole_list = query.pages.keys, False
+            listed = query.listing.keys if query.listing else query.pages.keys
+            if len(listed) >= len(coverage.listed):
+                coverage.listed, coverage.is_whole_list = listed, False
+                coverage.is_linked_list = query.listing is not None
         elif total and is_first and query.is_plain:
             coverage.is_hedged |= bool(page.totals.hedge)
             coverage.largest_totals = sorted((*coverage.largest_totals, total))[-10:]
@@ -308,6 +340,8 @@ class Chooser:
     def _learn_from_first_page(self, query: OpenQuery, page: AnswerPage) -> None:
         """What the first page tells: whether a pair was understood, and whether there are more matches than can come."""
         ledger = self.ledger
+        if query.listing:
+            return
         total = float(query.stated_total or 0)
         self.related.add(page.related)
         limit = self._limit
@@ -320,7 +354,7 @@ class Chooser:
             self.words.set_total(query.query, total)
         if not (is_cut_off and ledger.tells_by_total(query.stated_total)) or self.is_about:
             return
-        self.facets.add_links(page.links, query.query, total)
+        self.facets.add_links(page.links(), query.query, total)
         if not query.facet and not (query.pair and "and" not in self.pairs.understood):
             self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
@@ -333,6 +367,10 @@ class Chooser:
         """A query is over: what it tells about the source. `is_whole`: its pager was followed to its end."""
         ledger, finished = self.ledger, query.pages.finish()
         self.open_queries.remove(query)
+        if query.listing:
+            is_whole &= page.is_understood
+            self.lists.close(query.listing, is_whole=is_whole, open_queries=self.open_queries)
+            return
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)
         self.words.limit, self.words.page_size = self._limit, ledger.page_size
@@ -350,7 +388,7 @@ class Chooser:
             matches = UNCOUNTED_FACTOR * finished.matches
             self.pairs.add_cut_off(query.query, matches)
             if not self.is_about:
-                self.facets.add_links(page.links, query.query, matches)
+                self.facets.add_links(page.links(), query.query, matches)
 
 
 def _shows(text: str, words: Sequence[str], wanted: Sequence[str]) -> bool:

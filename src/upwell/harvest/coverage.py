@@ -1,5 +1,6 @@
 """How large a source is, and how sure that is: all evidence that a harvest brings by the way, each with what is known to bias it.
 
+    index        the site sends all records to its own search, which was seen to answer from them alone
     total        what the source states for a question that asks for everything, as exact as its totals were where they were tested
     list         a question that asks for everything was walked to its end: what others drew beside it shows what it leaves out
     recaptured   such a question is being walked: the share of what others drew that it has listed is the share of all that it has
@@ -21,7 +22,7 @@ from upwell.queries.policy import WordIndex
 
 __all__ = ["Coverage", "SizeBy", "Statement"]
 
-SizeBy = Literal["total", "list", "recaptured", "bracket"]
+SizeBy = Literal["index", "total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # of the harvest, whose records say how much is held
 MIN_PAGES = 25  # before they say anything
 RECENT_TOTALS = 30  # words with a stated total that say the same
@@ -71,16 +72,23 @@ class Coverage:
     pages: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=RECENT_PAGES))  # records, of these held
     listed: Collection[str] = ()  # keys that a question for everything brought
     is_whole_list: bool = False
+    is_only_lists: bool = False  # the source has no search: what its lists show is all there is to know of it
+    is_linked_list: bool = False  # the list was found by a link: its order is unknown, and it may list a part only
     drawn: set[str] = field(default_factory=set)  # keys of other answers that came whole
+    is_whole_index: bool = False  # what is held is all that the site's own search has
+    queried: set[str] = field(default_factory=set)  # keys that came for queries, not by lists that were found by links
 
     def statement(self) -> Statement:
         """What all of it says."""
+        if self.is_whole_index:
+            held = float(self.held)
+            return Statement(Estimate(estimate=held, low=held, high=held), "index")
         return self._by_total() or self._by_list() or self._bracket()
 
     @property
     def needs_draws(self) -> bool:
         """Whether a list of everything is all that is known, and too little was drawn beside it to say how much of it has come."""
-        is_list = len(self.listed) >= MIN_LIST_SHARE * self.held > 0
+        is_list = len(self.listed) >= MIN_LIST_SHARE * self.held > 0 and not self.is_linked_list
         return is_list and len(self.drawn) < ENOUGH_DRAWN and self._by_total() is None
 
     def guess(self) -> float:
@@ -108,17 +116,24 @@ class Coverage:
         return Statement(Estimate(estimate=max(stated, low), low=low, high=max(low, high)), "total")
 
     def _by_list(self) -> Statement | None:
-        number, drawn = len(self.listed), len(self.drawn)
+        if self.is_only_lists:
+            low = float(self.held)
+            is_open = not self.is_whole_list
+            return Statement(Estimate(estimate=low, low=low, high=low), "list", is_lower_bound=is_open)
+        beside = self.queried if self.is_linked_list else self.drawn
+        number, drawn = len(self.listed), len(beside)
         if number < MIN_LIST_SHARE * self.held or not number:
             return None  # it does not ask for everything here, or is not walked
-        both = sum(key in self.listed for key in self.drawn) if drawn else 0
+        both = sum(key in self.listed for key in beside) if drawn else 0
         share = both / drawn if drawn >= MIN_DRAWN else 1.0
         if self.is_whole_list:
             if drawn < MIN_DRAWN or share < MIN_LISTED_SHARE:
                 return None
             error = CLUSTERED * NORMAL * math.sqrt(share * (1 - share) / max(1, drawn)) + 1 / (drawn + MIN_DRAWN)
             return self._of_share(number, share, error, "list")
-        if drawn < MIN_DRAWN or both < MIN_DRAWN / 4:  # what such a list shows next does not depend on what is held
+        if (
+            drawn < MIN_DRAWN or both < MIN_DRAWN / 4 or self.is_linked_list
+        ):  # what such a list shows next does not depend on what is held
             low = float(max(self.held, number))
             return Statement(Estimate(estimate=low, low=low, high=low), "recaptured", is_lower_bound=True)
         error = CLUSTERED * NORMAL * math.sqrt(max(share * (1 - share), 1 / drawn) / drawn)

@@ -84,7 +84,7 @@ class Details:
         host = site_host(self.url)
         for record in records:
             url = urldefrag(record.url or "")[0]
-            if not url or leaves_site(url, host) or not is_page(url) or acts(url):
+            if not url or leaves_site(url, host) or not is_page(url):
                 continue
             if self._keys.setdefault(url, record.key) == record.key:
                 self._waiting.append((record.key, url))
@@ -108,7 +108,7 @@ class Details:
             at = (self._sampled * len(self._waiting)) // SAMPLE if is_sample and not is_wanted else 0
             key, url = self._waiting[at]
             del self._waiting[at]
-            if self._keys.get(url) == key:
+            if self._keys.get(url) == key and not acts(url):
                 self._sampled += is_sample
                 if len(self._controls) < CONTROLS:
                     self._controls[key] = url

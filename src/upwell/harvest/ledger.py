@@ -17,6 +17,10 @@ __all__ = ["SourceLedger"]
 
 MIN_TESTED_TOTALS = 3  # queries whose stated totals were right before the totals of others are believed
 MIN_GROWING = 2  # queries whose totals grow from page to page, before no total is used
+MIN_COMPARED = (
+    20  # records that must have come, before they say that another source lists them; as `coverage.MIN_DRAWN`
+)
+MIN_LISTED_SHARE = 0.98  # of them, that it must list; not swept
 MIN_RIGHT_SHARE = 0.9  # of the tested totals that must be right
 
 
@@ -52,6 +56,11 @@ class SourceLedger:
         """The number of records held."""
         return len(self.held)
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether records of the source can be read: its answers were understood, or it is an index."""
+        return bool(self.model.leader) or bool(self.held)
+
     # -- taking in -------------------------------------------------------------------------------------------------------
 
     def add(self, records: Sequence[Record]) -> list[Record]:
@@ -72,6 +81,17 @@ class SourceLedger:
         is_whole = query.end == "last page" and not (self.limit and query.matches >= self.limit)
         if query.total is not None and query.matches and is_whole:
             self.coverage.errors.append(abs(query.total - query.matches) / query.matches)
+
+    @property
+    def is_listed_elsewhere(self) -> bool:
+        """Whether a list that another source of the site walked to its end has nearly all that this source brought."""
+        for other in self.siblings:
+            coverage = other.coverage
+            if coverage.is_whole_list and coverage.is_linked_list and len(self) >= MIN_COMPARED:
+                listed = sum(key in coverage.listed for key in self.held)
+                if listed >= MIN_LISTED_SHARE * len(self):
+                    return True
+        return False
 
     # -- what the source says of itself ----------------------------------------------------------------------------------
 

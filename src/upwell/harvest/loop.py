@@ -30,7 +30,16 @@ from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
 from upwell.harvest.session import SourceSession, Steps
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import BrowserVisit, FormKind, RenderedPage, Request, Response, SearchInterface
+from upwell.model import (
+    BrowserVisit,
+    FormKind,
+    IndexInterface,
+    RenderedPage,
+    Request,
+    Response,
+    SearchInterface,
+    TypedInterface,
+)
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.net.reading_thread import ReadingThread
@@ -58,11 +67,12 @@ async def drive(
     net: Fetcher,
     chromium: Chromium,
     rendered: str = "",
+    typed: str = "",
 ) -> T:
     """Runs a generator that yields requests: sends each, hands back the response, until there is a result.
 
     The generator runs in a thread of its own: reading a page may take long. A query that was answered before is not sent again. Answers
-    below the address `rendered` are fetched with the browser.
+    below the address `rendered` are fetched with the browser; queries to the page `typed` are typed into it.
     """
 
     def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
@@ -77,6 +87,8 @@ async def drive(
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
+                elif typed and wanted.query and wanted.url == typed:
+                    answer = await chromium.fetch(wanted, is_typed=True)
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
@@ -89,13 +101,18 @@ async def drive(
 
 
 def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-    """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over."""
+    """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over.
+
+    One that walks a list without a query goes first: the list may have the records of all of them.
+    """
     waiting: deque[tuple[SourceSession, Steps, Response | RenderedPage | Exception | None]] = deque(
         (session, session.steps(), None) for session in sessions
     )
     unreadable: NothingLearned | TookTooLong | None = None
     while waiting:
-        session, steps, answer = waiting.popleft()
+        first = next((i for i, (session, _, _) in enumerate(waiting) if session.walks_list), 0)
+        session, steps, answer = waiting[first]
+        del waiting[first]
         try:
             wanted = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)  # type: ignore[arg-type] # None starts it
         except StopIteration as end:
@@ -109,7 +126,7 @@ def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVi
             waiting.append((session, steps, (yield wanted)))
         except (Unreachable, Forbidden) as error:
             waiting.append((session, steps, error))
-    if unreadable is not None and not any(session.ledger.model.leader for session in sessions):
+    if unreadable is not None and not any(session.ledger.is_readable for session in sessions):
         raise unreadable
 
 
@@ -165,16 +182,18 @@ async def run(
         site.sources = [session.ledger for session in sessions]
         for source in site.sources:
             source.siblings = [other for other in site.sources if other is not source]
-        rendered = next((t.url.partition("{")[0].partition("?")[0] for t in discovery.interfaces if t.rendered), "")
+        in_browser = [interface for interface in discovery.interfaces if interface.rendered]
+        typed = next((interface.url for interface in in_browser if isinstance(interface, TypedInterface)), "")
+        rendered = next((t.url.partition("{")[0].partition("?")[0] for t in in_browser if t.url != typed), "")
         try:
             async with _time_of(plan, started):
-                await drive(by_turns(sessions), net, chromium, rendered)
+                await drive(by_turns(sessions), net, chromium, rendered, typed)
         except asyncio.CancelledError:
-            if not any(source.model.leader for source in site.sources):
+            if not any(source.is_readable for source in site.sources):
                 raise
             _stop(site, "interrupted")
         except BudgetSpent as error:
-            if not any(source.model.leader for source in site.sources):
+            if not any(source.is_readable for source in site.sources):
                 raise BudgetSpent(f"{error}; {GO_ON}") from error
             _stop(site, "budget")
         except NothingLearned as error:
@@ -186,7 +205,7 @@ async def run(
                 raise
             _stop(site, "forbidden")
         site.details = [session.details for session in sessions]
-        site.sources = [source for source in site.sources if source.model.leader] or site.sources
+        site.sources = [source for source in site.sources if source.is_readable] or site.sources
         if plan.refresh and site.stopped != "interrupted":
             ended = {asked: is_cut_off for session in sessions for asked, is_cut_off in session.ended.items()}
             site.refreshed = await compare(site, before, ended, net)
@@ -243,12 +262,19 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         interface = discovery.interfaces[0]
         observe(Found(template=interface))
         asked: list[tuple[str, Response]] = []
+        if isinstance(interface, IndexInterface):  # it is asked for nothing
+            asked.append(("", await net.fetch(interfaces.fill(interface, ""))))
+            return Probed(interface=interface, answers=asked, kinds={"multi": 1}, stable=True, requests=net.sent)
 
         async def some(queries: tuple[str, ...]) -> list[TagTree]:
             trees = []
             for query in queries:
                 try:
-                    response = await net.fetch(interfaces.fill(interface, query), reuse=True)
+                    request = interfaces.fill(interface, query)
+                    if interface.rendered:
+                        response = await chromium.fetch(request, is_typed=isinstance(interface, TypedInterface))
+                    else:
+                        response = await net.fetch(request, reuse=True)
                 except (Unreachable, Forbidden):
                     continue
                 except BudgetSpent:

@@ -6,14 +6,17 @@ from typing import Literal
 
 from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
+from upwell.harvest.listing import Listing
 from upwell.model import Request
 from upwell.page.terms import words_of_query
 from upwell.queries.pairs import Pair
 
-__all__ = ["Belief", "By", "OpenQuery", "Question"]
+__all__ = ["LIST_MARK", "Belief", "By", "OpenQuery", "Question"]
 
-# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds
-By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check"]
+LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
+
+# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
+By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,10 @@ class Belief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What could be asked next: a query as it is, one word narrower (`pair`), or through a facet or order of its answer (`facet`)."""
+    """What could be asked next: a query as it is, one word narrower (`pair`), through a facet or order of its answer (`facet`), or a list.
+
+    The list at `address` is read as `listing` says.
+    """
 
     query: str
     by: By = "given"
@@ -40,6 +46,8 @@ class Question:
     belief: Belief = Belief(0.0, 1.0)
     pair: Pair | None = None
     facet: FacetQuestion | None = None
+    listing: Listing | None = None
+    address: str = ""
 
     @property
     def is_check(self) -> bool:
@@ -91,14 +99,21 @@ class OpenQuery:
         return self.question.facet
 
     @property
+    def listing(self) -> Listing | None:
+        """The list that it walks through."""
+        return self.question.listing
+
+    @property
     def asked(self) -> str:
-        """What a later run asks again: the query, or the address of a facet or order."""
+        """What a later run asks again: the query, or the address of a facet, an order or a list."""
+        if self.listing:
+            return f"{LIST_MARK}{self.question.address}"
         return self.facet.link.url if self.facet else self.query
 
     @property
     def is_plain(self) -> bool:
         """Whether it is a query of its own, neither narrowed nor reordered."""
-        return self.pair is None and self.facet is None
+        return self.pair is None and self.facet is None and self.listing is None
 
     def usual_total(self) -> int | None:
         """The total that most pages state; of equally frequent ones the largest. One page may have been misread."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from upwell.answers.next_page import next_page, request_of
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
 from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
@@ -19,7 +20,18 @@ from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.plan import Plan, Reason
-from upwell.model import BrowserVisit, Kind, Record, RenderedPage, Request, Response, SearchInterface, Skipped
+from upwell.model import (
+    BrowserVisit,
+    Kind,
+    ListInterface,
+    Record,
+    RenderedPage,
+    Request,
+    Response,
+    SearchInterface,
+    Skipped,
+)
+from upwell.page.address_shapes import AddressShape
 from upwell.page.data import read_page
 from upwell.page.languages import language_of
 from upwell.page.terms import query_words, words_of_query
@@ -27,6 +39,7 @@ from upwell.page.tree import TagTree
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
+from upwell.site.lists import ListLinks, RecordAddresses
 from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
 from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import with_fresh_tokens
@@ -42,6 +55,9 @@ __all__ = ["Setting", "SourceReader", "Spent"]
 MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same; not swept
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
+MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
+MAX_FIELDS_KEPT = 2000  # records whose fields are kept, to name the columns of lists by
+LIST_PAGES = 3  # of a list without a query, that it is learned from
 RECENT_ANSWERS = 12  # answers that are looked at again when the source seems to have changed; not swept
 
 
@@ -65,6 +81,8 @@ class Setting:
     spent: Callable[[], Spent]
     earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
     before: Mapping[str, set[str]] = field(default_factory=dict)  # the keys that each question of that run brought
+    # links that may lead to lists without a query, by what the addresses of the records look like
+    list_links: dict[tuple[AddressShape, ...], ListLinks] = field(default_factory=dict)
 
 
 class SourceReader:
@@ -83,6 +101,8 @@ class SourceReader:
         model = given[0] if len(given) == 1 else SourceModel()
         self.ledger = SourceLedger(interface=interface, model=model)
         self.last_tree: TagTree | None = None  # the last answer: the tokens of its form are the freshest
+        self.background: list[TagTree] = []  # answers to nonsense
+        self.fields_of: dict[str, Mapping[str, str]] = {}  # what the first answers say of their records, by key
         self.errors_in_a_row = 0
         self._recent: deque[tuple[Response, str, Kind]] = deque(maxlen=RECENT_ANSWERS)
         self._drift = DriftWatch(model, window=RECENT_ANSWERS, min_answers=RECENT_ANSWERS)
@@ -102,11 +122,14 @@ class SourceReader:
         values = self.interface.choices  # a form without text can be asked for these, and for nothing else
         if self.ledger.model.leader:
             return ()
+        if isinstance(self.interface, ListInterface):
+            yield from self._learn_list(self.interface)
+            return ()
         probes = self.plan.probes
         nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language)][
             : self.plan.background
         ]
-        background = yield from self._answers(() if values else tuple(nonsense_words))
+        self.background = background = yield from self._answers(() if values else tuple(nonsense_words))
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = self.broad_questions()[len(EVERYTHING) :]
         listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
@@ -144,11 +167,52 @@ class SourceReader:
             answers, [self._query_of[id(tree)] for tree in answers], query_field=self.interface.query_field or ""
         )
         self.ledger.model = model = replace(self.ledger.model, roles=roles)
+        yield from self._check_reaction(answers)
         self._drift.reset(model)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(answers) + len(background)))
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
+
+    def _check_reaction(
+        self, answers: Sequence[TagTree]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Raises where nonsense has records too, and another query changes them no more than the same one asked again."""
+        keys_of = {id(tree): _keys(self.ledger.model, tree) for tree in (*answers, *self.background)}
+        full = [tree for tree in answers if keys_of[id(tree)]]
+        if not self.background or len(full) < 2 or not all(keys_of[id(tree)] for tree in self.background):
+            return
+        first, others = full[0], [*full[1:], *self.background]
+        again = yield from self.get(replace(interfaces.fill(self.interface, self._query_of[id(first)]), query=""))
+        if again is None:
+            return
+        same = _overlap(keys_of[id(first)], _keys(self.ledger.model, again[1]))
+        other = sum(_overlap(keys_of[id(first)], keys_of[id(tree)]) for tree in others) / len(others)
+        if same <= other + MIN_REACTION:
+            self.ledger.model = SourceModel()
+            raise NothingLearned(
+                f"the records of {self.interface.url} do not depend on the query: nonsense and words bring the same kind of list; "
+                "it may be a sidebar, or a box that filters nothing. Name another form with --form, or the list itself"
+            )
+
+    def _learn_list(self, interface: ListInterface) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Learns the source model from the first pages of a list."""
+        pages: list[TagTree] = []
+        request: Request | None = interfaces.fill(interface, "")
+        while request is not None and len(pages) < LIST_PAGES:
+            answer = yield from self.get(request)
+            if answer is None:
+                break
+            pages.append(answer[1])
+            following = next_page(answer[1])
+            request = request_of(following) if following is not None else None
+        records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
+        self.background = [page for page in self.discovery.pages if not records.on(page)][: self.plan.background]
+        self.ledger.model = model = learn_source(pages, self.background, is_record_address=records.is_record)
+        if not model.leader:
+            raise NothingLearned(f"{len(pages)} pages of {interface.url}, none with a list that could be read")
+        self._drift.reset(model)
+        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(pages)))
 
     def _find_larger_pages(
         self, answers: Sequence[TagTree]
@@ -234,6 +298,8 @@ class SourceReader:
         ledger.page_size = max(ledger.page_size, len(reading.records))
         ledger.samples.setdefault(reading.kind, f"{query}: {' '.join(tree.text().split())[:600]}")
         if reading.kind == "multi":
+            if len(self.fields_of) < MAX_FIELDS_KEPT:
+                self.fields_of.update({record.key: record.fields for record in reading.records})
             self._last_query_with_records = query
             ledger.outline = ledger.outline or outline(tree, reading)
         return reading
@@ -295,3 +361,12 @@ class SourceReader:
 
     def _apply(self, model: SourceModel, response: Response, tree: TagTree) -> Reading:
         return apply(model, tree, status=response.status, asked_at=self._answer_path(response))
+
+
+def _keys(model: SourceModel, tree: TagTree) -> frozenset[str]:
+    return frozenset(record.key for record in apply(model, tree).records)
+
+
+def _overlap(some: frozenset[str], others: frozenset[str]) -> float:
+    """The share of the records of two answers that both have."""
+    return len(some & others) / max(1, len(some | others))

@@ -19,13 +19,31 @@ from upwell.harvest.chooser import Chooser
 from upwell.harvest.details import Details
 from upwell.harvest.events import Asked, Held, Opened
 from upwell.harvest.facet_questions import from_earlier_run
-from upwell.harvest.open_query import OpenQuery, Question
+from upwell.harvest.list_finder import ListFinder
+from upwell.harvest.list_questions import MAX_LOOKS
+from upwell.harvest.listing import Listing
+from upwell.harvest.open_query import LIST_MARK, OpenQuery, Question
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
-from upwell.model import BrowserVisit, Record, RenderedPage, Request, Response, SearchInterface
+from upwell.model import (
+    BrowserVisit,
+    IndexInterface,
+    ListInterface,
+    Record,
+    RenderedPage,
+    Request,
+    Response,
+    SearchInterface,
+)
+from upwell.page.data import read_page
+from upwell.page.tree import TagTree
 from upwell.queries.size import requests_to
+from upwell.site import interfaces
+from upwell.site.index_source import records_of_index
+from upwell.site.interface_trial import is_usable
+from upwell.site.steps import fetch
 from upwell.source.apply import apply
-from upwell.source.paging import count_on, next_page_of, posts_elsewhere
+from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
@@ -43,8 +61,11 @@ class SourceSession:
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
+        self.lists = ListFinder(self.reader, setting)
         self.details = Details(setting.plan, setting.state, interface.url)
-        self.earlier_questions, self.before = setting.earlier_questions, setting.before
+        self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
+        self.before = setting.before
+        self.walks_list = False  # what came last is a page of a list without a query that goes on
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
@@ -53,17 +74,24 @@ class SourceSession:
             self.ledger,
             setting.plan,
             language=self.reader.language,
-            takes_text=not interface.choices,
+            takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
         )
+        self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
     def steps(self) -> Steps:
         """The whole harvest of the source; ends with the reason why nothing more is asked."""
+        if isinstance(self.reader.interface, IndexInterface):
+            self.ledger.stopped = yield from self._take_index(self.reader.interface)
+            return self.ledger.stopped
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         self.details.frame = frozenset(self.ledger.model.frame)
-        chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
+        if isinstance(self.reader.interface, ListInterface):
+            self._open_list(self.lists.of_interface(self.reader.interface))
+        else:
+            chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
         reason: Reason | None = None
         while reason is None:
             reason = self._reason_to_stop()
@@ -71,6 +99,8 @@ class SourceSession:
                 break
             if (page := self.details.next(len(self.ledger))) is not None:
                 yield from self._read_record_page(*page)
+                continue
+            if chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
             if isinstance(chosen, Question):
@@ -88,6 +118,26 @@ class SourceSession:
         self.details.learn(is_end=True)
         self.ledger.stopped = reason
         return reason
+
+    def _take_index(self, interface: IndexInterface) -> Steps:
+        """Takes all records of an index at once, then reads pages of records as far as they are wanted."""
+        reader, ledger, query = self.reader, self.ledger, OpenQuery(Question(query=""))
+        answer = yield from reader.get(interfaces.fill(interface, ""))
+        if answer is None:
+            return "blocked"
+        records = reader.wanted(records_of_index(interface, answer[0].body), "")
+        ledger.answers["multi"] += 1
+        ledger.page_size = len(records)
+        ledger.coverage.is_whole_index = interface.is_whole
+        new = ledger.add(records)
+        self._keep(records, new, query, answer[0])
+        self.ended[""] = False
+        self._report("")
+        self.details.add([record for record in new if record.url and "#" not in record.url])
+        while not reader.spent().limit_reached and (page := self.details.next(len(ledger), is_end=True)) is not None:
+            yield from self._read_record_page(*page)
+        self.details.learn(is_end=True)
+        return "coverage" if interface.is_whole else "exhausted"
 
     def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Reads the own page of a record."""
@@ -113,11 +163,37 @@ class SourceSession:
         if question.query in self.earlier_questions and "://" in question.query:
             facet = from_earlier_run(question.query, self.reader.interface.query_field)
             question = Question(query=facet.query, facet=facet)
-        if question.facet:
+        if question.listing:
+            request = Request(url=question.address)
+        elif question.facet:
             request = request_of(NextPage(url=question.facet.link.url), question.facet.query)
         else:
             request = yield from self.reader.request_for(question.query)
         return self.chooser.open(question, request)
+
+    def _look_for_list(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, bool]:
+        """Opens the next link that may lead to a list without a query, and takes its first page in; whether there was such a link."""
+        records = self.lists.records()
+        if records is not None and (seen := self.lists.seen(records)):
+            for known in seen:
+                yield from self._fetch_page(self._open_list(known))
+            return True
+        if records is None or (url := self.lists.next(records)) is None:
+            self.chooser.lists.looks = MAX_LOOKS
+            return False
+        response = yield from fetch(Request(url=url))
+        if response is None or not is_usable(response):
+            return True
+        self.chooser.lists.looks += 1
+        tree = read_page(response.body, response.url, response.headers)
+        if (listing := self.lists.judge(url, tree, records)) is not None:
+            yield from self._take_page(self._open_list(listing), response, tree)
+        return True
+
+    def _open_list(self, listing: Listing) -> OpenQuery:
+        self.chooser.lists.listings.append(listing)
+        question = Question(query="", by="list", listing=listing, address=listing.url)
+        return self.chooser.open(question, Request(url=listing.url))
 
     # -- one page --------------------------------------------------------------------------------------------------------
 
@@ -132,11 +208,23 @@ class SourceSession:
             ledger.answers["error"] += 1
             reader.errors_in_a_row += 1
             return
-        response, tree = answer
-        reading = reader.read(response, tree, query.query)
+        yield from self._take_page(query, *answer)
+
+    def _take_page(
+        self, query: OpenQuery, response: Response, tree: TagTree
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Reads a page of a query, takes its records in, and prepares the request for the page after it."""
+        if query.request is None:
+            raise RuntimeError("a query without a next page is closed")
+        reader, ledger = self.reader, self.ledger
+        if query.listing:
+            reading = query.listing.read(tree, response.status)
+            ledger.answers[reading.kind] += 1
+        else:
+            reading = reader.read(response, tree, query.query)
         if reading.kind == "single":  # its fields are those of its own page, under the same names as all record pages'
             reading = replace(reading, records=tuple(replace(record, fields={}) for record in reading.records))
-        if reading.kind != "multi" and reader.seems_changed:
+        if reading.kind != "multi" and not query.listing and reader.seems_changed:
             again, late = yield from reader.learn_again()
             for earlier, earlier_query, earlier_response in late:
                 late_query = OpenQuery(Question(query=earlier_query))
@@ -159,28 +247,39 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
+        following = request_of(next_page, query.query) if next_page is not None else None
+        if following is None and self._may_count_on(reading.records):
+            following = next_request_of_script(query.request, len(reading.records))
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
-            has_next=next_page is not None,
-            links=() if reader.about else facet_links(tree, ledger.model.roles, query.query),
+            has_next=following is not None,
+            is_understood=not query.listing or bool(reading.records) or not query.listing.records.on(tree),
+            links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
         )
-        query.request = request_of(next_page, query.query) if next_page is not None else None
+        query.request = replace(following, headers=reader.interface.headers) if following is not None else None
         new = self.chooser.take(query, page)
         self._keep(page.wanted, new, query, response)
         if reading.kind == "single":
             self.details.read(reading.records[0].key, tree)
         else:
             self.details.add(new)
+        self.walks_list = query.listing is not None and query in self.chooser.open_queries
         self.missing.difference_update(record.key for record in page.records)
         if query.request is None or query not in self.chooser.open_queries:
             self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
-            self.ended[query.asked] = bool(ledger.limit) and query.pages.matches >= ledger.limit
-        self._report(query.query)
+            self.ended[query.asked] = not query.listing and 0 < ledger.limit <= query.pages.matches
+        self._report(query.question.address or query.query)
+
+    def _may_count_on(self, records: Sequence[Record]) -> bool:
+        """Whether a page after this one may be asked for by counting: a script makes the requests, and the page is full."""
+        interface = self.reader.interface
+        is_of_script = interface.via == "browser" and not interface.rendered and self.plan.goal == "complete"
+        return is_of_script and len(records) >= max(MIN_LIST, self.ledger.page_size)
 
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Puts the records of a page into the state, and tells of those that are new."""

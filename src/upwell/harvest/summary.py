@@ -64,7 +64,7 @@ class SiteHarvest:
         """
         known: set[str] = set()
         ends = {"estimate": 0.0, "low": 0.0, "high": 0.0}
-        for source in self.sources:
+        for source in self._counted:
             new_share = sum(key not in known for key in source.held) / max(1, len(source)) if known else 1.0
             known.update(source.held)
             for end in ends:
@@ -77,6 +77,11 @@ class SiteHarvest:
         return Estimate(**{end: max(float(held), value + others) for end, value in ends.items()})
 
     @property
+    def _counted(self) -> list[SourceLedger]:
+        """The sources that say how large the site is: not those whose records a list has that another one walked to its end."""
+        return [source for source in self.sources if not source.is_listed_elsewhere]
+
+    @property
     def _relies_on_before(self) -> bool:
         """Whether the size is that of the run before: a refresh asks for what was held, so it tells little of the rest."""
         is_counted = bool(self.sources) and all(source.size_by == "total" for source in self.sources)
@@ -87,7 +92,7 @@ class SiteHarvest:
         """Whether the size has no upper end, because that of some source has none."""
         if self._relies_on_before and self.before is not None:
             return self.before[1]
-        return not self.sources or any(source.lower_bound for source in self.sources)
+        return not self.sources or any(source.lower_bound for source in self._counted)
 
     def keep_size(self) -> None:
         """Notes the size in the state, for a refresh."""
@@ -116,6 +121,7 @@ class SiteHarvest:
             lower_bound=self.lower_bound,
             out_of_reach=len(self.out_of_reach),
             about=self.about,
+            is_index=bool(self.sources) and all(source.size_by == "index" for source in self.sources),
         )
 
     def summary(self, tables: Sequence[Table] = ()) -> dict[str, object]:
@@ -159,7 +165,13 @@ class SiteHarvest:
 
 
 def coverage_statement(
-    records: int, size: Estimate, *, lower_bound: bool = False, out_of_reach: int = 0, about: str = ""
+    records: int,
+    size: Estimate,
+    *,
+    lower_bound: bool = False,
+    out_of_reach: int = 0,
+    about: str = "",
+    is_index: bool = False,
 ) -> str:
     """How much is held, in one sentence; without a percentage where nothing bounds the size from above.
 
@@ -172,7 +184,9 @@ def coverage_statement(
         return "no records held"
     low, high = round(size.low), round(size.high)
     what = f" about {about}" if about else ""
-    if lower_bound:
+    if is_index and records == round(size.estimate):
+        said = f"{records:,} records{what} held, 100%: all that the site's own search has"
+    elif lower_bound:
         said = f"{records:,} records{what} held of at least {low:,}; there may be many more"
     else:
         share = min(1.0, records / size.estimate)

@@ -15,6 +15,7 @@ from upwell.extract.neighbours import without_neighbours
 from upwell.extract.query_dependent import without_query
 from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns, rows_of
 from upwell.model import PAGE, TEMPLATE
+from upwell.page.address_shapes import AddressShape, learn_shapes
 from upwell.store.state import State
 from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, types_of, with_types
 
@@ -100,7 +101,7 @@ def tables_of(
     earlier: dict[str, list[TableColumn]] | None = None,
     with_pages: bool = True,
 ) -> list[Table]:
-    """The tables, the largest first: sources whose records have other columns are of another kind.
+    """The tables, the largest first: sources whose records have other columns and other addresses are of another kind.
 
     Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
     """
@@ -132,13 +133,15 @@ def tables_of(
 
 
 def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
-    """The names of parts whose rows have mostly the same columns, together."""
+    """The names of parts whose rows have mostly the same columns, or addresses of one shape, together."""
     groups: list[list[str]] = []
     columns = {name: _columns(rows) for name, rows in parts.items()}
+    addresses = {name: _record_address(rows) for name, rows in parts.items()}
     for name in parts:
         for group in groups:
             both, either = columns[name] & columns[group[0]], columns[name] | columns[group[0]]
-            if len(both) >= SAME_KIND_SHARE * len(either):
+            has_same_addresses = addresses[name] is not None and addresses[name] == addresses[group[0]]
+            if has_same_addresses or len(both) >= SAME_KIND_SHARE * len(either):
                 group.append(name)
                 break
         else:
@@ -202,6 +205,15 @@ def _columns(rows: Sequence[Row]) -> set[str]:
         for name, value in row.items():
             counts[name] += value not in (None, "", []) and not name.startswith("_")
     return {name for name, count in counts.items() if 10 * count >= len(rows) and count}
+
+
+def _record_address(rows: Sequence[Row]) -> AddressShape | None:
+    """What the addresses of most records look like, where that says what they are: with a step or an argument that all have."""
+    urls = [str(row["_url"]) for row in rows if row.get("_url")]
+    shape = next(iter(learn_shapes(urls)), None)
+    if shape is None or not shape.is_specific or sum(map(shape.fits, urls)) * 2 <= len(rows):
+        return None
+    return shape
 
 
 def _kinds(sources: Sequence[str]) -> list[str]:

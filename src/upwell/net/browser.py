@@ -1,27 +1,32 @@
 """The browser: a page after its JavaScript ran, a query typed into it, and the requests that the page makes then.
 
-It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to type into a search box and
-press Enter. Chromium itself reaches nothing (`net.chromium_process`): every request of a page is answered from the Fetcher, which knows
+It drives the system's Chromium through playwright. Pages are only looked at: all that is done in them is to open a search box, type into it
+and press Enter (`net.search_box`). Chromium itself reaches nothing (`net.chromium_process`): every request of a page is answered from the Fetcher, which knows
 robots.txt, the rate, the budget, the time, private addresses and what acts. Popups, downloads, service workers and pictures are blocked.
 """
 
 import asyncio
 import html
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urljoin
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
-from upwell.model import BrowserVisit, RenderedPage, Request, Response
+from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess
+from upwell.net.judge import Judge, OnlyLooking
+from upwell.net.pending_requests import PendingRequests
+from upwell.net.search_box import FORM_OF_BOX, clear_box, find_box, focus_box, is_in_page, open_box
+from upwell.page.collections import largest_collection
 from upwell.page.hosts import is_on_site
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, ElementHandle, Page, Route
+    from playwright.async_api import BrowserContext, Page, Route
     from playwright.async_api import Request as PageRequest
 
     from upwell.net.fetch import Fetcher
@@ -33,14 +38,16 @@ VISIT_CONTENT_TYPE = "application/json; what=seen-in-the-browser"
 MAX_REQUESTS = (
     60  # of one visit: some pages fetch every match to show a piece of it; scripts and styles are rarely more than 30
 )
+MAX_TRIAL_REQUESTS = 25  # of a visit with trial queries: finding a way in is to cost at most 40
+TRIAL_PATIENCE = 3  # times the seconds for a page that a visit with trial queries may take
 MAX_DOCUMENTS = 6  # of one visit, with those in frames: more is a page that reloads for ever
 MAX_SCRIPT_REDIRECTS = 5
 MAX_ANSWER_SECONDS = 5.0  # without any answer, to wait for pending requests: some pages keep one open forever
-QUIET_SECONDS = 0.6  # without a request, after which a page counts as finished
 KEY_DELAY_MILLISECONDS = 20  # between typed characters
 DECORATION = ("image", "media", "font", "websocket", "manifest", "ping", "texttrack", "eventsource")
 # Headers of a page's request that are sent on; the Fetcher has its own for the rest, and its own cookies.
 PASSED_ON = ("accept", "content-type", "x-requested-with", "accept-language")
+OWN_HEADERS = ("hx-", "x-requested-with")  # beginnings of headers by which a script says that it wants a part of a page
 # Headers of an answer that do not fit it any more when it was decoded, or that would let the page do more.
 NOT_HANDED_ON = (
     "content-encoding",
@@ -53,44 +60,10 @@ NOT_HANDED_ON = (
     "speculation-rules",
 )
 NO_POPUPS = "window.open = () => null; navigator.sendBeacon = () => false;"
-# The visible box that a person would type a query into; never an e-mail field, and none in a form with a password or a text area.
-FIND_SEARCH_BOX = """() => {
-  const searchWords = /search|find|such|recherch|cherch|busca|cerca|ricerca|pesquis|zoek|szuk|hled|поиск|найти|検索|검색|搜索|搜尋|查询/i;
-  let best = null, bestScore = 0;
-  for (const box of document.querySelectorAll('input:not([type]), input[type=text], input[type=search], [role=searchbox], [role=combobox]')) {
-    const area = box.getBoundingClientRect();
-    if (box.disabled || box.readOnly || !area.width || !area.height || (box.form && box.form.querySelector('[type=password], textarea'))) continue;
-    const words = [box.name, box.id, box.placeholder, box.title, box.getAttribute('aria-label'), box.className, box.form && box.form.className,
-      box.form && box.form.getAttribute('action'), box.form && box.form.innerText].join(' ').replace(/research(?!e)/gi, '');
-    const score = (box.type === 'search' || box.getAttribute('role') === 'searchbox' ? 3 : 0) + (searchWords.test(words) ? 3 : 0)
-      + (/^(q|s|query|term|keywords?)$/i.test(box.name) ? 2 : 0) - (/mail|newsletter|subscri|donat/i.test(words) ? 9 : 0);
-    if (score > bestScore) { best = box; bestScore = score; }
-  }
-  return best;
-}"""
-FORM_OF_BOX = "box => box.form ? Array.from(document.forms).indexOf(box.form) : -1"
-
-
-class Judge(Protocol):
-    """Says what a query may be typed into and what may be posted: `upwell.site.browser_search.SearchJudge`."""
-
-    def may_type(self, page: str, url: str, form: int) -> bool:
-        """Whether a query may be typed into a box of a page: in the form of this number, or in none (-1)."""
-        ...
-
-    def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Whether a POST that a page makes after a query was typed is a search."""
-        ...
-
-
-class _Nothing:
-    """The judge of those who only look: nothing is posted."""
-
-    def may_type(self, page: str, url: str, form: int) -> bool:
-        return True
-
-    def may_post(self, request: Request, page: str, url: str) -> bool:
-        return False
+COUNT_LINKS = "() => document.querySelectorAll('a[href]').length"
+SCRIPT_TEXT = re.compile(r"(<script\b[^>]*>).*?(</script\s*>)", re.I | re.S)
+SAMPLED_ROWS = 20  # of data, from which words to type are taken
+MIN_DATA_BYTES = 500  # of what a script fetches, before it is looked at for records
 
 
 @dataclass
@@ -98,7 +71,7 @@ class Chromium:
     """A browser, used inside `async with`; what its pages ask for is fetched by its Fetcher, under all of its rules."""
 
     net: "Fetcher"
-    judge: Judge = field(default_factory=_Nothing)
+    judge: Judge = field(default_factory=OnlyLooking)
     timeout: float = 30.0  # seconds for a page, besides those that the rate takes
     process: ChromiumProcess = field(default_factory=ChromiumProcess)
     _scripts: dict[str, Response] = field(default_factory=dict, init=False)  # scripts that were fetched, by address
@@ -111,17 +84,21 @@ class Chromium:
     ) -> None:
         await self.process.stop()
 
-    async def fetch(self, request: Request) -> Response:
-        """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher."""
+    async def fetch(self, request: Request, *, is_typed: bool = False) -> Response:
+        """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher.
+
+        With `is_typed`, after the query of the request was typed into it.
+        """
         if request.method != "GET":
             return await self.net.fetch(request)
-        page = await self.render(BrowserVisit(url=request.url))
+        page = await self.render(BrowserVisit(url=request.url, query=request.query if is_typed else ""))
         headers = {"Content-Type": "text/html; charset=utf-8"}
         return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
 
     async def render(self, visit: BrowserVisit) -> RenderedPage:
         """A page after its JavaScript ran; with a query, after it was typed into the page's search box and Enter was pressed."""
-        request = Request(url=visit.url, body=visit.query.encode(), content_type=VISIT_CONTENT_TYPE, query=visit.query)
+        typed = "\n".join((visit.query, *visit.trial_queries)).encode()
+        request = Request(url=visit.url, body=typed, content_type=VISIT_CONTENT_TYPE, query=visit.query)
 
         async def send() -> Response:
             page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
@@ -129,8 +106,9 @@ class Chromium:
             return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
         stored = json.loads((await self.net.replay_or_send(request, send)).body)
-        calls = tuple(Request(**{**call, "body": call["body"].encode("latin-1")}) for call in stored.pop("calls"))
-        return RenderedPage(**stored, calls=calls)
+        calls = _calls_of(stored.pop("calls"))
+        typed_queries = tuple(TypedQuery(**{**one, "calls": _calls_of(one["calls"])}) for one in stored.pop("typed"))
+        return RenderedPage(**{**stored, "data": tuple(stored["data"])}, calls=calls, typed=typed_queries)
 
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
         await self.net.check(Request(url=visit.url, query=visit.query))
@@ -140,7 +118,8 @@ class Chromium:
         shown = _Visit(self, visit)
         context: BrowserContext | None = None
         try:
-            async with asyncio.timeout(self.timeout + MAX_REQUESTS * self.net.gap(visit.url)):
+            seconds = self.timeout * (TRIAL_PATIENCE if visit.trial_queries else 1)
+            async with asyncio.timeout(seconds + MAX_REQUESTS * self.net.gap(visit.url)):
                 context = await browser.new_context(
                     user_agent=self.net.manners.user_agent,
                     accept_downloads=False,
@@ -190,9 +169,12 @@ class _Visit:
         self.problem = ""  # why the page itself could not be had
         self.stopped_by: BudgetSpent | None = None
         self._page: Page | None = None
+        self._limit = MAX_TRIAL_REQUESTS if visit.trial_queries else MAX_REQUESTS
         self._requests = self._documents = 0
         self._is_typed = False
+        self._query = visit.query  # that is typed, or will be
         self._typed_into = "", ""  # HTML and address of the page that the query was typed into
+        self._bodies: dict[str, bytes] = {}  # what scripts of the page fetched, by address
         self._final: dict[str, Response] = {}  # documents that a redirect led to, by their own address
 
     async def look(self, context: "BrowserContext") -> RenderedPage:
@@ -203,19 +185,43 @@ class _Visit:
         context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
         page.set_default_timeout(1000 * self.chromium.timeout)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        pending = PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
         await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render` has the limit
         await pending.settle()
+        if self.visit.trial_queries:
+            return await self._try_queries(page, pending)
         if self.visit.query:
             await self._type_query(page, self.visit.query, pending)
-            await pending.settle()
         if self.stopped_by is not None:
             raise self.stopped_by
         return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
 
+    async def _try_queries(self, page: "Page", pending: "PendingRequests") -> RenderedPage:
+        """Types the trial queries, then words of the page, one after the other, and says what each brought."""
+        from playwright.async_api import Error
+
+        first = RenderedPage(url=page.url, html=await page.content())
+        rows = await asyncio.to_thread(_sample_of_data, dict(self._bodies))
+        words = self.chromium.judge.words_to_type(first.html + rows, first.url)
+        typed: list[TypedQuery] = []
+        for query in (*self.visit.trial_queries, *words):
+            self.calls = []
+            try:
+                shown = await self._type_query(page, query, pending)
+            except (Unreachable, Error):  # there is no box, or it is gone with the page that it was on
+                break
+            finally:
+                if self.stopped_by is not None:
+                    raise self.stopped_by
+            typed += [TypedQuery(query=query, url=url, html=html, calls=tuple(self.calls)) for url, html in shown]
+            if self.is_full():
+                break
+        data = await asyncio.to_thread(_with_records, dict(self._bodies))
+        return replace(first, typed=tuple(typed), data=data)
+
     def is_full(self) -> bool:
         """Whether the page has made as many requests as a visit may."""
-        return self._requests >= MAX_REQUESTS
+        return self._requests >= self._limit
 
     async def _answer(self, route: "Route") -> None:
         """Answers a request of the page from the Fetcher, or not at all."""
@@ -248,23 +254,34 @@ class _Visit:
             )
         self._requests += 1
         self._documents += asked.is_navigation_request()
-        if self._requests > MAX_REQUESTS or self._documents > MAX_DOCUMENTS:
+        if self._requests > self._limit or self._documents > MAX_DOCUMENTS:
             return None
         if kind == "script" and request.method == "GET":
-            return await self.chromium.script(request)
+            return self._noted(await self.chromium.script(request))
         if not is_on_site(request.url, self.visit.url):
             raise Forbidden(f"{request.url} is on another site")
         if request.method == "POST" and not (
-            self._is_typed and self.chromium.judge.may_post(replace(request, query=self.visit.query), *self._typed_into)
+            self._is_typed and self.chromium.judge.may_post(replace(request, query=self._query), *self._typed_into)
         ):
             raise Forbidden(f"POST {request.url} is not sent: it is not surely a search")
-        headers = {name: value for name, value in asked.headers.items() if name in PASSED_ON}
-        request = replace(request, query=self.visit.query if self._is_typed else "")
+        headers = {
+            name: value for name, value in asked.headers.items() if name in PASSED_ON or name.startswith(OWN_HEADERS)
+        }
+        request = replace(request, query=self._query if self._is_typed else "")
         if self._is_typed and kind in ("xhr", "fetch"):
-            self.calls.append(replace(request, query=""))
+            own = tuple(sorted((name, value) for name, value in headers.items() if name.startswith(OWN_HEADERS)))
+            self.calls.append(replace(request, query="", headers=own))
         if kind == "document":
             return await self._document(request)
-        return await self.net.send(request, headers)
+        return self._noted(await self.net.send(request, headers))
+
+    def _noted(self, response: Response) -> Response:
+        """The response, kept to be looked at for records."""
+        request = response.request
+        is_own = request.method == "GET" and is_on_site(request.url, self.visit.url)
+        if is_own and response.status == 200 and len(response.body) >= MIN_DATA_BYTES:
+            self._bodies[request.url] = response.body
+        return response
 
     async def _document(self, request: Request) -> Response:
         """A page; where a redirect led elsewhere on the site, a page that sends the browser there, so that its address is right."""
@@ -295,58 +312,67 @@ class _Visit:
         except Error:  # a navigation request has no frame yet: it is the page's own as long as there is one page
             return asked.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
 
-    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> None:
-        box = (await page.evaluate_handle(FIND_SEARCH_BOX)).as_element()
-        shown = await page.content()
-        if box is None or not self.chromium.judge.may_type(shown, page.url, int(await box.evaluate(FORM_OF_BOX))):
+    async def _type_query(self, page: "Page", query: str, pending: "PendingRequests") -> list[tuple[str, str]]:
+        """Types a query into the page's search box and presses Enter; addresses and pages that were shown then.
+
+        Enter is not pressed where typing alone shows more links without a request: there it would open the first match.
+        """
+        if self._is_typed and page.url != self._typed_into[1] and await find_box(page) is None:
+            await page.goto(self.visit.url, wait_until="load", timeout=0)
+            await pending.settle()
+        box = await open_box(page, self.chromium.judge.may_press, pending.settle)
+        shown, judge = await page.content(), self.chromium.judge
+        form = int(await box.evaluate(FORM_OF_BOX)) if box is not None else -1
+        if box is None or not judge.may_type(shown, page.url, form):
             raise Unreachable(f"{page.url} shows no search box in the browser")
-        self._is_typed, self._typed_into = True, (shown, page.url)
-        await box.click()
+        self._is_typed, self._query, self._typed_into = True, query, (shown, page.url)
+        await focus_box(box)
+        await clear_box(box)
+        await pending.settle()
+        self.calls = []
+        links = await page.evaluate(COUNT_LINKS)
         await box.type(query, delay=KEY_DELAY_MILLISECONDS)
         await pending.settle()
-        if await _is_in_page(box):  # a page that searches while one types may have replaced it
+        after = [(page.url, _without_scripts(await page.content()))]
+        is_asked = any(query in unquote_plus(call.url) or query.encode() in call.body for call in self.calls)
+        is_answered = await page.evaluate(COUNT_LINKS) > links and not is_asked
+        if (
+            not is_answered and judge.may_send(*self._typed_into, form) and await is_in_page(box)
+        ):  # a page that searches while one types may have replaced it
             await box.press("Enter", no_wait_after=True)
+            await pending.settle()
+            after.append((page.url, _without_scripts(await page.content())))
+        return after
 
 
-class _PendingRequests:
-    """The requests of a page that have no answer yet."""
-
-    def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
-        self._patience, self._is_full = patience, is_full  # patience: seconds without any answer
-        self._has_changed = asyncio.Event()
-        self._pending: set[object] = set()
-        self._last_answer = 0.0
-        page.on("request", self._started)
-        page.on("requestfinished", self._ended)
-        page.on("requestfailed", self._ended)
-
-    def _started(self, request: object) -> None:
-        self._pending.add(request)
-        self._has_changed.set()
-
-    def _ended(self, request: object) -> None:
-        self._pending.discard(request)
-        self._last_answer = asyncio.get_running_loop().time()
-        self._has_changed.set()
-
-    async def settle(self) -> None:
-        """Waits until the page makes no more requests and has its answers; not forever for the answers."""
-        self._last_answer = asyncio.get_running_loop().time()
-        while True:
-            self._has_changed.clear()
-            try:
-                await asyncio.wait_for(self._has_changed.wait(), QUIET_SECONDS)
-            except TimeoutError:
-                waited = asyncio.get_running_loop().time() - self._last_answer
-                if not self._pending or waited >= self._patience:
-                    return
-            if self._is_full():
-                await asyncio.sleep(QUIET_SECONDS)
-                return
+def _without_scripts(page: str) -> str:
+    return SCRIPT_TEXT.sub(r"\1\2", page)
 
 
-async def _is_in_page(element: "ElementHandle") -> bool:
-    return bool(await element.evaluate("element => element.isConnected"))
+def _with_records(bodies: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The addresses of what holds many alike objects, the one with the most of them first."""
+    sizes = {url: len(largest_collection(body)) for url, body in bodies.items()}
+    return tuple(sorted((url for url, rows in sizes.items() if rows), key=lambda url: -sizes[url]))
+
+
+def _sample_of_data(bodies: Mapping[str, bytes]) -> str:
+    """Rows of what scripts have fetched so far, as a page shows them: words of them are in the records."""
+    rows = [row for body in bodies.values() for row in largest_collection(body)[:SAMPLED_ROWS]]
+    return "".join(f"<p>{html.escape(' '.join(row.values()))}</p>" for row in rows)
+
+
+def _calls_of(stored: Iterable[dict[str, Any]]) -> tuple[Request, ...]:
+    """Requests as they were before they were stored as JSON."""
+    return tuple(
+        Request(
+            **{
+                **call,
+                "body": call["body"].encode("latin-1"),
+                "headers": tuple((name, value) for name, value in call["headers"]),
+            }
+        )
+        for call in stored
+    )
 
 
 def _as_request(request: "PageRequest") -> Request:

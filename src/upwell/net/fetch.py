@@ -290,7 +290,8 @@ class Fetcher:
         site = _site(request.url)
         self._resolver.check(*site)
         pace = self._pace(request.url)
-        headers = {**(extra_headers or {}), **({"Content-Type": request.content_type} if request.content_type else {})}
+        headers = dict(request.headers) | dict(extra_headers or {})
+        headers |= {"Content-Type": request.content_type} if request.content_type else {}
         if site in self._user_sites:
             headers |= self.access.site_headers
         own_pace = self._own_pace(request.url)

@@ -2,6 +2,8 @@
 
 import re
 
+from upwell.page.compiled import compiled
+
 __all__ = ["MAX_ATTRIBUTES", "cut_attributes"]
 
 MAX_ATTRIBUTES = 1000  # of a tag: written pages have at most a few dozen; 1,000 cost the parser 4 ms
@@ -23,6 +25,12 @@ def cut_attributes(html: bytes) -> tuple[bytes, int]:
     >>> cut_attributes(b"<script>if (a<b) { " + b"x y " * 5000 + b"}</script>")[1]
     0
     """
+    if compiled is not None and not compiled.has_crowded_tag(html, MAX_ATTRIBUTES):
+        return html, 0
+    return _cut(html)
+
+
+def _cut(html: bytes) -> tuple[bytes, int]:
     pieces: list[bytes] = []
     done = cut = position = 0
     while (tag := TAG.search(html, position)) is not None:

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import chardetng_py
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
 
-__all__ = ["decode", "encoded_query", "is_unicode", "spellings"]
+__all__ = ["decode", "encoded_query", "is_unicode", "spellings", "to_utf8"]
 
 # In which addresses carry queries where not in UTF-8: the charsets of pages in languages that Latin letters do not suffice for.
 LEGACY_CHARSETS = (
@@ -24,36 +24,39 @@ HEAD = 4096
 
 
 def decode(body: bytes, content_type: str = "") -> tuple[str, str, tuple[str, ...]]:
-    """The page's text, the name of the charset that was used, and what was odd about it.
+    """The page's text, the name of the charset that was used, and what was odd about it."""
+    html, charset, problems = to_utf8(body, content_type)
+    return html.decode("utf-8"), charset, problems
+
+
+def to_utf8(body: bytes, content_type: str = "") -> tuple[bytes, str, tuple[str, ...]]:
+    """The same with the text in UTF-8, as the parser reads it: most pages are that already.
 
     HTML standard §13.2.3.2; departs from it where the declaration is a lie: a page that is declared as something else but
     is valid UTF-8 with non-ASCII bytes is UTF-8, and a page that is declared as UTF-8 but is not, is guessed.
     """
     if is_binary(body):
-        return "", "binary", ("binary data, not a page",)
+        return b"", "binary", ("binary data, not a page",)
     bom, mark = read_bom(body)
     if bom and mark:
-        return to_unicode(body[len(mark) :], bom), bom, ()
+        return _encoded(to_unicode(body[len(mark) :], bom)), bom, ()
     said = http_content_type_encoding(content_type) or html_body_declared_encoding(body)
     if said and codecs.lookup(said).name.startswith(("utf-16", "utf-32")):
         said = "utf-8"  # the prescan read ASCII, so the page cannot be UTF-16 (HTML standard, "prescan")
     if body.isascii():
-        return body.decode("ascii"), said or "ascii", ()
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        text = None
-    if text is not None:
+        return body, said or "ascii", ()
+    if _is_utf8(body):
         # A multi-byte charset may look like UTF-8 by accident; nobody's Chinese or Japanese does for a whole page.
         lie = said is not None and said != "utf-8"
-        return text, "utf-8", (f"declared as {said}, read as utf-8",) if lie else ()
+        return body, "utf-8", (f"declared as {said}, read as utf-8",) if lie else ()
     if said and said != "utf-8":
-        return to_unicode(body, said), said, ()
+        return _encoded(to_unicode(body, said)), said, ()
     guess = chardetng_py.detect(body, allow_utf8=False)
     damaged = to_unicode(body, "utf-8")
     if said and damaged.count("\ufffd") * 200 < len(damaged) and damaged.count("\ufffd") * 4 < _beyond_ascii(damaged):
-        return damaged, "utf-8", ("some bytes are not utf-8",)  # a few broken bytes in a page that is UTF-8 otherwise
-    return to_unicode(body, guess), guess, (f"declared as utf-8, read as {guess}",) if said else ()
+        # a few broken bytes in a page that is UTF-8 otherwise
+        return _encoded(damaged), "utf-8", ("some bytes are not utf-8",)
+    return _encoded(to_unicode(body, guess)), guess, (f"declared as utf-8, read as {guess}",) if said else ()
 
 
 def is_unicode(charset: str) -> bool:
@@ -85,6 +88,18 @@ def is_binary(body: bytes) -> bool:
     if head.startswith((b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff")):
         return True
     return (len(head) - len(head.translate(None, BINARY_BYTES))) * BINARY_ONE_IN > len(head)
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")  # a lone surrogate cannot be parsed
 
 
 def _beyond_ascii(text: str) -> int:

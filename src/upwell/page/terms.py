@@ -16,10 +16,12 @@ import numpy as np
 import Stemmer
 import stop_words
 
+from upwell.page.compiled import compiled
 from upwell.page.tree import GLUED, Ints, TagTree
 
 __all__ = [
-    "Terms", "characters", "is_unspaced", "of", "query_words", "stem", "stop_words_of", "tokens", "words_of_query",
+    "Terms", "characters", "is_unspaced", "of", "plain_terms", "plain_tokens", "query_words", "stem", "stop_words_of", "tokens",
+    "words_of_query",
 ]  # fmt: skip
 
 # Han, kana and hangul: written without spaces, or with spaces that do not part words (Wisdom §3.1; our departure: bigrams).
@@ -80,6 +82,13 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Don't panic: 42 towels of 1,250, 深層網")
     ["don't", 'panic', '42', 'towels', 'of', '1,250', '深層', '層網']
     """
+    if compiled is not None and (fast := compiled.tokens(text)) is not None:
+        return fast
+    return plain_tokens(text)
+
+
+def plain_tokens(text: str) -> list[str]:
+    """The same without the compiled parts, which leave scripts with marks and those without spaces to this."""
     found = _raw_tokens(text)
     return found if text.isascii() or not UNSPACED_RUN.search(text) else _pairs(found)
 
@@ -134,6 +143,9 @@ def of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
     A word that goes on in the next chunk (`<b>Pyth</b>on`) is a term of the chunk in which it begins.
     """
     chunks = tree.chunks
+    if not chunks:
+        nothing = np.zeros(1, dtype=np.int32)
+        return Terms((), nothing[:0], nothing)
     glued = [c for c in np.flatnonzero(tree.chunk_gap == GLUED).tolist() if c]
     begun: dict[int, str] = {}  # by the number of a glued chunk, what stands right before it
     if glued:
@@ -145,21 +157,10 @@ def of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
             joined[c] = ""
         chunks = tuple(joined)
     text = EDGE.join(chunks)
-    pattern = PLAIN_TOKEN_OR_EDGE if text.isascii() else TOKEN_OR_EDGE
-    found = pattern.findall(text.lower().replace("’", "'"))
-    if not text.isascii() and UNSPACED_RUN.search(text):
-        found = _pairs(found)
-    index = dict.fromkeys(found)
-    words = list(index)
-    for i, word in enumerate(words):
-        index[word] = i
-    ids = np.fromiter(map(index.__getitem__, found), np.int32, len(found))
-    edge = index.get(EDGE, -1)
-    edges = np.flatnonzero(ids == edge)
-    at = np.zeros(len(tree.chunks) + 1, dtype=np.int32)
-    at[1:-1] = edges - np.arange(len(edges))
-    ids = ids[ids != edge]
-    at[-1] = len(ids) if tree.chunks else 0
+    if compiled is None or (fast := compiled.terms(text)) is None:
+        words, ids, at = plain_terms(text)
+    else:
+        words, ids, at = fast[0], np.frombuffer(fast[1], np.int32), np.frombuffer(bytearray(fast[2]), np.int32)
     for c, before in reversed(begun.items()):  # the terms of joined chunks stand at the first of them
         first = c
         while first in begun:
@@ -168,9 +169,28 @@ def of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
     return _mapped(words, ids, at, tree.language, stemmed, stops)
 
 
+def plain_terms(text: str) -> tuple[list[str], Ints, Ints]:
+    """The words of a text in parts, the number of each word in order, and where each part begins and the last one ends."""
+    pattern = PLAIN_TOKEN_OR_EDGE if text.isascii() else TOKEN_OR_EDGE
+    found = pattern.findall(text.lower().replace("’", "'"))
+    if not text.isascii() and UNSPACED_RUN.search(text):
+        found = _pairs(found)
+    words = [word for word in dict.fromkeys(found) if word != EDGE]
+    index = {word: i for i, word in enumerate(words)} | {EDGE: -1}
+    ids = np.fromiter(map(index.__getitem__, found), np.int32, len(found))
+    edges = np.flatnonzero(ids == -1)
+    at = np.zeros(len(edges) + 2, dtype=np.int32)
+    at[1:-1] = edges - np.arange(len(edges))
+    ids = ids[ids != -1]
+    at[-1] = len(ids)
+    return words, ids, at
+
+
 def _mapped(words: list[str], ids: Ints, at: Ints, language: str, stemmed: bool, stops: bool) -> Terms:
-    """Renames the words (stems, no stop words, no edge), which may make several one, and renumbers the ids."""
-    drop = frozenset((EDGE,)) if stops else stop_words_of(language) | {EDGE}
+    """Renames the words (stems, no stop words), which may make several one, and renumbers the ids."""
+    if stops and not stemmed:
+        return Terms(tuple(words), ids, at)
+    drop = frozenset[str]() if stops else stop_words_of(language)
     names = stem(words, language) if stemmed else words
     target: dict[str, int] = {}
     to = np.array(

@@ -10,7 +10,7 @@ This is the only module that knows the HTML parser, and no parser object outlive
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -18,10 +18,13 @@ from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax import __version__ as parser_version
+from selectolax import lexbor
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
-from upwell.page.charset import decode, encoded_query, is_unicode
+from upwell.page.charset import encoded_query, is_unicode, to_utf8
+from upwell.page.compiled import PARSER_VERSIONS, compiled
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 from upwell.page.style_rules import StyleRule, is_hidden, style_rules
@@ -58,11 +61,7 @@ class TagTree:
 
     def __getstate__(self) -> dict[str, Any]:
         """A spot as what it is made of: a chain of them may be too long for `pickle`."""
-        number = {at: i for i, at in enumerate(self.spots)}
-        made = [
-            (number[at.above] if at.above else -1, at.tag, at.cls, at.column, at.prop, at.hidden) for at in self.spots
-        ]
-        return {part.name: getattr(self, part.name) for part in fields(self)} | {"spots": made}
+        return {part.name: getattr(self, part.name) for part in fields(self)} | {"spots": _made_of(self.spots)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         spots: list[Spot] = []
@@ -109,10 +108,17 @@ class TagTree:
 
     def attr(self, row: int, name: str) -> str | None:
         """An attribute's value: None where it is absent, "" where it is empty."""
+        if self._one_attribute is not None:
+            return self._one_attribute(row, name)
         found = self.attributes.get(int(row))
         if found is None or name not in found:
             return None
         return found[name] or ""
+
+    @cached_property
+    def _one_attribute(self) -> Callable[[int, str], str | None] | None:
+        """How one attribute is read without the others of its row, where the compiled walk has kept them."""
+        return getattr(self.attributes, "value", None)
 
     def rows(self, *names: str) -> Ints:
         """All rows with one of these tag names, in document order."""
@@ -128,16 +134,25 @@ class TagTree:
 
     def links(self, row: int = 0) -> Iterator[tuple[int, str]]:
         """Row and absolute address of every web link inside a subtree, in document order."""
-        for link in self.rows("a", "area"):
-            if row <= link < self.end[row]:
-                address = self.resolve(self.attr(link, "href"))
-                if address is not None:
-                    yield int(link), address
+        if not row:
+            yield from self._links
+            return
+        end = int(self.end[row])
+        for link, address in self._links:
+            if row <= link < end:
+                yield link, address
+
+    @cached_property
+    def _links(self) -> list[tuple[int, str]]:
+        found = [(link, self.resolve(self.attr(link, "href"))) for link in self.rows("a", "area").tolist()]
+        return [(link, address) for link, address in found if address is not None]
 
     def resolve(self, address: str | None) -> str | None:
         """A reference on this page as an absolute http(s) address (<base> counts), or None where it is not one."""
         if address is None or len(address) > MAX_ADDRESS_CHARS:
             return None
+        if self._origin and address.isascii() and PLAIN_PATH.fullmatch(address) and "/." not in address:
+            return self._origin + address
         try:
             absolute = urljoin(self.base, re.sub(r"[\t\n\r]", "", address.strip()))
             parts = urlsplit(absolute)
@@ -160,6 +175,15 @@ class TagTree:
                 except ValueError:
                     break
         return self.url
+
+    @cached_property
+    def _origin(self) -> str:
+        """Scheme and host of the base, which go before a path; "" where it is no web address."""
+        try:
+            parts = urlsplit(self.base)
+        except ValueError:
+            return ""
+        return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") and parts.netloc else ""
 
     # -- structure -----------------------------------------------------------------------------------------------------
 
@@ -252,6 +276,8 @@ class TagTree:
 
     def text_of(self, first: int, last: int) -> str:
         """The text of a range of chunks."""
+        if last - first < 2:
+            return self.chunks[first] if first < last else ""
         pieces: list[str] = []
         for i in range(first, last):
             if pieces:
@@ -277,6 +303,12 @@ class TagTree:
         return np.asarray(sums[self.text_end] - sums[self.text_at])
 
 
+def _made_of(spots: Sequence[Spot]) -> list[tuple[Any, ...]]:
+    """What each spot is made of, with the spot above it as its number."""
+    number = {at: i for i, at in enumerate(spots)}
+    return [(number[at.above] if at.above else -1, at.tag, at.cls, at.column, at.prop, at.hidden) for at in spots]
+
+
 def _prefix(values: NDArray[Any]) -> NDArray[Any]:
     sums = np.zeros(len(values) + 1, dtype=np.result_type(values.dtype, np.int64))
     np.cumsum(values, out=sums[1:])
@@ -292,25 +324,29 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     """
     header = {name.lower(): value for name, value in (headers or {}).items()}
     if isinstance(page, bytes):
-        text, charset, problems = decode(page, header.get("content-type", ""))
+        html, charset, problems = to_utf8(page, header.get("content-type", ""))
     else:
-        text, charset, problems = page, "str", ()
-    html = text.encode("utf-8", "replace")  # a lone surrogate cannot be parsed
+        html, charset, problems = page.encode("utf-8", "replace"), "str", ()  # a lone surrogate cannot be parsed
     if html.count(b"<") > CHECK_DEPTH_FROM:
-        text, dropped = flatten(text)
+        text, dropped = flatten(html.decode("utf-8"))
         if dropped:
             html = text.encode("utf-8", "replace")
             problems = (*problems, f"{dropped} tags nested deeper than {MAX_DEPTH} left out")
     html, cut = cut_attributes(html)
     if cut:
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
-    return _columns(html, url, charset, header.get("content-language", ""), problems)
+    columns = _walked(html)
+    language = _language(columns, header.get("content-language", ""))
+    parts = {part.name: getattr(columns, part.name) for part in fields(columns)}
+    return TagTree(url=url, charset=charset, language=language, problems=problems, **parts)
 
 
 Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, `itemprop`, attributes that hide it
 # The parser's numbers: of text, the first of elements, the first of elements that it does not know (another on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
 MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
+# A path from the root as most links have it: what `urljoin` would put behind the host unchanged.
+PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
 MOST_SPOTS = 50_000  # that are remembered from page to page
 Key = tuple[Spot | None, int, str | None, Own | None]  # the spot above, the parser's number of the tag, the class
 _known: dict[object, Spot] = {}
@@ -322,6 +358,11 @@ def _number(name: str) -> int:
 
 CELLS, DIALOG = (_number("td"), _number("th")), _number("dialog")
 SPECIAL = frozenset([*CELLS, DIALOG])
+
+
+def _parsed(html: bytes) -> LexborNode | None:
+    """The root of a page. Without the parser's events: with them, each <option> looks at all options before it (8,000 take 0.26 s, not 0.003)."""
+    return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS).root
 
 
 class _Walk:
@@ -340,17 +381,14 @@ class _Walk:
         self.space_before: list[int] = []  # formatting rows with white space before them, in a text of its own …
         self.space_inside: list[int] = []  # … or as the last thing in them
         self.cells: dict[tuple[int, int], int] = {}
-        root = LexborHTMLParser(html).root
-        global _known  # a new dictionary: pages that other threads read keep theirs
-        if len(_known) > MOST_SPOTS:
-            _known = {}
+        root = _parsed(html)
         if root is not None:
-            self._walk(root)
+            self._walk(root, _known_spots())
 
-    def _walk(self, root: LexborNode) -> None:
+    def _walk(self, root: LexborNode, known: dict[object, Spot]) -> None:
         spots, parent, attributes, chunks = self.spots, self.parent, self.attributes, self.chunks
         chunk_row, rows_before, spaced = self.chunk_row, self.rows_before, self.spaced
-        special, known = SPECIAL, _known
+        special = SPECIAL
         row_of: dict[int, int] = {}
         row, above, around = 0, -1, None
         beside = (
@@ -391,7 +429,7 @@ class _Walk:
             key = around, number, cls, own
             spot = known.get(key)
             if spot is None:
-                spot = _spot(known, key, node)
+                spot = _spot(known, key, node.tag or "")
             if spot.shapes:
                 before, last = node.prev if beside != above else None, node.last_child
                 if before is not None and before.is_empty_text_node:
@@ -421,15 +459,40 @@ class _Walk:
             self.title = " ".join((node.text_content or "").split())
 
 
-def _spot(spots: dict[object, Spot], key: Key, node: LexborNode) -> Spot:
+def _known_spots() -> dict[object, Spot]:
+    """The spots of the pages before; a new dictionary where they are too many: pages that other threads read keep theirs."""
+    global _known
+    if len(_known) > MOST_SPOTS:
+        _known = {}
+    return _known
+
+
+def _spot(spots: dict[object, Spot], key: Key, tag: str) -> Spot:
     """The spot of a row that was not met before; elements that the parser does not know go by their names."""
     above, number, cls, own = key
-    tag = node.tag or ""
     known: object = key if number < UNKNOWN else (above, tag, cls, own)
     return spots.get(known) or spots.setdefault(known, Spot(above, tag, " ".join((cls or "").split()), *own or ()))
 
 
-def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple[str, ...]) -> TagTree:
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What a walk takes down of a page: the columns of `TagTree` that do not come from its address and its bytes."""
+
+    title: str
+    data: Mapping[int, str]
+    spots: tuple[Spot, ...]
+    spot: Ints
+    parent: Ints
+    end: Ints
+    text_at: Ints
+    text_end: Ints
+    chunks: tuple[str, ...]
+    chunk_row: Ints
+    chunk_gap: NDArray[np.int8]
+    attributes: Mapping[int, Mapping[str, str | None]]
+
+
+def _plain_columns(html: bytes) -> _Columns:
     """The columns of a page: the walk, and what follows from it for all rows at once."""
     walk = _Walk(html)
     end = _ends(walk.parent)
@@ -456,11 +519,9 @@ def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple
     np.maximum(gap[:-1], spaced & 1, out=gap[:-1])
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
     glue_inside_words(gap[:-1], spaced, walk.chunks, walk.chunk_row, walk.rows_before, walk.parent, walk.spots)
-    return TagTree(
-        url=url,
-        charset=charset,
-        language=_language(walk, language),
+    return _Columns(
         title=walk.title,
+        data=walk.data,
         spots=spots,
         spot=spot,
         parent=parent,
@@ -471,29 +532,108 @@ def _columns(html: bytes, url: str, charset: str, language: str, problems: tuple
         chunk_row=chunk_row,
         chunk_gap=gap[:-1],
         attributes=walk.attributes,
-        data=walk.data,
-        problems=problems,
     )
 
 
+def _compiled_columns(html: bytes) -> _Columns:
+    """The same from the compiled walk, which reads the parser's nodes where they are."""
+    root = _parsed(html)
+    if root is None or compiled is None:
+        return _plain_columns(html)
+    walked = compiled.walk(root.mem_id, Spot)
+    if rules := style_rules(html):
+        spots, ends, chunks, rows = walked[2], np.frombuffer(walked[5], np.int32), walked[8], walked[9]
+        spot_of_row = [spots[number] for number in np.frombuffer(walked[3], np.int32).tolist()]
+        hidden = _hidden_rows(rules, walked[11], spot_of_row, ends)
+        if _can_go(hidden, chunks, np.frombuffer(rows, np.int32).tolist()):
+            walked = compiled.walk(root.mem_id, Spot, hidden.tobytes())
+    title, data, spots, spot, parent, end, text_at, text_end, chunks, chunk_row, gap, attributes = walked[:12]
+    gaps, spaced = np.frombuffer(gap, np.int8), np.frombuffer(walked[12], np.int8)
+    if ((gaps[1:] == SPACED) & (spaced[1:] & 1 == 0) & (spaced[:-1] & 2 == 0)).any():
+        row_spots = [spots[number] for number in np.frombuffer(spot, np.int32).tolist()]
+        rows_of = [np.frombuffer(column, np.int32).tolist() for column in (chunk_row, walked[13], parent)]
+        glue_inside_words(gaps, spaced, chunks, rows_of[0], rows_of[1], rows_of[2], row_spots)
+    return _Columns(
+        title=title,
+        data=data,
+        spots=spots,
+        spot=np.frombuffer(spot, np.int32),
+        parent=np.frombuffer(parent, np.int32),
+        end=np.frombuffer(end, np.int32),
+        text_at=np.frombuffer(text_at, np.int32),
+        text_end=np.frombuffer(text_end, np.int32),
+        chunks=chunks,
+        chunk_row=np.frombuffer(chunk_row, np.int32),
+        chunk_gap=gaps,
+        attributes=attributes,
+    )
+
+
+def _fits() -> bool:
+    """Whether the compiled walk is there, was made for this version of the parser, and reads a small page as the plain one does."""
+    if compiled is None or parser_version not in PARSER_VERSIONS:
+        return False
+    compiled.bind(lexbor.__file__, *CELLS, DIALOG)
+    plain, fast = _plain_columns(SMALL_PAGE), _compiled_columns(SMALL_PAGE)
+    return all(_same(getattr(plain, part.name), getattr(fast, part.name)) for part in fields(_Columns))
+
+
+def _same(plain: Any, fast: Any) -> bool:
+    if isinstance(plain, np.ndarray):
+        return np.array_equal(plain, fast)
+    if isinstance(plain, tuple) and plain and isinstance(plain[0], Spot):
+        return _made_of(plain) == _made_of(fast)
+    return bool((dict(fast.items()) if isinstance(plain, dict) else fast) == plain)
+
+
+SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script type="application/json">{"a": 1}</script><body class=x>
+<p>One <b> two</b><i>t</i>hree <!-- no --> <em>f\xc3\xa4ur </em> </p><table><tr><th>a<td itemprop=b>c<td>d</table><pre>
+ e  f
+</pre><style>.s { display: none }</style><i class=s>s</i>
+<dialog>g</dialog><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
+
+
 def _drop_hidden(walk: _Walk, rules: tuple[StyleRule, ...], end: Ints) -> None:
-    """Takes out the texts of rows that the page's style sheets hide, unless these are most of the page: a script will show them."""
-    hidden = np.zeros(len(end), dtype=bool)
-    known: dict[tuple[str, str | None, str | None], bool] = {}
-    for row, found in walk.attributes.items():
-        key = (walk.spots[row].tag, found.get("class"), found.get("id"))
-        if (key[1] or key[2]) and key not in known:
-            known[key] = is_hidden(rules, key[0], found)
-        if known.get(key) and not hidden[row] and "display" not in (found.get("style") or ""):
-            hidden[row : end[row]] = True
-    kept = [i for i, row in enumerate(walk.chunk_row) if not hidden[row]]
-    chars = sum(map(len, walk.chunks))
-    if len(kept) == len(walk.chunks) or 2 * sum(len(walk.chunks[i]) for i in kept) < chars:
+    """Takes out the texts of rows that the page's style sheets hide."""
+    hidden = _hidden_rows(rules, walk.attributes, walk.spots, end)
+    if not _can_go(hidden, walk.chunks, walk.chunk_row):
         return
+    kept = [i for i, row in enumerate(walk.chunk_row) if not hidden[row]]
     walk.chunks = [walk.chunks[i] for i in kept]
     walk.chunk_row = [walk.chunk_row[i] for i in kept]
     walk.rows_before = [walk.rows_before[i] for i in kept]
     walk.spaced = bytearray(walk.spaced[i] for i in kept)
+
+
+def _hidden_rows(
+    rules: tuple[StyleRule, ...], attributes: Mapping[int, Mapping[str, str | None]], spots: Sequence[Spot], end: Ints
+) -> NDArray[np.bool_]:
+    """For each row, whether the page's style sheets hide it; `spots` are those of the rows."""
+    hidden = np.zeros(len(end), dtype=bool)
+    known: dict[tuple[str, str | None, str | None], bool] = {}
+    # only rows that a hiding rule names by a class, or by its id, are looked at
+    hiding = [rule for rule in rules if rule.hides]
+    classes = frozenset(name for rule in hiding for name in rule.classes)
+    ids = frozenset(name for rule in hiding if not rule.classes for name in rule.ids)
+    is_named = {at: not classes.isdisjoint(at.cls.split()) for at in set(spots)}
+    for row, at in enumerate(spots):
+        if not (is_named[at] or ids) or hidden[row]:
+            continue
+        found = attributes.get(row, {})
+        if not is_named[at] and found.get("id") not in ids:
+            continue
+        key = (at.tag, found.get("class"), found.get("id"))
+        if key not in known:
+            known[key] = is_hidden(rules, key[0], found)
+        if known[key] and "display" not in (found.get("style") or ""):
+            hidden[row : end[row]] = True
+    return hidden
+
+
+def _can_go(hidden: NDArray[np.bool_], chunks: Sequence[str], chunk_row: Sequence[int]) -> bool:
+    """Whether texts are hidden, and not most of the page: a script will show them."""
+    kept = [len(text) for text, row in zip(chunks, chunk_row, strict=True) if not hidden[row]]
+    return len(kept) < len(chunks) and 2 * sum(kept) >= sum(map(len, chunks))
 
 
 def _ints(values: Sequence[int]) -> Ints:
@@ -520,14 +660,19 @@ def _hidden(found: Mapping[str, str | None]) -> bool:
     return "display:none" in plain or "visibility:hidden" in plain
 
 
-def _language(walk: _Walk, header: str) -> str:
+def _language(columns: _Columns, header: str) -> str:
     """The language that the page says it is in: <html lang>, then <meta>, then the header."""
-    html = walk.attributes.get(0, {})
+    html = columns.attributes.get(0, {})
     said = html.get("lang") or html.get("xml:lang")
     if not said:
-        for row, found in walk.attributes.items():
-            if walk.spots[row].tag == "meta" and (found.get("http-equiv") or "").lower() == "content-language":
+        is_meta = np.array([at.tag == "meta" for at in columns.spots], dtype=bool)
+        for row in np.flatnonzero(is_meta[columns.spot]).tolist():
+            found = columns.attributes.get(row, {})
+            if (found.get("http-equiv") or "").lower() == "content-language":
                 said = found.get("content")
                 break
     primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")
     return primary[1].lower() if primary else ""
+
+
+_walked = _compiled_columns if _fits() else _plain_columns

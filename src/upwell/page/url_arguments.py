@@ -9,12 +9,13 @@ Entity §6.3.1 ("query segments"); departs from it: arguments outside the query 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from upwell.page.charset import spellings
 from upwell.page.hosts import site_host
 
-__all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split"]
+__all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split", "without_arguments"]
 
 Argument = tuple[str, str]  # name, value
 MAX_SEGMENTS = 50  # of a path in which arguments are looked for
@@ -147,3 +148,16 @@ def canonical(address: Address, irrelevant: Collection[str] = ()) -> str:
 def _escape(text: str) -> str:
     """A text without the signs that end a name or value."""
     return text.replace("%", "%25").replace("&", "%26").replace("=", "%3D") if not text.isalnum() else text
+
+
+def without_arguments(address: str, names: Collection[str]) -> str:
+    """An address without the arguments of these names, else as it is written."""
+    if not names or "?" not in address:
+        return address
+    asked, mark, fragment = address.partition("#")
+    path, _, query = asked.partition("?")
+    kept = [pair for pair in query.split("&") if _decoded(pair.partition("=")[0]) not in names]
+    return f"{path}?{'&'.join(kept)}{mark}{fragment}" if kept else f"{path}{mark}{fragment}"
+
+
+_decoded = lru_cache(maxsize=1000)(unquote_plus)

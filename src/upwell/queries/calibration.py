@@ -14,21 +14,27 @@ class Calibration:
 
     def __init__(self, kinds: int) -> None:
         self._received, self._predicted = np.zeros(kinds), np.zeros(kinds)
+        self._pooled: NDArray[np.float64] | None = None  # the shares of all kinds, until the next page
 
     def shares(self, kinds: NDArray[np.integer]) -> NDArray[np.float64]:
         """The share that comes, for each of some kinds. In the mean each kind counts once, however often it was asked."""
-        tried = self._predicted > 0
-        own = (self._received[tried] + PRIOR_RECORDS) / (self._predicted[tried] + PRIOR_RECORDS)
-        mean = (1.0 + own.sum()) / (1.0 + tried.sum())
-        pooled = (self._received + PRIOR_RECORDS * mean) / (self._predicted + PRIOR_RECORDS)
-        return np.asarray(pooled[kinds % len(self._received)])
+        return np.asarray(self._all()[kinds % len(self._received)])
 
     def share(self, kind: int) -> float:
         """The share of one kind."""
-        return float(self.shares(np.array([kind]))[0])
+        return float(self._all()[kind % len(self._received)])
+
+    def _all(self) -> NDArray[np.float64]:
+        if self._pooled is None:
+            tried = self._predicted > 0
+            own = (self._received[tried] + PRIOR_RECORDS) / (self._predicted[tried] + PRIOR_RECORDS)
+            mean = (1.0 + own.sum()) / (1.0 + tried.sum())
+            self._pooled = (self._received + PRIOR_RECORDS * mean) / (self._predicted + PRIOR_RECORDS)
+        return self._pooled
 
     def add_page(self, kind: int, predicted: float, received: float) -> None:
         """Takes in one page; `predicted` is the prediction before calibration."""
         at = kind % len(self._received)
+        self._pooled = None
         self._received[at] = MEMORY * self._received[at] + received
         self._predicted[at] = MEMORY * self._predicted[at] + predicted

@@ -136,7 +136,11 @@ class Pairs:
         best: Pair | None = None
         odds = max(0.0, self._matches[a] / held - 1)
         missing_per_held = self.word_index.missing_per_held(odds)
-        both_ways: tuple[tuple[Operator, Counts], ...] = (("and", both), ("not", np.where(both > 0, held - both, 0)))
+        beside = np.flatnonzero(both)  # the only candidates
+        both, missing_per_held = both[beside], missing_per_held[beside]
+        classes = self.word_index.classes[beside].astype(np.int64) * SIZES + _sizes(both)
+        is_barren = np.isin(beside, list(self.word_index.barren))
+        both_ways: tuple[tuple[Operator, Counts], ...] = (("and", both), ("not", held - both))
         for operator, inside in both_ways:
             if not self._forms[operator] or (operator == "not" and len(self._words[a]) > 1):
                 continue
@@ -145,20 +149,24 @@ class Pairs:
             if limit:
                 new = np.where(matches > limit, new * self.word_index.top * limit / np.maximum(matches, 1e-9), new)
                 matches = np.minimum(matches, limit)
-            kinds = self.word_index.classes.astype(np.int64) * SIZES + _sizes(both)
+            kinds = classes
             calibration = self._calibration.shares(kinds)
             pages = np.maximum(1.0, np.ceil(matches / page)) if page else np.ones(len(matches))
             worth = calibration * new / pages
             worth[(both > MAX_SHARE * held) | (inside < 1)] = 0.0
             if operator == "not" and limit:
                 worth[inside + new > limit] = 0.0  # what is left out is not what comes first
-            worth[list(self.word_index.barren)] = 0.0
+            worth[is_barren] = 0.0
             at = int(np.argmax(worth)) if len(worth) else 0
-            while len(worth) and worth[at] > 0 and self._of(a, self.word_index.word(at), operator) in self._asked:
+            while (
+                len(worth)
+                and worth[at] > 0
+                and self._of(a, self.word_index.word(int(beside[at])), operator) in self._asked
+            ):
                 worth[at] = 0.0
                 at = int(np.argmax(worth))
             if len(worth) and worth[at] > (best.expected if best else 0.0):
-                form, b = self._forms[operator][0], self.word_index.word(at)
+                form, b = self._forms[operator][0], self.word_index.word(int(beside[at]))
                 shown = (*self._words[a], b) if operator == "and" else ()
                 best = Pair(
                     a, b, operator, write(form, a, b), shown, float(inside[at]), float(worth[at]),

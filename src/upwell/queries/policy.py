@@ -7,6 +7,7 @@
 `WordIndex` counts words; a policy is a subclass with `worth`.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,15 +32,18 @@ __all__ = [
 Floats = NDArray[np.float64]
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
-PAIR = 2  # characters: sources that index scripts without spaces often index pairs
+PAIR_CHARACTERS = 2  # sources that index scripts without spaces often index pairs
+PAIR, ONE_CHARACTER = 9, 11  # shapes of parts of such texts: a source finds nearly all of them or nearly none
 AROUND_DIGITS = str.maketrans("", "", " .,")
+PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts where only runs are found
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
+MAX_COUNTED = 64  # groups of words whose counts are kept, so that only the records that came since are counted
 LIFT = 10.0
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 # The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = (
     "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
-    "pair of characters", "run of characters",
+    "pair of characters", "run of characters", "character",
 )  # fmt: skip
 
 
@@ -74,6 +78,10 @@ class WordIndex:
     _seen: dict[str, int] = field(default_factory=dict)
     _kept: dict[str, tuple[int, int]] = field(default_factory=dict)  # where the cells of each record are
     _column: NDArray[np.int32] = field(default_factory=lambda: np.zeros((2, 4096), np.int32))  # record, word
+    _starts: list[int] = field(default_factory=lambda: [0])  # of the cells of each record, and the end of the last
+    _records: list[list[int]] = field(default_factory=list)  # for each word, the records that have it
+    # for the words that were counted last: records counted, of these with all of the words, beside which words
+    _beside: dict[tuple[int, ...], tuple[int, int, NDArray[np.int64]]] = field(default_factory=dict)
     _exhausted: set[str] = field(default_factory=set)  # keys of records that came in a whole answer
     _cells: int = 0
     _bulk: Floats = field(
@@ -161,16 +169,35 @@ class WordIndex:
 
     def count_beside(self, *words: str) -> tuple[int, NDArray[np.int64]]:
         """How many records held have all of these words, and beside them in how many each word of all stands."""
-        record, cells = self._column[:, : self._cells]
         numbers = [self._number.get(word, -1) for word in words]
-        inside = np.ones(self.held + 1, dtype=bool)
-        for number in numbers:
-            with_it = np.zeros(self.held + 1, dtype=bool)
-            with_it[record[cells == number]] = True
-            inside &= with_it
-        counts = np.bincount(cells[inside[record]], minlength=len(self._words))
-        counts[[number for number in numbers if number >= 0]] = 0
-        return int(inside.sum()), counts
+        if not words:
+            return self.held, np.bincount(self._column[1, : self._cells], minlength=len(self._words))
+        if -1 in numbers:
+            return 0, np.zeros(len(self._words), dtype=np.int64)
+        key = tuple(sorted(set(numbers)))
+        counted, inside, counts = self._beside.pop(key, (0, 0, np.zeros(0, dtype=np.int64)))
+        records, added = self._count_from(counted, key)
+        if len(added) > len(counts):
+            counts = np.concatenate((counts, np.zeros(len(added) - len(counts), dtype=np.int64)))
+        counts = counts + added
+        counts[numbers] = 0
+        self._beside[key] = self.held, inside + records, counts  # as the last: the first were not asked for longest
+        if len(self._beside) > MAX_COUNTED:
+            del self._beside[next(iter(self._beside))]
+        return inside + records, counts
+
+    def _count_from(self, first: int, numbers: Sequence[int]) -> tuple[int, NDArray[np.int64]]:
+        """Of the records from a number on, how many have all of these words, and in how many of those each word of all stands."""
+        lists = [records[bisect_left(records, first) :] for records in map(self._records.__getitem__, numbers)]
+        fewest, *others = sorted(lists, key=len)
+        inside = np.array(fewest, dtype=np.int64)
+        for records in others:
+            inside = np.intersect1d(inside, records, assume_unique=True)
+        starts = np.array([self._starts[record] for record in inside.tolist()], dtype=np.int64)
+        lengths = np.array([self._starts[record + 1] for record in inside.tolist()], dtype=np.int64) - starts
+        # the cells of all these records, as one array of places
+        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        return len(inside), np.bincount(self._column[1, places], minlength=len(self._words))
 
     def connections(self) -> tuple[int, int]:
         """How many records held share just one word with others, and how many two."""
@@ -216,8 +243,15 @@ class WordIndex:
     @property
     def chance(self) -> Floats:
         """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
-        share = [(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)]
-        return np.asarray((np.array(share) * self._calibration.shares(np.arange(len(share))))[self.classes])
+        share = self._shares_matched()
+        return np.asarray((share * self._calibration.shares(np.arange(len(share))))[self.classes])
+
+    def _shares_matched(self) -> Floats:
+        """How likely a word of each class is to match; of parts of texts without spaces, that the source finds parts at all."""
+        share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])
+        parts = [i for (_, shape), i in self._classes.items() if shape in (PAIR, ONE_CHARACTER)]
+        share[parts] **= PARTS_POWER
+        return share
 
     @property
     def classes(self) -> NDArray[np.int16]:
@@ -225,7 +259,9 @@ class WordIndex:
         return self._class[: len(self._words)]
 
     def _class_of(self, column: str, word: str) -> int:
-        kind = self._classes.setdefault((column, shape_of(word, self._stops)), len(self._classes))
+        shape = shape_of(word, self._stops)
+        column = "" if shape >= PAIR else column  # whether parts and runs are found does not depend on where they stand
+        kind = self._classes.setdefault((column, shape), len(self._classes))
         if kind == len(self._tried):
             self._tried.append(0)
             self._matched.append(0)
@@ -265,10 +301,14 @@ class WordIndex:
         self._column[0, self._cells : self._cells + len(ids)] = self.held
         self._column[1, self._cells : self._cells + len(ids)] = ids
         self._cells += len(ids)
+        self._starts.append(self._cells)
+        for number in ids.tolist():
+            self._records[number].append(self.held)
 
     def _add(self, word: str, column: str) -> int:
         number = self._number[word] = len(self._words)
         self._words.append(word)
+        self._records.append([])
         if number == len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_done", "_told"):
                 old = getattr(self, name)
@@ -344,7 +384,7 @@ class Promising(WordIndex):
         if not size:
             return None
         new, pages = self.beliefs()
-        share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])[self.classes]
+        share = self._shares_matched()[self.classes]
         new = new * self._calibration.shares(np.arange(len(self._tried)))[self.classes]
         near = np.minimum(pages, horizon)
         gain = share * new * near / pages
@@ -366,11 +406,11 @@ def _unseen(words: WordIndex) -> float:
 def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
     """The number of a word's shape in SHAPES."""
     if len(word) == 1 and not word.isdigit():
-        return 8
+        return ONE_CHARACTER if is_unspaced(word) else 8
     if word in stops:
         return 7
     if is_unspaced(word):
-        return 9 if len(characters(word)) == PAIR else 10
+        return PAIR if len(characters(word)) == PAIR_CHARACTERS else 10
     if not any(c.isdigit() for c in word):
         return 0
     digits = word.translate(AROUND_DIGITS)

@@ -1,32 +1,43 @@
-"""What typing a query into the rendered home page asks for: a request of the page's script, or an address to render."""
+"""What typing queries into a rendered page shows of its search: a request of its script, an index that it looks into, or pages to render."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from upwell.model import BrowserVisit, JsonInterface, Request, SearchInterface
-from upwell.page.tree import read
+from upwell.model import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
+from upwell.page.acting import words_of_label
+from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
 from upwell.site import forms, interfaces
-from upwell.site.interface_trial import MIN_NEW_ITEMS, Accepted, Trials, try_interface
+from upwell.site.index_source import answers_from_index, index_interface, records_of_index
+from upwell.site.interface_trial import MIN_NEW_ITEMS, Accepted, Trials, is_usable, try_interface
 from upwell.site.items import items_of_page, without_query
 from upwell.site.promising_links import is_harmless
 from upwell.site.script_requests import interface_of_request
-from upwell.site.steps import Steps, show_page
+from upwell.site.steps import Steps, fetch, show_page
 from upwell.site.trial_words import trial_words
 
-__all__ = ["SearchJudge", "try_typing"]
+__all__ = ["SearchJudge", "try_in_browser"]
 
 MAX_TYPED_WORDS = 3
+MAX_INDEXES = 3  # responses with many alike objects that are looked at
+TYPED_SCORE = 0.9
 
 
 class SearchJudge:
     """Says what a query may be typed into in the browser, and what a page may post then: only what is judged to be a search."""
 
     def may_type(self, page: str, url: str, form: int) -> bool:
-        """Whether a box may be typed into: its form may be sent; a box without a form is the script's, whose requests are judged each."""
-        found = forms.find(read(page, url=url))
-        return form < 0 or (form < len(found) and forms.may_be_sent(found[form]))
+        """Whether a box may be typed into: its form may be sent, or sends nothing that was typed.
+
+        A box without a form, or without a name in it, is the script's, whose requests are judged each.
+        """
+        return form < 0 or any(forms.may_be_sent(own) or _sends_nothing(own) for own in _form_at(page, url, form))
+
+    def may_send(self, page: str, url: str, form: int) -> bool:
+        """Whether Enter may be pressed in a box that may be typed into: it presses the first button of the form."""
+        return form < 0 or any(not own.acts for own in _form_at(page, url, form))
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
         """Whether a POST is a search: the query is in it, its path or a field speaks of searching, or it is a search form's own."""
@@ -47,20 +58,58 @@ class SearchJudge:
             or re.search(r'(?:^|")(?:q|s|query|term|text|keywords?)(?:$|")', asked, re.I)
         )
 
+    def may_press(self, label: str) -> bool:
+        """Whether a button that seems to open a search may be pressed: its label does not act."""
+        return not words_of_label(label, is_button=True)
 
-def try_typing(trials: Trials) -> Steps[None]:
-    """Types words into the home page; the requests of its script are tried first, then the address that it went to."""
-    home = trials.home
+    def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
+        """Words of the page and of its language."""
+        tree = read(page, url=url)
+        return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
+
+
+def _form_at(page: str, url: str, number: int) -> tuple[Form, ...]:
+    return forms.find(read(page, url=url))[number : number + 1]
+
+
+def _sends_nothing(form: Form) -> bool:
+    """Whether a form asks for a page without anything that a person typed."""
+    typed = (field.name for field in form.fields if field.type not in ("hidden", "submit"))
+    return form.method == "GET" and not any(typed)
+
+
+def try_in_browser(
+    trials: Trials, url: str, try_forms: Callable[[Trials, TagTree], Steps[None]]
+) -> Steps[RenderedPage | None]:
+    """Tries what a page offers after JavaScript: what its script requests when words are typed, an index, its forms, what is shown.
+
+    All words are typed in one visit; None where the page cannot be shown.
+    """
+    trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2))
+    shown = yield from show_page(BrowserVisit(url=url, trial_queries=(trials.nonsense[0],)), trials.missing)
+    if shown is None or trials.accepted:
+        return shown
+    page = read(shown.html, url=shown.url)
+    yield from _try_requests(trials, shown, page)
+    if not trials.accepted:
+        yield from _try_index(trials, shown, page)
+    if not trials.accepted:
+        yield from try_forms(trials, page)
+        trials.set_via("browser")
+    if not trials.accepted:
+        yield from _try_shown_pages(trials, shown, page)
+    return shown
+
+
+def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
+    """Tries the requests that the page's script made for each word."""
     tried: set[tuple[str, str, str]] = set()
-    for word in trial_words(home, home, trials.working_words, trials.limits.words)[:MAX_TYPED_WORDS]:
-        page = yield from show_page(BrowserVisit(url=home.url, query=word))
-        if page is None:
-            return
-        for request in page.calls:
-            interface = interface_of_request(request, word)
+    for typed in shown.typed:
+        for request in typed.calls:
+            interface = interface_of_request(request, typed.query)
             if (
                 interface is None
-                or not is_harmless(interfaces.fill(interface, ""), home.url)
+                or not is_harmless(interfaces.fill(interface, ""), trials.home.url)
                 or any(interfaces.same_interface(interface, decoy) for decoy in trials.decoys)
             ):
                 continue
@@ -68,20 +117,49 @@ def try_typing(trials: Trials) -> Steps[None]:
             if shape in tried or len(tried) >= trials.limits.interfaces:
                 continue
             tried.add(shape)
-            if (yield from try_interface(trials, interface, home, word)):
+            if (yield from try_interface(trials, interface, page, typed.query)):
                 return
-        interface = interface_of_request(Request(url=page.url), word) if page.url != home.url else None
-        if interface is not None:
-            (query,) = nonsense(trials.rng, 1)
-            without_matches = yield from show_page(BrowserVisit(url=interfaces.fill(interface, query).url))
-            if without_matches is None or not is_harmless(interfaces.fill(interface, ""), home.url):
-                return
-            nonsense_items = without_query(items_of_page(read(without_matches.html, url=without_matches.url)), query)
-            known_items = without_query(items_of_page(home) | nonsense_items, word)
-            new = without_query(items_of_page(read(page.html, url=page.url)), word) - known_items
-            if len(new) >= MIN_NEW_ITEMS:
-                trials.accepted.append(Accepted(interface=replace(interface, rendered=True), word=word, items=new))
-                return
+
+
+def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
+    """Takes what the page fetched, or carries itself, as the source, where its own search looks into that."""
+    links = [target for _, target in (*trials.home.links(), *page.links())]
+    for address in (*shown.data[:MAX_INDEXES], shown.url):
+        response = yield from fetch(Request(url=address), trials.forbidden)
+        if response is None or not is_usable(response):
+            continue
+        interface = index_interface(response.body, address, page, shown.typed, links)
+        if interface is None:
+            continue
+        if answers_from_index(records_of_index(interface, response.body), shown):
+            trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
+            return
+        trials.unproven_index = trials.unproven_index or interface
+
+
+def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
+    """Takes the pages that words led to as answers, where they show something that the page and an answer to nonsense do not."""
+    without_matches = [typed for typed in shown.typed if typed.query in trials.nonsense]
+    known = items_of_page(page)
+    for typed in without_matches:
+        known |= without_query(items_of_page(read(typed.html, url=typed.url)), typed.query)
+    for typed in shown.typed:
+        if typed in without_matches:
+            continue
+        items = without_query(items_of_page(read(typed.html, url=typed.url)), typed.query)
+        new = items - without_query(known, typed.query)
+        if len(new) < MIN_NEW_ITEMS:
+            continue
+        interface = interface_of_request(Request(url=typed.url), typed.query) if typed.url != shown.url else None
+        if interface is None:
+            interface = TypedInterface(url=shown.url, score=TYPED_SCORE)
+        if not is_harmless(interfaces.fill(interface, ""), trials.home.url):
+            return
+        interface = replace(interface, rendered=True, via="browser", page=shown.url)
+        trials.accepted.append(Accepted(interface=interface, word=typed.query, items=new))
+        trials.working_words.append(typed.query)
+        return
+    yield from ()
 
 
 def _shape(interface: SearchInterface) -> tuple[str, str, str]:

@@ -6,22 +6,26 @@ from typing import Literal
 import numpy as np
 
 from upwell.errors import Forbidden
-from upwell.model import BrowserVisit, Form, Request, Response, SearchInterface
+from upwell.model import Form, Request, Response, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.hosts import is_on_site
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
-from upwell.site.browser_search import try_typing
+from upwell.site.browser_search import try_in_browser
 from upwell.site.interface_trial import Limits, Trials, try_interface
+from upwell.site.list_trial import find_list
 from upwell.site.preset_settings import open_presets
-from upwell.site.promising_links import is_harmless, promising_links
+from upwell.site.promising_links import is_harmless, promising_links, search_pages
 from upwell.site.start_page import check_start_page
-from upwell.site.steps import Steps, fetch, show_page
+from upwell.site.steps import Steps, fetch
 
 __all__ = ["Browser", "Discovery", "Limits", "discover"]
 
 Browser = Literal["auto", "never", "always"]
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions of a page that are fetched
+MAX_RENDERED_PAGES = 3  # besides the home page, where nothing else was found
+SPEAKING = ("id", "class", "name", "placeholder", "aria-label", "title")  # attributes that say what a control is for
+MIN_LINKS = 3  # that a page has whose markup is all of it
 OTHER_TEXT_FIELDS = slice(1, 3)  # of a form that are tried where the likeliest one brings nothing
 
 
@@ -36,27 +40,35 @@ class Discovery:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
+    pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     not_shown: str = ""  # why the page was not looked at with JavaScript, where it should have been
 
 
 def discover(
     url: str, rng: np.random.Generator, browser: Browser = "auto", limits: Limits | None = None
 ) -> Steps[Discovery]:
-    """All interfaces that bring records, best first; without one, the decoys of the home page at half their score."""
+    """All interfaces that bring records, best first; without one, a list; without that, the decoys of the home page at half their score."""
     response = yield Request(url=url)
     if not isinstance(response, Response):
         raise TypeError("a Request is answered by a Response")
     check_start_page(response, url)
     home = read_page(response.body, response.url, response.headers)
     trials = Trials(home=home, rng=rng, limits=limits or Limits())
+    trials.pages.append(home)
     opened: list[str] = []
     if browser != "always":
         yield from _try_page(trials, home)
-        if not trials.accepted:
+        if not trials.accepted and (browser == "never" or not _is_made_by_script(trials)):
             yield from _try_linked_pages(trials, opened)
     if browser == "always" or (browser == "auto" and not trials.accepted):
         yield from _try_in_browser(trials, opened)
+        if not trials.accepted and not opened:
+            yield from _try_linked_pages(trials, opened)
     found = [accepted.interface for accepted in trials.accepted]
+    if not found and trials.unproven_index is not None:
+        found = [trials.unproven_index]
+    if not found and (list_interface := (yield from find_list(trials.pages))) is not None:
+        found.append(list_interface)
     if not found and trials.forbidden:
         raise Forbidden(trials.forbidden[-1])
     if not found:
@@ -70,6 +82,7 @@ def discover(
         working_words=trials.working_words,
         nonsense=trials.nonsense,
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
+        pages=trials.pages,
         not_shown="".join(trials.missing[:1]),
     )
 
@@ -141,6 +154,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue
         page = read_page(response.body, response.url, response.headers)
+        trials.pages.append(page)
         yield from _try_page(trials, page, is_linked=True)
         if clicks == 1 and not trials.accepted:
             links = [link for link in promising_links(page) if link.url not in known]
@@ -149,14 +163,29 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
 
 
 def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
-    """Tries what exists only after JavaScript: a form, else the request that typing a query makes, else links to other pages."""
-    rendered = yield from show_page(BrowserVisit(url=trials.home.url), trials.missing)
-    if rendered is None:
+    """Tries what exists only after JavaScript: what the home page offers then, else pages that its links and routes lead to."""
+    shown = yield from try_in_browser(trials, trials.home.url, _try_page)
+    if shown is None:
         return
-    trials.home = read(rendered.html, url=rendered.url)  # the plain page may be an empty shell
-    yield from _try_page(trials, trials.home)
-    trials.set_via("browser")
-    if not trials.accepted:
-        yield from try_typing(trials)
+    trials.home = read(shown.html, url=shown.url)  # the plain page may be an empty shell
+    trials.pages.append(trials.home)
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
+    for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:
+        if trials.accepted:
+            return
+        yield from try_in_browser(trials, url, _try_page)
+
+
+def _is_made_by_script(trials: Trials) -> bool:
+    """Whether the home page seems to be searched by a script: a box or a button for it outside of forms, answers that never change, or hardly any links."""
+    home = trials.home
+    in_forms = {field.row for form in forms.find(home) if forms.may_be_sent(form) for field in form.fields}
+    parts = [row for row in home.rows("input", "button") if row not in in_forms]
+    speaking = any(
+        home.attr(row, "type") == "search"
+        or forms.SEARCH_WORDS.search(" ".join(home.attr(row, name) or "" for name in SPEAKING))
+        for row in parts
+        if home.attr(row, "type") in (None, "", "text", "search", "button")
+    )
+    return trials.is_static or speaking or sum(1 for _ in home.links()) < MIN_LINKS

@@ -17,12 +17,17 @@ from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense
 from upwell.site import interfaces
 from upwell.site.items import items_of_page, items_of_response, without_query
+from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import Steps, fetch, with_fresh_tokens
 from upwell.site.trial_words import trial_words
 
 __all__ = ["Accepted", "Limits", "Trials", "is_usable", "try_interface"]
 
 MIN_NEW_ITEMS = 3  # a record is a link and a text at least
+MAX_STATIC_ANSWERS = (
+    4  # words that bring the same bytes as nonsense, before a file is taken to answer whatever is asked
+)
+FOR_MEMBERS = ("login wall", "status 401", "status 403")  # as `answers.refusal` names what only members get past
 CHANGING_FACTOR = 2  # new items must be more than this many times what differs between two answers to nonsense
 
 
@@ -53,6 +58,7 @@ class Trials:
     home: TagTree
     rng: np.random.Generator
     limits: Limits
+    pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
@@ -61,6 +67,10 @@ class Trials:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense
+    unproven_index: SearchInterface | None = (
+        None  # data that may be all records, though no query was seen to be answered from it
+    )
+    is_static: bool = False  # an interface gave the same bytes whatever was asked
 
     def ask(self, interface: SearchInterface, query: str, last_page: TagTree | None = None) -> Steps[Response | None]:
         """The answer of an interface to a query, with fresh tokens."""
@@ -99,16 +109,23 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
     trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2, language_of(trials.home)))
     for_nonsense: list[frozenset[str]] = []
     answer_path = ""
+    bodies: set[bytes] = set()
+    static_answers = 0
     last_page = page
     for query in trials.nonsense:
         interface = yield from with_fresh_tokens(interface, last_page)
         answer = yield from fetch(interfaces.fill(interface, query), trials.forbidden)
         if answer is None or answer.blocked:
             trials.decoys.append(interface)
+            if answer is not None and answer.blocked in FOR_MEMBERS:
+                trials.left_out.append(
+                    f"{interface.method} {interface.url} is for members ({answer.blocked}): {HOW_TO_LOG_IN}"
+                )
             return False
         last_page = read_page(answer.body, answer.url, answer.headers)
         for_nonsense.append(without_query(items_of_response(answer), query))
         answer_path = urlsplit(answer.url).path
+        bodies.add(answer.body)
     trials.nonsense_items = for_nonsense[0] | for_nonsense[1]
     changing = len(for_nonsense[1] - for_nonsense[0] - without_query(page_items))
     for word in trial_words(page, trials.home, trials.working_words, trials.limits.words):
@@ -118,6 +135,11 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
         answer = yield from fetch(interfaces.fill(interface, word), trials.forbidden)
         if answer is None or not is_usable(answer):
             continue
+        bodies.add(answer.body)
+        static_answers += 1
+        if len(bodies) == 1 and static_answers == MAX_STATIC_ANSWERS:
+            trials.is_static = True
+            break
         last_page = read_page(answer.body, answer.url, answer.headers)
         if trials.accepted and urlsplit(answer.url).path != answer_path:
             continue  # the site went to the only match by itself: that does not say which records are behind this interface

@@ -6,7 +6,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import quote, urldefrag, urlsplit
 
-from upwell.model import AddressInterface, Field, Form, FormInterface, JsonInterface, Request, SearchInterface
+from upwell.model import (
+    AddressInterface,
+    Field,
+    Form,
+    FormInterface,
+    IndexInterface,
+    JsonInterface,
+    ListInterface,
+    Request,
+    SearchInterface,
+    TypedInterface,
+)
 from upwell.page import form_data
 from upwell.page.tree import TagTree
 from upwell.site import declared, forms
@@ -57,6 +68,8 @@ def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
             return interface.method, url, frozenset(interface.fields)
         case JsonInterface():
             return url, interface.body
+        case TypedInterface() | IndexInterface() | ListInterface():
+            return type(interface), url
 
 
 def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: bool = False) -> FormInterface | None:
@@ -167,12 +180,26 @@ def fill(interface: SearchInterface, query: str) -> Request:
     >>> fill(AddressInterface(url="http://x/find/{query}"), "two words").url
     'http://x/find/two%20words'
     """
+    if interface.headers:
+        return replace(_filled(interface, query), headers=interface.headers)
+    return _filled(interface, query)
+
+
+def _filled(interface: SearchInterface, query: str) -> Request:
     match interface:
+        case IndexInterface():
+            return Request(url=interface.url)
+        case TypedInterface():
+            return Request(url=interface.url, query=query)
         case JsonInterface():
             body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
             return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
+        case ListInterface():
+            return Request(url=interface.url)
         case AddressInterface():
-            url = urldefrag(interface.url)[0].replace("{query}", quote(query, safe=""))
+            url = interface.url.replace("{query}", quote(query, safe=""))
+            if not interface.rendered:  # only a browser knows what is behind "#"
+                url = urldefrag(url)[0]
             if interface.method == "POST":
                 return form_data.form_request("POST", url, interface.fields, query=query)
             return Request(url=url, query=query)

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from upwell.answers import argument_names as names
 from upwell.answers.facets import links_with_query
 from upwell.answers.pager import NextPage
-from upwell.model import AddressInterface, JsonInterface, SearchInterface
+from upwell.model import AddressInterface, IndexInterface, JsonInterface, ListInterface, SearchInterface, TypedInterface
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import parse_arguments, split
 from upwell.site import forms, interfaces
@@ -72,14 +72,16 @@ def with_setting(interface: SearchInterface, name: str, value: str) -> SearchInt
     >>> with_setting(AddressInterface(url="http://x/s/{query}?size=20"), "size", "100").url
     'http://x/s/{query}?size=100'
     """
+    if isinstance(interface, TypedInterface | IndexInterface):
+        return interface  # nothing is sent that could be set
     if isinstance(interface, JsonInterface):
         return replace(interface, body=json.dumps({**json.loads(interface.body), name: int(value)}))
-    if name in dict(interface.fields):
+    if not isinstance(interface, ListInterface) and name in dict(interface.fields):
         fields = tuple((known, value if known == name else old) for known, old in interface.fields)
         return replace(interface, fields=fields)
     parts = urlsplit(interface.url)
     arguments = dict(parse_arguments(parts.query))
-    if name in arguments or isinstance(interface, AddressInterface):
+    if name in arguments or isinstance(interface, AddressInterface | ListInterface):
         query = urlencode({**arguments, name: value}, safe="{}")
         return replace(interface, url=urlunsplit(parts._replace(query=query)))
     return replace(interface, fields=(*interface.fields, (name, value)))
@@ -95,6 +97,8 @@ def is_larger_page(before: Collection[str], after: Collection[str], value: str, 
 
 def _own_settings(interface: SearchInterface) -> Iterable[Pair]:
     """What is sent with every query."""
+    if isinstance(interface, TypedInterface | IndexInterface):
+        return []
     if isinstance(interface, JsonInterface):
         try:
             body = json.loads(interface.body)
@@ -103,7 +107,8 @@ def _own_settings(interface: SearchInterface) -> Iterable[Pair]:
         return (
             [(name, str(value)) for name, value in body.items() if type(value) is int] if isinstance(body, dict) else []
         )
-    return [*parse_arguments(urlsplit(interface.url).query), *interface.fields]
+    fields = () if isinstance(interface, ListInterface) else interface.fields
+    return [*parse_arguments(urlsplit(interface.url).query), *fields]
 
 
 def _is_size(name: str, value: str | None, shown: int) -> bool:

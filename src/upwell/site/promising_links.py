@@ -12,12 +12,22 @@ from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.site.forms import SEARCH_WORDS
 
-__all__ = ["PromisingLink", "is_harmless", "promising_links"]
+__all__ = [
+    "SEARCH_WORTH",
+    "PromisingLink",
+    "is_harmless",
+    "link_shape",
+    "promising_links",
+    "search_pages",
+    "weighed_links",
+]
 
 SECTION_OF_RECORDS = re.compile(r"advanced|catalog|katalog|browse|database|collection|archive|records|list", re.I)
 SECTION_WITHOUT_RECORDS = re.compile(
     r"help|faq|about|privacy|terms|imprint|legal|contact|cookie|blog/|news/|feed|rss|atom|sitemap|docs?/|special:", re.I
 )
+ROUTE = re.compile(r"#!?/")  # an address inside a single page that a script shows as a page of its own
+SEARCH_WORTH = 4.0  # of a link that speaks of searching
 MAX_OF_ONE_SHAPE = 3  # a menu has several sections of one shape of address, a list of records has hundreds
 
 
@@ -36,11 +46,21 @@ def is_harmless(request: Request, home: str) -> bool:
 
 
 def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:
-    """Links worth opening to find a search form, best first.
+    """Links worth opening to find a search form, best first: of one shape a few are enough."""
+    shapes: Counter[tuple[object, ...]] = Counter()
+    kept = []
+    for link in weighed_links(page):
+        shapes[link_shape(link.url)] += 1
+        if shapes[link_shape(link.url)] <= MAX_OF_ONE_SHAPE:
+            kept.append(link)
+    return tuple(kept)
+
+
+def weighed_links(page: TagTree) -> list[PromisingLink]:
+    """The links of a page that may be opened, best first.
 
     Those that speak of searching come first; then what looks like a section: few arguments, a short path, links of menus
-    and main part before those of the footer. Of links that differ only in the values of arguments, or in the last step
-    of a long path, a few are enough.
+    and main part before those of the footer.
     """
     best: dict[str, PromisingLink] = {}
     for row, address in page.links():
@@ -53,7 +73,7 @@ def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:
         parts = urlsplit(url)
         is_search = bool(SEARCH_WORDS.search(text) or SEARCH_WORDS.search(parts.path))
         worth = (
-            4.0 * is_search
+            SEARCH_WORTH * is_search
             + 1.0 * bool(SECTION_OF_RECORDS.search(f"{text} {parts.path}"))
             - 0.5 * len([step for step in parts.path.split("/") if step])
             - 0.5 * len(parts.query) / 20
@@ -62,16 +82,22 @@ def promising_links(page: TagTree) -> tuple[PromisingLink, ...]:
         )
         if url not in best or worth > best[url].worth:
             best[url] = PromisingLink(url=url, is_search=is_search, worth=worth)
-    shapes: Counter[tuple[object, ...]] = Counter()
-    kept = []
-    for link in sorted(best.values(), key=lambda link: -link.worth):
-        shapes[_shape(link.url)] += 1
-        if shapes[_shape(link.url)] <= MAX_OF_ONE_SHAPE:
-            kept.append(link)
-    return tuple(kept)
+    return sorted(best.values(), key=lambda link: -link.worth)
 
 
-def _shape(url: str) -> tuple[object, ...]:
+def search_pages(page: TagTree) -> list[str]:
+    """Pages to look at in the browser: those whose links speak of searching, then routes behind "#"."""
+    speaking = [link.url for link in promising_links(page) if link.is_search]
+    routes = [
+        target
+        for row, target in page.links()
+        if ROUTE.search(target) and is_on_site(target, page.url) and not acts(target.replace("#", ""), page.text(row))
+    ]
+    is_speaking = {route: bool(SEARCH_WORDS.search(route)) for route in dict.fromkeys(routes) if route != page.url}
+    return [*speaking, *sorted(is_speaking, key=lambda route: not is_speaking[route])]
+
+
+def link_shape(url: str) -> tuple[object, ...]:
     """The same for addresses that differ only in the values of arguments or in the last step of the path."""
     parts = urlsplit(url)
     steps = parts.path.split("/")

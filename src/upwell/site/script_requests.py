@@ -24,7 +24,7 @@ def interface_of_request(request: Request, query: str) -> SearchInterface | None
     '{"q": "{query}"}'
     """
     interface = _of_post(request, query) if request.method == "POST" else _of_get(request, query)
-    return replace(interface, score=SCORE) if interface is not None else None
+    return replace(interface, score=SCORE, headers=request.headers) if interface is not None else None
 
 
 def _of_get(request: Request, query: str) -> SearchInterface | None:

@@ -2,11 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypedDict
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from upwell.extract.groups import GROUP, groups_of
 from upwell.extract.leaves import Leaves, leaves_of
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import without_arguments
 from upwell.source.model import SourceModel
 
 __all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
@@ -66,7 +66,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         frame = frozenset(model.frame)
         row = pagelets.smallest_row_with(tree, _own_chars(tree, frame))
         fields = {name: value for name, value in fields_of_subtree(tree, row).items() if value not in frame}
-        address = _stable_address(tree.url, model.volatile)
+        address = without_arguments(tree.url, model.volatile)
         text = " ".join(tree.text(row).split())
         record = Record(key=address, url=address, path=tree.path(row), text=text, fields=fields)
         return Reading(kind="single", records=(record,))
@@ -113,7 +113,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
             fields.setdefault("image", image)
         links = reader.links(record)
         address = reader.address(record, links, columns.own_link)
-        read.append((record, fields, links, _stable_address(address, model.volatile) if address else None))
+        read.append((record, fields, links, without_arguments(address, model.volatile) if address else None))
     addresses = [address for _, _, _, address in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
@@ -146,16 +146,3 @@ def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers:
 def _own_chars(tree: TagTree, frame: frozenset[str]) -> NDArray[np.float64]:
     """The characters of each chunk, 0 for a text that most answers have."""
     return np.array([0.0 if text in frame else float(len(text)) for text in tree.chunks])
-
-
-def _stable_address(address: str, volatile: Sequence[str]) -> str:
-    """An address without the arguments that do not distinguish records."""
-    if not volatile or "?" not in address:
-        return address
-    asked, mark, fragment = address.partition("#")
-    path, _, query = asked.partition("?")
-    kept = [pair for pair in query.split("&") if _decoded(pair.partition("=")[0]) not in volatile]
-    return f"{path}?{'&'.join(kept)}{mark}{fragment}" if kept else f"{path}{mark}{fragment}"
-
-
-_decoded = lru_cache(maxsize=1000)(unquote_plus)

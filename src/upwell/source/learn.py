@@ -5,7 +5,7 @@ background   answers to nonsense words, which show what an answer without record
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -16,6 +16,7 @@ from upwell.answers.record_arguments import not_identifying
 from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
+from upwell.extract.cuts_by_links import cuts_by_links
 from upwell.extract.fields import RecordReader
 from upwell.extract.groups import groups_of, learn_heading
 from upwell.extract.leaves import Hashes, Leaves, leaves_of
@@ -51,8 +52,11 @@ def learn_source(
     *,
     queries: Sequence[str] = (),
     background_queries: Sequence[str] = (),
+    is_record_address: Callable[[str], bool] | None = None,
 ) -> SourceModel:
     """Learns from answers to real words, and from answers to nonsense (`background`), each with its query where that is known.
+
+    With `is_record_address` only cuts count that have the address of one record in nearly every piece.
 
     Thor §IV; departs from it: the rules are those that the evidence of all answers together speaks for.
     """
@@ -67,7 +71,11 @@ def learn_source(
     scored: list[ScoredPage] = []
     for i, page in zip(sample, pages, strict=True):
         evidence = pagelets.Evidence(page, frame if has_several else None, query_of.get(i, ""))
-        cuts = _possible_cuts(page, static, static_at, empty_places, has_several)
+        cuts = (
+            cuts_by_links(page, is_record_address)
+            if is_record_address
+            else _possible_cuts(page, static, static_at, empty_places, has_several)
+        )
         scored.append(ScoredPage(page, [ScoredCut(cut, pagelets.score(evidence, cut)) for cut in cuts]))
     asked_at = Counter(urlsplit(tree.url).path for tree in answers).most_common(1)[0][0] if answers else ""
     model = SourceModel(frame=tuple(sorted(frame)) if has_several else (), asked_at=asked_at)

@@ -1,15 +1,20 @@
 """The request for the next page of an answer: by the links around its records, else by counting on."""
 
+import json
 import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from upwell.answers.argument_names import PAGE, PAGE_SIZE, plain
 from upwell.answers.next_page import next_page
 from upwell.answers.pager import NextPage
+from upwell.model import Request
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading
 
-__all__ = ["count_on", "next_page_of", "posts_elsewhere"]
+__all__ = ["count_on", "next_page_of", "next_request_of_script", "posts_elsewhere"]
+
+OFFSET = re.compile(r"start|offset|from|skip|first|begin", re.I)  # names that count records; others count pages
 
 
 def next_page_of(tree: TagTree, reading: Reading, query: str) -> NextPage | None:
@@ -51,3 +56,50 @@ def count_on(previous_url: str, url: str) -> NextPage | None:
         return None
     following = 2 * int(now[at]) - int(before[at])
     return NextPage(url="".join([*now[:at], str(following), *now[at + 1 :]]))
+
+
+def next_request_of_script(request: Request, shown: int) -> Request | None:
+    """The request for the next page where a script makes the requests: its page argument, in the address or in a JSON body, counted on.
+
+    >>> next_request_of_script(Request(url="http://h/api?q=a&page=1&size=20"), 20).url
+    'http://h/api?q=a&page=2&size=20'
+    >>> body = b'{"query": "query($q: String) {...}", "variables": {"q": "a", "offset": 0}}'
+    >>> next_request_of_script(Request(url="http://h/graphql", method="POST", body=body, content_type="application/json"), 10).body[-14:]
+    b'"offset": 10}}'
+    """
+    if request.method == "GET":
+        head, mark, arguments = request.url.partition("?")
+        pairs = [pair.partition("=") for pair in arguments.split("&")]
+        counted = [_counted_on(name, value, shown) if value.isdecimal() else value for name, _, value in pairs]
+        if counted == [value for _, _, value in pairs]:
+            return None
+        written = [f"{name}{sign}{value}" for (name, sign, _), value in zip(pairs, counted, strict=True)]
+        return replace(request, url=f"{head}{mark}{'&'.join(written)}")
+    if "json" not in request.content_type:
+        return None
+    try:
+        before = json.loads(request.body)
+    except ValueError:
+        return None
+    after = _with_next_page(before, shown)
+    return replace(request, body=json.dumps(after, ensure_ascii=False).encode()) if after != before else None
+
+
+def _with_next_page(value: object, shown: int) -> object:
+    if isinstance(value, list):
+        return [_with_next_page(part, shown) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: int(_counted_on(name, str(part), shown)) if type(part) is int else _with_next_page(part, shown)
+        for name, part in value.items()
+    }
+
+
+def _counted_on(name: str, value: str, shown: int) -> str:
+    """The value of an argument on the next page: that of one which turns the page is larger."""
+    word = plain(name)
+    is_size = bool(PAGE_SIZE.fullmatch(word)) or (word == "first" and int(value) >= shown)  # GraphQL's: so many at most
+    if is_size or not (PAGE.fullmatch(word) or word == "from"):
+        return value
+    return str(int(value) + (shown if OFFSET.search(word) else 1))

@@ -363,5 +363,7 @@ def _request_key(request: Request) -> str:
     """Two requests are the same if their keys are: all fields count but the query, which is only a remark."""
     fields = asdict(request)
     fields.pop("query")
+    if not fields["headers"]:  # as before there were any
+        fields.pop("headers")
     fields["body"] = request.body.decode("latin-1")
     return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)

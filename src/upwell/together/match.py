@@ -30,6 +30,8 @@ ROUNDS = 3  # swept over 1, 2, 3: on six pairs of tables each round is better th
 PENALTY = 0.1  # of the squared weights; swept over 0.03 … 3
 MAX_FIT_PAIRS = 200_000  # that the weights are learned from
 MIN_PROBABILITY = 1 / 3  # of a pair that is taken at all; on six pairs of tables the best threshold is 0.38 … 0.7
+MIN_SPREAD = 0.1  # of the scores, below which the weights say nothing; not swept
+USUAL_SHARE = 0.95  # of mutual nearest rows inside a table; not swept
 MIN_INNER_PAIRS = 20  # mutual nearest rows inside each table, below which they say too little; not swept
 GRID = 400  # points at which densities are known
 C_PRIOR = 5.0  # pull towards as many different things across the tables as inside them; swept over 0.1, 1, 5
@@ -103,12 +105,28 @@ def _learn(cross: _Pairs, inner: Sequence[_Pairs]) -> tuple[Any, Any]:
     for _ in range(ROUNDS):
         filled = _fill(everything, targets)
         scores = _scores(filled, targets)
+        if (
+            np.ptp(scores) < MIN_SPREAD
+        ):  # few matches: most of the nearest rows are as different as those inside a table
+            targets[: len(mutual)] = mutual & (cosines > _usual_cosine(inner))
+            filled = _fill(everything, targets)
+            scores = _scores(filled, targets)
+            if np.ptp(scores) < MIN_SPREAD:
+                return probabilities, mutual
         parts = np.split(scores, np.cumsum([len(mutual), len(inner[0].first)]))
         mutual = cross.mutual(parts[0], is_inner=False)
         of_inner = [part[pairs.mutual(part, is_inner=True)] for part, pairs in zip(parts[1:], inner, strict=True)]
         probabilities = _posterior(parts[0], parts[0][mutual], of_inner, [pairs.stands_for for pairs in inner])
         targets[: len(mutual)] = np.where(mutual & (probabilities > 0.5), probabilities, 0)
     return probabilities, mutual
+
+
+def _usual_cosine(inner: Sequence[_Pairs]) -> float:
+    """The cosine that few mutual nearest rows inside the tables exceed, in the table in which they are more alike."""
+    return max(
+        float(np.quantile(pairs.features[:, 0][pairs.mutual(pairs.features[:, 0], is_inner=True)], USUAL_SHARE))
+        for pairs in inner
+    )
 
 
 def _fill(features: Any, targets: Any) -> Any:

@@ -1,0 +1,175 @@
+"""A whole harvest against a Scrapy spider written by hand, for the same requests: `python -m benchmarks.speed.harvest`.
+
+Without arguments the demo site is harvested. Another site: its address, the CSS selector of a record, those of its fields:
+`python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "h3 a::text" "p::text"`.
+
+The server, the harvest and the spider are processes of their own. The harvest goes first; the spider asks for the same addresses and
+writes the records as JSON lines. What is compared is all CPU time of each process, with start and end. Then the harvest goes on with
+a budget of one more request: what the replay of the answers that it has costs.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+BAR = 0.8  # our CPU time ÷ that of the spider, at most
+REPLAY_BAR = 0.1  # CPU time of the replay ÷ that of the harvest, at most
+BUDGET = 700
+ROUNDS = 3
+CONCURRENT_REQUESTS = 16
+DEMO = ("li.city", "h3 a::text", ".country::text", ".region::text", ".continent::text", ".population::text", ".timezone::text",
+        ".also::text")  # fmt: skip
+# Where the time of a harvest goes: the functions of each stage, which do not call each other.
+STAGES = {
+    "read": ("upwell.harvest.reader:read_page",),
+    "apply": (
+        "upwell.harvest.reader:apply",
+        "upwell.harvest.session:read_totals",
+        "upwell.harvest.session:next_page_of",
+    ),
+    "choose": ("upwell.harvest.chooser:Chooser.next", "upwell.harvest.chooser:Chooser.take"),
+    "keep": ("upwell.harvest.session:SourceSession._keep", "upwell.harvest.keep:write_files"),
+    "learn": ("upwell.harvest.reader:learn_source", "upwell.harvest.reader:learn_roles"),
+}
+
+
+def _serve() -> None:
+    from upwell.demo import serve
+
+    with serve() as site:
+        print(site.url, flush=True)
+        sys.stdin.readline()
+
+
+def _harvest(url: str, folder: str, budget: int, timed: bool) -> None:
+    """One harvest; prints the CPU seconds of each stage, and those of the whole process."""
+    import upwell
+
+    spent = dict.fromkeys(STAGES, 0.0)
+    if timed:
+        for stage, functions in STAGES.items():
+            for name in functions:
+                _time(name, spent, stage)
+    upwell.harvest(url, out=folder, plan=upwell.Plan(budget=budget), manners=upwell.Manners(rate=0))
+    total = time.process_time()
+    spent["fetch and the rest"] = total - sum(spent.values())
+    print(json.dumps({"cpu": total, "stages": spent}))
+
+
+def _time(name: str, spent: dict[str, float], stage: str) -> None:
+    """Adds what calls of a function cost to its stage."""
+    module_name, _, path = name.partition(":")
+    owner: Any = import_module(module_name)
+    *classes, last = path.split(".")
+    for part in classes:
+        owner = getattr(owner, part)
+    function: Callable[..., Any] = getattr(owner, last)
+
+    @wraps(function)
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        start = time.thread_time()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            spent[stage] += time.thread_time() - start
+
+    setattr(owner, last, timed)
+
+
+def _spider(addresses: str, output: str, selectors: list[str]) -> None:
+    """What somebody would write for this site."""
+    import scrapy
+    from scrapy.crawler import CrawlerProcess
+
+    record, *columns = selectors
+
+    class Spider(scrapy.Spider):
+        name = "by-hand"
+        start_urls = Path(addresses).read_text().split()
+
+        def parse(self, response: Any) -> Any:
+            for found in response.css(record):
+                fields = {name: found.css(name).get() for name in columns}
+                yield {"url": response.urljoin(found.css("a::attr(href)").get() or ""), **fields}
+
+    settings = {
+        "LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENT_REQUESTS, "FEEDS": {output: {"format": "jsonlines"}},
+        "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
+    }  # fmt: skip
+    process = CrawlerProcess(settings=settings)
+    process.crawl(Spider)
+    process.start()
+    print(json.dumps({"cpu": time.process_time()}))
+
+
+def _asked(folder: Path) -> list[str]:
+    """The addresses of the answers that a harvest archived."""
+    from fastwarc import ArchiveIterator, WarcRecordType
+
+    found = []
+    for file in sorted(folder.rglob("*.warc*")):
+        with file.open("rb") as stream:
+            for record in ArchiveIterator(stream, record_types=WarcRecordType.response):
+                address = record.headers.get("WARC-Target-URI")
+                if address and not address.endswith("/robots.txt"):
+                    found.append(address)
+    return found
+
+
+def _run(*arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.speed.harvest", *arguments]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return json.loads(lines[-1])  # type: ignore[no-any-return] # what the child printed
+
+
+def measure(url: str, selectors: list[str]) -> tuple[list[tuple[str, float, float, float]], dict[str, float], int]:
+    """Rows (what, ours, reference, bar), CPU seconds of each stage, and the number of requests."""
+    ours, theirs, replays = [], [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        for number in range(ROUNDS):  # in turn, so that other work on the machine slows all of them alike
+            folder = Path(scratch) / str(number)
+            ours.append(_run("harvest", url, str(folder), str(BUDGET), "")["cpu"])
+            addresses = Path(scratch) / "addresses.txt"
+            addresses.write_text("\n".join(asked := _asked(folder)))
+            output = str(Path(scratch) / f"{number}.jsonl")
+            theirs.append(_run("spider", str(addresses), output, *selectors)["cpu"])
+            replays.append(_run("harvest", url, str(folder), str(BUDGET + 1), "")["cpu"])
+        stages = _run("harvest", url, str(Path(scratch) / "timed"), str(BUDGET), "timed")["stages"]
+    best, spider = min(ours), min(theirs)
+    return [("a harvest", best, spider, BAR), ("its replay", min(replays), best, REPLAY_BAR)], stages, len(asked)
+
+
+def main() -> int:
+    command = [sys.executable, "-m", "benchmarks.speed.harvest", "serve"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        demo = server.stdout.readline().strip()
+        url, selectors = (sys.argv[1], sys.argv[2:]) if sys.argv[2:] else (demo, list(DEMO))
+        rows, stages, requests = measure(url, selectors)
+        server.communicate("\n")
+    print(f"{requests} requests; CPU seconds, best of {ROUNDS} rounds\n")
+    print(f"{'':<14}{'upwell':>9}{'reference':>11}{'ratio':>8}{'bar':>6}")
+    for name, ours, reference, bar in rows:
+        print(f"{name:<14}{ours:>9.2f}{reference:>11.2f}{ours / reference:>8.2f}{bar:>6g}")
+    print("\nwhere the time of a harvest goes: " + ", ".join(f"{name} {s:.2f}" for name, s in stages.items()))
+    return 0 if all(ours <= bar * reference for _, ours, reference, bar in rows) else 1
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["serve"]:
+            _serve()
+        case ["harvest", url, folder, budget, timed]:
+            _harvest(url, folder, int(budget), bool(timed))
+        case ["spider", addresses, output, *selectors]:
+            _spider(addresses, output, selectors)
+        case _:
+            sys.exit(main())

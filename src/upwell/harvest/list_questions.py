@@ -1,0 +1,58 @@
+"""Lists without a query that were found: which of them could be asked next, when to look for more, and what walking them tells."""
+
+from collections.abc import Iterable, Iterator
+
+from upwell.harvest.answer_page import AnswerPage
+from upwell.harvest.beliefs import Beliefs
+from upwell.harvest.coverage import Coverage
+from upwell.harvest.listing import Listing
+from upwell.harvest.open_query import Belief, OpenQuery, Question
+
+__all__ = ["MAX_LOOKS", "ListQuestions"]
+
+LOOK_EVERY = 10  # requests for each page that is opened to find a list without a query; not swept
+MAX_LOOKS = 6  # such pages
+
+
+class ListQuestions:
+    """The lists of one source."""
+
+    def __init__(self, coverage: Coverage) -> None:
+        self.coverage = coverage
+        self.listings: list[Listing] = []
+        self.looks = 0  # pages that were opened to find them
+
+    def may_look(self, pages: int, open_queries: Iterable[OpenQuery], beliefs: Beliefs) -> bool:
+        """Whether a page should be opened to find a list: none is open, and enough pages were asked for to pay for it."""
+        if any(query.pages.pages and beliefs.lists_everything(query) for query in open_queries):
+            return False
+        return self.looks < MAX_LOOKS and LOOK_EVERY * self.looks < pages
+
+    def proposals(self, beliefs: Beliefs) -> Iterator[Question]:
+        """The next list of each family; it should bring what those before it brought."""
+        for listing in self.listings:
+            if listing.family:
+                new, pages = len(listing.keys) / listing.asked, max(1.0, listing.pages / listing.asked)
+                belief = Belief(beliefs.share("list") * new, pages, beliefs.chance("list"))
+                yield Question(query="", by="list", listing=listing, address=listing.family[0], belief=belief)
+
+    def mark_asked(self, question: Question) -> None:
+        """A list is asked."""
+        family = question.listing.family if question.listing else None
+        if question.listing and family and family[0] == question.address:
+            family.popleft()
+            question.listing.asked += 1
+
+    def take(self, listing: Listing, page: AnswerPage) -> None:
+        """A page of a list came."""
+        listing.keys.update(record.key for record in page.records)
+        listing.pages += 1
+
+    def close(self, listing: Listing, *, is_whole: bool, open_queries: Iterable[OpenQuery]) -> None:
+        """A list has no further page; `is_whole`: it was walked to its end."""
+        listing.is_whole &= is_whole
+        if self.coverage.is_only_lists:
+            is_waiting = any(each.family or not each.is_whole for each in self.listings)
+            self.coverage.is_whole_list = not is_waiting and not any(open_queries)
+        elif self.coverage.listed is listing.keys:
+            self.coverage.is_whole_list = listing.is_whole

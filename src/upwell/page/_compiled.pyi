@@ -1,0 +1,36 @@
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from upwell.page.spots import Spot
+
+class Attributes(Mapping[int, Mapping[str, str | None]]):
+    def __new__(
+        cls, names: tuple[str, ...], first: bytes, numbers: bytes, ends: bytes, values: bytes
+    ) -> Attributes: ...
+    def value(self, row: int, name: str) -> str | None: ...
+    def __getitem__(self, row: int) -> Mapping[str, str | None]: ...
+    def __iter__(self) -> Any: ...
+    def __len__(self) -> int: ...
+
+def bind(path: str, td: int, th: int, dialog: int) -> None: ...
+def walk(
+    address: int, make_spot: Callable[..., Spot], hidden: bytes = ...
+) -> tuple[
+    str,
+    dict[int, str],
+    tuple[Spot, ...],
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    bytes,
+    tuple[str, ...],
+    bytes,
+    bytearray,
+    Attributes,
+    bytes,
+    bytes,
+]: ...
+def terms(text: str) -> tuple[list[str], bytes, bytes] | None: ...
+def tokens(text: str) -> list[str] | None: ...
+def has_crowded_tag(html: bytes, limit: int) -> bool: ...

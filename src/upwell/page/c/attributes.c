@@ -1,0 +1,167 @@
+#include "compiled.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *names;      /* tuple of str */
+    PyObject *first;      /* int32 for each row and one more: its first attribute */
+    PyObject *numbers;    /* int32 for each attribute: its name; below 0 (~number) where it has no value */
+    PyObject *ends;       /* int32 for each attribute: the end of its value in … */
+    PyObject *values;     /* … the values of all, in UTF-8 */
+} Attributes;
+
+#define INTS(object) ((const int32_t *)PyBytes_AS_STRING(object))
+
+static Py_ssize_t count_rows(const Attributes *self) { return PyBytes_GET_SIZE(self->first) / 4 - 1; }
+
+static PyObject *value_at(const Attributes *self, int32_t i) {
+    if (INTS(self->numbers)[i] < 0) Py_RETURN_NONE;
+    int32_t begin = i ? INTS(self->ends)[i - 1] : 0;
+    return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(self->values) + begin, INTS(self->ends)[i] - begin, "replace");
+}
+
+static inline PyObject *name_at(const Attributes *self, int32_t i) {
+    int32_t number = INTS(self->numbers)[i];
+    return PyTuple_GET_ITEM(self->names, number < 0 ? ~number : number);
+}
+
+static PyObject *row_dict(const Attributes *self, Py_ssize_t row) {
+    PyObject *found = PyDict_New();
+    if (!found) return NULL;
+    for (int32_t i = INTS(self->first)[row]; i < INTS(self->first)[row + 1]; i++) {
+        PyObject *value = value_at(self, i);
+        if (!value || PyDict_SetItem(found, name_at(self, i), value) < 0) {
+            Py_XDECREF(value);
+            Py_DECREF(found);
+            return NULL;
+        }
+        Py_DECREF(value);
+    }
+    return found;
+}
+
+static inline int has_any(const Attributes *self, Py_ssize_t row) {
+    return row >= 0 && row < count_rows(self) && INTS(self->first)[row] < INTS(self->first)[row + 1];
+}
+
+static PyObject *attributes_subscript(PyObject *self, PyObject *key) {
+    Py_ssize_t row = PyNumber_AsSsize_t(key, NULL);
+    if (row == -1 && PyErr_Occurred()) return NULL;
+    if (!has_any((Attributes *)self, row)) { PyErr_SetObject(PyExc_KeyError, key); return NULL; }
+    return row_dict((Attributes *)self, row);
+}
+
+static PyObject *attributes_get(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count < 1 || count > 2) { PyErr_SetString(PyExc_TypeError, "get takes a row and a default"); return NULL; }
+    Py_ssize_t row = PyNumber_AsSsize_t(args[0], NULL);
+    if (row == -1 && PyErr_Occurred()) return NULL;
+    if (has_any((Attributes *)self, row)) return row_dict((Attributes *)self, row);
+    return Py_NewRef(count == 2 ? args[1] : Py_None);
+}
+
+static PyObject *attributes_value(PyObject *object, PyObject *const *args, Py_ssize_t count) {
+    Attributes *self = (Attributes *)object;
+    if (count != 2 || !PyUnicode_Check(args[1])) { PyErr_SetString(PyExc_TypeError, "value takes a row and a name"); return NULL; }
+    Py_ssize_t row = PyNumber_AsSsize_t(args[0], NULL);
+    if (row == -1 && PyErr_Occurred()) return NULL;
+    if (!has_any(self, row)) Py_RETURN_NONE;
+    for (int32_t i = INTS(self->first)[row + 1] - 1; i >= INTS(self->first)[row]; i--) {
+        PyObject *name = name_at(self, i);
+        if (name != args[1] && PyUnicode_Compare(name, args[1]) != 0) continue;
+        if (INTS(self->numbers)[i] < 0) return PyUnicode_New(0, 0);
+        return value_at(self, i);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *listed(const Attributes *self, int keys, int values) {
+    PyObject *list = PyList_New(0);
+    if (!list) return NULL;
+    for (Py_ssize_t row = 0; row < count_rows(self); row++) {
+        if (!has_any(self, row)) continue;
+        PyObject *key = keys ? PyLong_FromSsize_t(row) : NULL, *value = values ? row_dict(self, row) : NULL, *item = NULL;
+        if ((!keys || key) && (!values || value)) item = keys && values ? PyTuple_Pack(2, key, value) : Py_NewRef(keys ? key : value);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+        if (!item || PyList_Append(list, item) < 0) { Py_XDECREF(item); Py_DECREF(list); return NULL; }
+        Py_DECREF(item);
+    }
+    return list;
+}
+
+static PyObject *attributes_keys(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 1, 0); }
+static PyObject *attributes_values(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 0, 1); }
+static PyObject *attributes_items(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 1, 1); }
+
+static PyObject *attributes_iter(PyObject *self) {
+    PyObject *keys = listed((Attributes *)self, 1, 0), *iterator = keys ? PyObject_GetIter(keys) : NULL;
+    Py_XDECREF(keys);
+    return iterator;
+}
+
+static Py_ssize_t attributes_length(PyObject *self) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t row = 0; row < count_rows((Attributes *)self); row++) found += has_any((Attributes *)self, row);
+    return found;
+}
+
+static int attributes_contains(PyObject *self, PyObject *key) {
+    Py_ssize_t row = PyNumber_AsSsize_t(key, NULL);
+    if (row == -1 && PyErr_Occurred()) return -1;
+    return has_any((Attributes *)self, row);
+}
+
+static PyObject *attributes_reduce(PyObject *object, PyObject *none) {
+    Attributes *self = (Attributes *)object;
+    (void)none;
+    return Py_BuildValue("O(OOOOO)", &AttributesType, self->names, self->first, self->numbers, self->ends, self->values);
+}
+
+static PyObject *attributes_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *names, *first, *numbers, *ends, *values;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!SSSS", &PyTuple_Type, &names, &first, &numbers, &ends, &values)) return NULL;
+    Attributes *self = (Attributes *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->names = Py_NewRef(names);
+    self->first = Py_NewRef(first);
+    self->numbers = Py_NewRef(numbers);
+    self->ends = Py_NewRef(ends);
+    self->values = Py_NewRef(values);
+    return (PyObject *)self;
+}
+
+static void attributes_dealloc(PyObject *object) {
+    Attributes *self = (Attributes *)object;
+    Py_XDECREF(self->names);
+    Py_XDECREF(self->first);
+    Py_XDECREF(self->numbers);
+    Py_XDECREF(self->ends);
+    Py_XDECREF(self->values);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyMethodDef attributes_methods[] = {
+    {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "The attributes of a row, or the default."},
+    {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "One attribute of a row: None where it is absent, \"\" where it is empty."},
+    {"keys", attributes_keys, METH_NOARGS, "The rows that have attributes."},
+    {"values", attributes_values, METH_NOARGS, "The attributes of each row that has any."},
+    {"items", attributes_items, METH_NOARGS, "Each row that has attributes, with them."},
+    {"__reduce__", attributes_reduce, METH_NOARGS, "For pickle."},
+    {NULL, NULL, 0, NULL},
+};
+static PyMappingMethods attributes_mapping = {attributes_length, attributes_subscript, NULL};
+static PySequenceMethods attributes_sequence = {.sq_contains = attributes_contains};
+PyTypeObject AttributesType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "upwell.page._compiled.Attributes",
+    .tp_basicsize = sizeof(Attributes),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "The attributes of the rows of a page, decoded when they are asked for.",
+    .tp_new = attributes_new,
+    .tp_dealloc = attributes_dealloc,
+    .tp_iter = attributes_iter,
+    .tp_methods = attributes_methods,
+    .tp_as_mapping = &attributes_mapping,
+    .tp_as_sequence = &attributes_sequence,
+};
+

@@ -1,0 +1,82 @@
+/* What the files of the compiled page share: the structures of Lexbor, a growing column of numbers, hashes.
+
+   module.c       the functions that Python sees
+   walk.c         the walk over the parser's nodes: the same columns as the plain walk of tree.py
+   attributes.c   the attributes of all rows, kept as bytes and decoded when they are asked for
+   words.c        tokens and terms as terms.py has them; tags with too many attributes
+
+   tree.py and terms.py are the reference: tests/page/test_compiled.py holds both against each other.  */
+
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Lexbor's structures, as selectolax's lexbor.pxd declares them. */
+
+typedef struct { unsigned char *data; size_t length; } Str;
+
+typedef struct Node {
+    void *events;
+    uintptr_t local_name, prefix, ns;
+    void *document;
+    struct Node *next, *prev, *parent, *first_child, *last_child;
+    void *user;
+    int type;
+} Node;
+
+typedef struct { Node node; Str text; } Text;
+
+typedef struct Attr {
+    Node node;
+    uintptr_t upper_name, qualified_name;
+    Str *value;
+    void *owner;
+    struct Attr *next, *prev;
+} Attr;
+
+/* Lexbor's functions, from selectolax's own library. */
+extern Attr *(*lexbor_first_attribute)(void *element);
+extern const unsigned char *(*lexbor_attribute_name)(Attr *attribute, size_t *length);
+extern const unsigned char *(*lexbor_element_name)(Node *element, size_t *length);
+
+typedef struct { int32_t *at; Py_ssize_t length, room; } Ints;
+
+static inline int grow(Ints *ints, Py_ssize_t room) {
+    int32_t *at = PyMem_Realloc(ints->at, (size_t)room * sizeof(int32_t));
+    if (!at) { PyErr_NoMemory(); return -1; }
+    ints->at = at;
+    ints->room = room;
+    return 0;
+}
+
+static inline int push(Ints *ints, int32_t value) {
+    if (ints->length == ints->room && grow(ints, ints->room ? ints->room * 2 : 256) < 0) return -1;
+    ints->at[ints->length++] = value;
+    return 0;
+}
+
+static inline PyObject *as_bytes(const Ints *ints) {
+    return PyBytes_FromStringAndSize((const char *)ints->at, ints->length * (Py_ssize_t)sizeof(int32_t));
+}
+
+static inline uint64_t mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
+    return hash ^ (hash >> 29);
+}
+
+static inline uint64_t hash_bytes(const unsigned char *data, size_t length) {
+    uint64_t hash = length, word;
+    for (; length >= 8; data += 8, length -= 8) { memcpy(&word, data, 8); hash = mix(hash, word); }
+    word = 0;
+    memcpy(&word, data, length);
+    return mix(hash, word);
+}
+
+extern PyTypeObject AttributesType;
+PyObject *page_bind(PyObject *module, PyObject *args);
+PyObject *page_walk(PyObject *module, PyObject *args);
+PyObject *page_terms(PyObject *module, PyObject *text);
+PyObject *page_tokens(PyObject *module, PyObject *text);
+PyObject *page_has_crowded_tag(PyObject *module, PyObject *args);

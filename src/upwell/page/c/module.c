@@ -1,0 +1,17 @@
+#include "compiled.h"
+
+static PyMethodDef functions[] = {
+    {"bind", page_bind, METH_VARARGS, "bind(path, td, th, dialog): looks up the parser's functions in its loaded library."},
+    {"walk", page_walk, METH_VARARGS, "walk(address, make_spot): the columns of the page whose root node is at this address."},
+    {"terms", page_terms, METH_O, "terms(text): the words of a text in parts (NUL between them), the number of each word, where each part begins."},
+    {"tokens", page_tokens, METH_O, "tokens(text): the words of a text in order."},
+    {"has_crowded_tag", page_has_crowded_tag, METH_VARARGS, "has_crowded_tag(html, limit): whether any tag has at least so many attributes."},
+    {NULL, NULL, 0, NULL},
+};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__compiled(void) {
+    PyObject *made = PyModule_Create(&module);
+    if (made && PyModule_AddType(made, &AttributesType) < 0) Py_CLEAR(made);
+    return made;
+}

@@ -1,0 +1,256 @@
+#include "compiled.h"
+
+/* Whether a character stands in a script without marks inside words and with spaces between them; texts with others are left to
+   terms.py: Latin, Greek, Cyrillic, Armenian, and signs but for the two that join letters. */
+static inline int is_simple(Py_UCS4 c) {
+    return c < 0x300 || (c >= 0x370 && c < 0x483) || (c >= 0x48a && c < 0x590) || (c >= 0x1e00 && c < 0x2e80 && c != 0x200c && c != 0x200d);
+}
+
+static inline int is_word(Py_UCS4 c) {
+    return c < 128 ? ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' : Py_UNICODE_ISALNUM(c);
+}
+
+static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' : Py_UNICODE_ISDECIMAL(c); }
+
+typedef struct { int kind; const void *data; Py_ssize_t length; } Chars;
+
+#define INLINE static inline __attribute__((always_inline))   /* so that the compiler makes one loop for each kind of str */
+
+INLINE Py_UCS4 char_at(const Chars *text, Py_ssize_t i) { return i < text->length ? PyUnicode_READ(text->kind, text->data, i) : 0; }
+
+/* The end of an amount in groups of three digits that begins here ("1,250.000"), or -1. */
+INLINE Py_ssize_t end_of_amount(const Chars *text, Py_ssize_t begin) {
+    Py_ssize_t at = begin, end = -1;
+    while (at - begin < 4 && is_decimal(char_at(text, at))) at++;
+    if (at == begin || at - begin > 3) return -1;
+    for (;;) {
+        Py_UCS4 mark = char_at(text, at);
+        if (mark != '.' && mark != ',') return end;
+        for (int i = 1; i <= 3; i++)
+            if (!is_decimal(char_at(text, at + i))) return end;
+        at += 4;
+        if (!is_word(char_at(text, at))) end = at;
+    }
+}
+
+/* The end of the token that begins here: TOKEN of terms.py. */
+INLINE Py_ssize_t end_of_token(const Chars *text, Py_ssize_t begin) {
+    if (is_decimal(char_at(text, begin))) {
+        Py_ssize_t end = end_of_amount(text, begin);
+        if (end >= 0) return end;
+    }
+    Py_ssize_t at = begin;
+    for (;;) {
+        while (is_word(char_at(text, at))) at++;
+        Py_UCS4 mark = char_at(text, at);
+        if ((mark != '\'' && mark != 0x2019) || !is_word(char_at(text, at + 1))) return at;
+        at++;
+    }
+}
+
+/* A text in lower case with plain apostrophes, as terms.py compares it; NULL without an error where terms.py has to cut it. */
+static PyObject *folded(PyObject *text) {
+    if (!PyUnicode_Check(text)) { PyErr_SetString(PyExc_TypeError, "text is a str"); return NULL; }
+    PyObject *low = PyObject_CallMethod(text, "lower", NULL);
+    if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x300) return low;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(low); i++)
+        if (!is_simple(PyUnicode_READ_CHAR(low, i))) { Py_DECREF(low); return NULL; }
+    PyObject *plain = PyObject_CallMethod(low, "replace", "ss", "\xe2\x80\x99", "'");
+    Py_DECREF(low);
+    return plain;
+}
+
+PyObject *page_tokens(PyObject *module, PyObject *argument) {
+    (void)module;
+    PyObject *low = folded(argument);
+    if (!low) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    Chars text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)};
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t at = 0; list && at < text.length;) {
+        if (!is_word(char_at(&text, at))) { at++; continue; }
+        Py_ssize_t end = end_of_token(&text, at);
+        PyObject *token = PyUnicode_Substring(low, at, end);
+        if (!token || PyList_Append(list, token) < 0) Py_CLEAR(list);
+        Py_XDECREF(token);
+        at = end;
+    }
+    Py_DECREF(low);
+    return list;
+}
+
+/* ---- terms: each word once, with a number, in order of appearance -------------------------------------------------------- */
+
+typedef struct { uint64_t hash; Py_ssize_t begin, length; } Word;
+
+typedef struct {
+    Chars text;
+    PyObject *low, *list;
+    Word *words;
+    Py_ssize_t count, room;
+    int32_t *table;
+    size_t mask;
+} Words;
+
+static int more_words(Words *w) {
+    size_t mask = w->mask ? w->mask * 2 + 1 : 511;
+    int32_t *table = PyMem_Malloc((mask + 1) * sizeof(int32_t));
+    Word *words = PyMem_Realloc(w->words, (mask / 2 + 1) * sizeof(Word));
+    if (words) w->words = words;
+    if (!table || !words) { PyMem_Free(table); PyErr_NoMemory(); return -1; }
+    memset(table, -1, (mask + 1) * sizeof(int32_t));
+    for (Py_ssize_t i = 0; i < w->count; i++) {
+        size_t slot = w->words[i].hash & mask;
+        while (table[slot] >= 0) slot = (slot + 1) & mask;
+        table[slot] = (int32_t)i;
+    }
+    PyMem_Free(w->table);
+    w->table = table;
+    w->mask = mask;
+    w->room = (Py_ssize_t)(mask / 2 + 1);
+    return 0;
+}
+
+INLINE int32_t number_of(Words *w, Py_ssize_t begin, Py_ssize_t end) {
+    const char *data = (const char *)w->text.data;
+    size_t size = (size_t)(end - begin) * (size_t)w->text.kind;
+    uint64_t hash = hash_bytes((const unsigned char *)data + begin * w->text.kind, size);
+    if (w->count == w->room && more_words(w) < 0) return -1;
+    size_t slot = hash & w->mask;
+    for (; w->table[slot] >= 0; slot = (slot + 1) & w->mask) {
+        const Word *word = &w->words[w->table[slot]];
+        if (word->hash == hash && word->length == end - begin && !memcmp(data + word->begin * w->text.kind, data + begin * w->text.kind, size))
+            return w->table[slot];
+    }
+    PyObject *word = PyUnicode_Substring(w->low, begin, end);
+    int failed = word ? PyList_Append(w->list, word) : -1;
+    Py_XDECREF(word);
+    if (failed) return -1;
+    w->words[w->count] = (Word){hash, begin, end - begin};
+    w->table[slot] = (int32_t)w->count;
+    return (int32_t)w->count++;
+}
+
+/* Numbers the words of the whole text; `kind` is a constant wherever it is called. */
+INLINE int number_all(Words *w, int kind, Ints *ids, Ints *begins) {
+    w->text.kind = kind;
+    Chars text = {kind, w->text.data, w->text.length};
+    for (Py_ssize_t at = 0; at < text.length;) {
+        Py_UCS4 c = char_at(&text, at);
+        if (!is_word(c)) {
+            if (!c && push(begins, (int32_t)ids->length)) return -1;
+            at++;
+            continue;
+        }
+        Py_ssize_t end = end_of_token(&text, at);
+        int32_t id = number_of(w, at, end);
+        if (id < 0 || push(ids, id)) return -1;
+        at = end;
+    }
+    return 0;
+}
+
+PyObject *page_terms(PyObject *module, PyObject *argument) {
+    (void)module;
+    PyObject *low = folded(argument), *result = NULL;
+    if (!low) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    Words w = {{PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, low, PyList_New(0), NULL, 0, 0, NULL, 0};
+    Ints ids = {0}, begins = {0};
+    int failed = !w.list || push(&begins, 0);
+    if (!failed) {
+        if (w.text.kind == PyUnicode_1BYTE_KIND) failed = number_all(&w, PyUnicode_1BYTE_KIND, &ids, &begins);
+        else if (w.text.kind == PyUnicode_2BYTE_KIND) failed = number_all(&w, PyUnicode_2BYTE_KIND, &ids, &begins);
+        else failed = number_all(&w, PyUnicode_4BYTE_KIND, &ids, &begins);
+    }
+    if (!failed && !push(&begins, (int32_t)ids.length)) result = Py_BuildValue("(ONN)", w.list, as_bytes(&ids), as_bytes(&begins));
+    Py_XDECREF(w.list);
+    Py_DECREF(low);
+    PyMem_Free(w.words);
+    PyMem_Free(w.table);
+    PyMem_Free(ids.at);
+    PyMem_Free(begins.at);
+    return result;
+}
+
+/* ---- tags with too many attributes: TAG and ATTRIBUTE of attribute_limit.py ------------------------------------------------------------------- */
+
+static const char *find(const char *at, const char *end, const char *word) {
+    size_t size = strlen(word);
+    while ((at = memchr(at, word[0], (size_t)(end - at))) && (size_t)(end - at) >= size && memcmp(at, word, size)) at++;
+    return at && (size_t)(end - at) >= size ? at : NULL;
+}
+
+/* Where a tag ends whose name has been read: at ">", where quotes count only after an equals sign. `end` is a NUL. */
+static const char *end_of_tag(const char *at, const char *end) {
+    static const char stops[256] = {['>'] = 1, ['='] = 1, [0] = 1};
+    for (;;) {
+        while (!stops[(unsigned char)*at]) at++;
+        if (at >= end || *at == '>') return at;
+        if (*at++ != '=') continue;
+        const char *quote = at;
+        while (quote < end && Py_ISSPACE(*quote)) quote++;
+        if (quote < end && (*quote == '"' || *quote == '\'')) {
+            const char *closing = memchr(quote + 1, *quote, (size_t)(end - quote - 1));
+            at = (closing ? closing : quote) + 1;   /* a quote that is never closed is a character like others */
+        }
+    }
+}
+
+/* The end of the raw text of an element such as <script>, whose name is at `name`; NULL where it has none. */
+static const char *end_of_raw(const char *name, const char *tag_end, const char *end) {
+    static const char *const raw[] = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"};
+    if (!strchr("stxin", name[0] | 32)) return NULL;
+    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
+        size_t size = strlen(raw[i]);
+        if ((size_t)(end - name) < size || PyOS_strnicmp(name, raw[i], (Py_ssize_t)size)) continue;
+        if (name + size < end && !Py_ISSPACE(name[size]) && name[size] != '/' && name[size] != '>') continue;
+        if (tag_end == end) return end;
+        for (const char *at = tag_end; (at = find(at, end, "</")); at += 2)
+            if ((size_t)(end - at - 2) >= size && !PyOS_strnicmp(at + 2, raw[i], (Py_ssize_t)size)) return at;
+        return end;
+    }
+    return NULL;
+}
+
+/* Whether a tag has so many attributes. */
+static int is_crowded(const char *at, const char *end, Py_ssize_t limit) {
+    static const char no_name[256] = {[' '] = 1, ['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1, ['/'] = 1, ['>'] = 1, ['='] = 1};
+    Py_ssize_t count = 0;
+    while (at < end) {
+        if (!Py_ISSPACE(*at) && *at != '/') { at++; continue; }
+        while (at < end && (Py_ISSPACE(*at) || *at == '/')) at++;
+        const char *name = at;
+        while (at < end && !no_name[(unsigned char)*at]) at++;
+        if (at == name) continue;
+        if (++count >= limit) return 1;
+        const char *sign = at;
+        while (sign < end && Py_ISSPACE(*sign)) sign++;
+        if (sign == end || *sign != '=') continue;
+        at = sign + 1;
+        while (at < end && Py_ISSPACE(*at)) at++;
+        const char *closing = at < end && (*at == '"' || *at == '\'') ? memchr(at + 1, *at, (size_t)(end - at - 1)) : NULL;
+        if (closing) at = closing + 1;
+        else while (at < end && !Py_ISSPACE(*at) && *at != '>') at++;
+    }
+    return 0;
+}
+
+PyObject *page_has_crowded_tag(PyObject *module, PyObject *args) {
+    const char *html;
+    Py_ssize_t length, limit;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#n", &html, &length, &limit)) return NULL;
+    const char *at = html, *end = html + length;
+    while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
+        if (end - at >= 4 && !memcmp(at, "<!--", 4)) {
+            at = find(at + 4, end, "-->");
+            if (!at) break;
+            continue;
+        }
+        if (end - at < 2 || (at[1] | 32) < 'a' || (at[1] | 32) > 'z') { at++; continue; }
+        const char *tag_end = end_of_tag(at + 1, end), *raw_end;
+        if (tag_end - at >= 2 * limit && is_crowded(at, tag_end, limit)) Py_RETURN_TRUE;   /* an attribute has two bytes at least */
+        raw_end = end_of_raw(at + 1, tag_end, end);
+        at = raw_end ? raw_end : tag_end;
+    }
+    Py_RETURN_FALSE;
+}

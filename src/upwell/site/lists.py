@@ -1,0 +1,149 @@
+"""Lists without a query: pages of a site that list records, found by links and known by the addresses of the records they list.
+
+record address   an address that is held, or has the shape of those that are held, and that not every page links to
+family           lists whose addresses differ in one place: an alphabet, months, categories
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urldefrag, urlsplit
+
+from upwell.answers.argument_names import PAGE, PAGE_SIZE, SORT, plain
+from upwell.page.address_shapes import AddressShape, has_shape, learn_shapes
+from upwell.page.tree import TagTree
+from upwell.page.url_arguments import parse_arguments, split, without_arguments
+from upwell.site.promising_links import SEARCH_WORTH, link_shape, weighed_links
+
+__all__ = ["ListLinks", "RecordAddresses", "family_of", "turns_or_sorts"]
+
+BELOW_WORTH = 3.0  # of a link to where the addresses of records begin; not swept
+SAME_ARGUMENTS_WORTH = 1.0  # of each argument that it shares with the addresses of all records; not swept
+MIN_WORTH = -1.5  # of a link that is opened; not swept: a page two steps deep with a few arguments
+MAX_FAILED_OF_SHAPE = 2  # pages of one shape that are no lists, before no more of them are opened
+MIN_FRAME_PAGES = 2  # pages that all link to an address, before it counts as part of the frame
+
+
+@dataclass
+class RecordAddresses:
+    """Which addresses are those of records."""
+
+    held: Collection[str]
+    frame: frozenset[str] = frozenset()  # addresses that all pages link to
+    shapes: tuple[AddressShape, ...] = ()
+    volatile: tuple[str, ...] = ()  # arguments that say nothing about the record
+
+    @classmethod
+    def learn(
+        cls, held: Collection[str], pages: Sequence[TagTree], volatile: tuple[str, ...] = ()
+    ) -> "RecordAddresses":
+        """Learns from the addresses of records, and from pages that list none of them."""
+        links = [{urldefrag(address)[0] for _, address in page.links()} for page in pages]
+        frame = frozenset.intersection(*map(frozenset, links)) if len(links) >= MIN_FRAME_PAGES else frozenset()
+        return cls(held=held, frame=frame, shapes=learn_shapes(held), volatile=volatile)
+
+    def key(self, address: str | None) -> str | None:
+        """The key of the record that an address leads to; None where it leads to none."""
+        for written in (address, urldefrag(address)[0]) if address else ():
+            key = without_arguments(written, self.volatile)
+            if key in self.held or has_shape(self.shapes, key):
+                return key
+        return None
+
+    def is_record(self, address: str) -> bool:
+        """Whether an address leads to a record that not every page links to."""
+        return address not in self.frame and self.key(address) is not None
+
+    def on(self, page: TagTree) -> set[str]:
+        """The records that a page links to, without those that every page links to."""
+        links = {urldefrag(address)[0] for _, address in page.links()} - self.frame
+        return {key for address in links if (key := self.key(address)) is not None}
+
+
+@dataclass
+class ListLinks:
+    """The links of the pages seen so far that may lead to a list, each opened at most once."""
+
+    opened: set[str] = field(default_factory=set)
+    judged: set[str] = field(default_factory=set)  # addresses of pages that were looked at
+    _worth: dict[str, float] = field(default_factory=dict)
+    _failed: Counter[tuple[object, ...]] = field(default_factory=Counter)
+
+    def add(self, page: TagTree, records: RecordAddresses, query_field: str = "") -> None:
+        """Takes in the links of a page; not those to records, and not those that ask a query."""
+        for link in weighed_links(page):
+            asks = query_field and any(name == query_field for name, _ in split(link.url).arguments)
+            if asks or records.is_record(link.url) or turns_or_sorts(link.url):  # a list itself is linked without
+                continue
+            worth = link.worth - SEARCH_WORTH * link.is_search + _closeness(link.url, records.shapes)
+            self._worth[link.url] = max(worth, self._worth.get(link.url, worth))
+
+    def prefer(self, urls: Iterable[str]) -> None:
+        """Takes in lists that an earlier run walked through, to be opened first."""
+        self._worth.update(dict.fromkeys(urls, float("inf")))
+
+    def next(self) -> str | None:
+        """The link to open now; None where none is left."""
+        waiting = [
+            url for url in self._worth if url not in self.opened and self._failed[link_shape(url)] < MAX_FAILED_OF_SHAPE
+        ]
+        best = max(waiting, key=lambda url: (self._worth[url], url), default=None)
+        if best is not None:
+            self.opened.add(best)
+        return best
+
+    def fail(self, url: str) -> None:
+        """The page at an address that was opened is no list; so others of its shape may be none, unless they are sections of the site."""
+        parts = urlsplit(url)
+        if parts.query or parts.path.strip("/").count("/"):
+            self._failed[link_shape(url)] += 1
+
+
+def _closeness(url: str, shapes: Iterable[AddressShape]) -> float:
+    """How much an address has in common with those of records."""
+    own = set(parse_arguments(urlsplit(url).query))
+    shared = [
+        BELOW_WORTH * shape.lies_below(url) + SAME_ARGUMENTS_WORTH * len(own & set(shape.arguments)) for shape in shapes
+    ]
+    return max(shared, default=0.0)
+
+
+def family_of(url: str, pages: Iterable[TagTree], is_record: Callable[[str], bool]) -> tuple[str, ...]:
+    """The links of some pages that differ from a list's address in one place, which is not what turns its pages."""
+    found: dict[str, None] = {}
+    for page in pages:
+        for link in weighed_links(page):
+            if link.url != url and not is_record(link.url) and _differs_in_one_place(url, link.url):
+                found.setdefault(link.url)
+    return tuple(found)
+
+
+def _differs_in_one_place(one: str, other: str) -> bool:
+    """Whether two addresses differ in one step of the path or in the value of one argument, which is not a page, order or size."""
+    a, b = urlsplit(one), urlsplit(other)
+    steps, other_steps = a.path.split("/"), b.path.split("/")
+    arguments, other_arguments = parse_arguments(a.query), parse_arguments(b.query)
+    if a.netloc != b.netloc or len(steps) != len(other_steps):
+        return False
+    if [name for name, _ in arguments] != [name for name, _ in other_arguments]:
+        return False
+    path_changes = sum(x != y for x, y in zip(steps, other_steps, strict=True))
+    if path_changes and len([step for step in steps if step]) < 2:
+        return False  # what lies in no folder is a section of its own
+    changed = [x[0] for x, y in zip(arguments, other_arguments, strict=True) if x != y]
+    if path_changes + len(changed) != 1:
+        return False
+    return not any(_is_of_pages(name) for name in changed)
+
+
+def turns_or_sorts(url: str) -> bool:
+    """Whether an address has an argument that turns pages, sorts, or says how many records are shown.
+
+    >>> turns_or_sorts("http://x/posts/page/2/"), turns_or_sorts("http://x/posts?tag=2")
+    (True, False)
+    """
+    return any(_is_of_pages(name) for name, _ in split(url).arguments)
+
+
+def _is_of_pages(name: str) -> bool:
+    return any(known.fullmatch(plain(name.strip("/"))) for known in (PAGE, PAGE_SIZE, SORT))

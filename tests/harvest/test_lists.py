@@ -1,0 +1,180 @@
+"""Lists without a query: found by links, walked to their end, compared with queries; on sites that a small server plays."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from upwell import api
+from upwell.errors import NothingLearned, UpwellError
+from upwell.harvest.loop import Plan
+from upwell.net.fetch import Manners
+
+Site = Callable[[str, dict[str, str]], str | None]
+FREE = Manners(rate=0)
+WORDS = ("river", "music", "stone", "garden", "winter", "paper", "engine", "silver", "harbour", "letter")
+ITEMS = [
+    (n, f"{WORDS[n % 10]} {WORDS[n // 10 % 10]} {n}", f"{WORDS[n // 7 % 10]} made in {1900 + n % 97}")
+    for n in range(260)
+]
+MENU = "<nav><a href=/>Home</a> <a href=/catalogue>Catalogue</a> <a href=/help>Help</a></nav>"
+BOX = "<form action=/find><input name=q type=search><button>Search</button></form>"
+
+
+@contextmanager
+def served(site: Site, robots: str = "") -> Iterator[tuple[str, list[str]]]:
+    """A server that answers from a function of path and arguments; gives its address and the paths that were asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            asked.append(self.path)
+            sent = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+            is_robots = parts.path == "/robots.txt"
+            page = robots if is_robots else site(parts.path, sent)
+            body = (robots if is_robots else f"<html lang=en><title>Things</title><body>{page}").encode()
+            self.send_response(200 if page is not None else 404)
+            self.send_header("Content-Type", "text/plain" if is_robots else "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def rows(items: list[tuple[int, str, str]]) -> str:
+    return "".join(f"<tr><td><a href=/item/{n}>{title}</a><td>{text}" for n, title, text in items)
+
+
+def page_of(items: list[tuple[int, str, str]], at: str, number: int, size: int = 20) -> str:
+    """A page of a list, with a pager."""
+    more = f"<p><a href='{at}page={number + 1}'>Next</a>" if number * size < len(items) else ""
+    return f"<h1>All things</h1><table>{rows(items[(number - 1) * size : number * size])}</table>{more}"
+
+
+def shop(path: str, sent: dict[str, str]) -> str | None:
+    """A box that shows ten matches and no more, and a catalogue that can be paged through."""
+    if path == "/find":
+        found = [item for item in ITEMS if sent.get("q", "") and sent["q"].lower() in f"{item[1]} {item[2]}".split()]
+        list_of = f"<ul>{''.join(f'<li><a href=/item/{n}>{t}</a> <i>{x}</i>' for n, t, x in found[:10])}</ul>"
+        return MENU + BOX + (list_of if found else "<p>Nothing was found.")
+    if path == "/catalogue":
+        return MENU + BOX + page_of(ITEMS, "/catalogue?", int(sent.get("page", "1")))
+    if path.startswith("/item/"):
+        _, title, text = ITEMS[int(path.removeprefix("/item/"))]
+        return MENU + f"<h1>{title}</h1><p>{text}"
+    pages = {
+        "/": f"<h1>Things</h1><p>river stone music garden winter paper engine</p>{BOX}",
+        "/help": "<p>Type a word into the box.",
+    }
+    return MENU + pages[path] if path in pages else None
+
+
+def test_a_catalogue_beside_a_box_that_cuts_off(tmp_path: Path) -> None:
+    """The catalogue is one click away: all records in few requests, under the keys that the box gives them, and counted exactly."""
+    with served(shop) as (url, asked):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert result.summary["requests"] < 75
+    assert result.summary["coverage"] == 1.0
+    assert set(result.to_pandas()["_key"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
+    assert not any("/catalogue?page=2" in path for path in asked[:10])
+
+
+def test_a_refresh_walks_the_list_again(tmp_path: Path) -> None:
+    """What a list brought is asked for again, and nothing counts as gone."""
+    with served(shop) as (url, _):
+        api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never", refresh=True), manners=FREE)
+    refreshed = result.summary["refreshed"]
+    assert (refreshed["unchanged"], refreshed["gone"], refreshed["new"]) == (len(ITEMS), 0, 0)
+
+
+def test_a_site_without_a_search_is_paged_through(tmp_path: Path) -> None:
+    """No box anywhere: the list that goes on is the source, and its end is the end of the source."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        return page.replace(BOX, "") if (page := shop(path, sent)) is not None and path != "/find" else None
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert result.summary["statement"] == "260 records held, 100% of about 260 (95 %: 260–260)"
+
+
+def test_an_alphabet_is_a_family_of_lists(tmp_path: Path) -> None:
+    """Each letter has a page of its own, the box cuts off: all letters are asked, and each once."""
+    letters = sorted({title[0] for _, title, _ in ITEMS})
+    index = "".join(f"<a href=/browse/{letter}>{letter.upper()}</a> " for letter in letters)
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path.startswith("/browse/"):
+            of_letter = [item for item in ITEMS if item[1][0] == path[-1]]
+            return MENU + BOX + f"<p>{index}</p><table>{rows(of_letter)}</table>"
+        return MENU + BOX + f"<h1>By letter</h1><p>{index}</p>" if path == "/catalogue" else shop(path, sent)
+
+    with served(site) as (url, asked):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    browsed = [path for path in asked if path.startswith("/browse/")]
+    assert sorted(browsed) == [f"/browse/{letter}" for letter in letters]
+
+
+def test_robots_forbid_the_search_and_leave_the_list(tmp_path: Path) -> None:
+    """What is open is harvested, and the search that is not is said to be out of reach."""
+    with served(shop, "User-agent: *\nDisallow: /find\n") as (url, asked):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert any("/find" in reason for reason in result.summary["out_of_reach"])
+    assert not any(path.startswith("/find") for path in asked)
+
+
+def test_a_search_for_members_is_named(tmp_path: Path) -> None:
+    """The box leads to a login: the list is harvested, and the summary says how to get at the search."""
+    login = "<h1>Please log in</h1><form method=post action=/login><input name=user><input type=password name=p></form>"
+    with served(lambda path, sent: login if path == "/find" else shop(path, sent)) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert any("members" in reason and "--login" in reason for reason in result.summary["out_of_reach"])
+
+
+def test_records_that_do_not_react_to_queries(tmp_path: Path) -> None:
+    """A box whose answers show other things each time, whatever is asked, fills no table: that is said instead."""
+    times = iter(range(10_000))
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path != "/find":
+            return BOX + "<p>Type a word into the box: river, stone, music, garden" if path == "/" else None
+        shown = [ITEMS[(37 * next(times)) % len(ITEMS)] for _ in range(12)]
+        return BOX + f"<h1>Results for {sent['q']}</h1><table>{rows(shown)}</table>"
+
+    with served(site) as (url, _), pytest.raises(UpwellError) as error:
+        api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never", form=0), manners=FREE)
+    assert isinstance(error.value, NothingLearned)
+
+
+def test_a_gate_is_passed_by_its_link(tmp_path: Path) -> None:
+    """A start page with one link in front of the site: what is behind it is found."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        return "<h1>It works</h1><p><a href=/catalogue>Go to the site</a>" if path == "/" else shop(path, sent)
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)

@@ -1,0 +1,181 @@
+"""Searches that a script makes, from the home page alone: indexes, JSON, GraphQL, fragments, routes, and results without an address."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+from upwell import api
+from upwell.harvest.files import Result
+from upwell.harvest.loop import Plan
+from upwell.net.fetch import Manners
+
+WORDS = ("river", "music", "stone", "garden", "winter", "harbour")
+ITEMS = [
+    {
+        "id": f"n{n}",
+        "name": f"{WORDS[n % 6]} {WORDS[n // 6 % 6]} {n}",
+        "about": f"One of many about {WORDS[n % 5]}, no. {n}",
+    }
+    for n in range(72)
+]
+TITLE = "<title>Things</title><p>Things about a river, music, a stone and a garden in winter.</p>"
+SHOW = "const show = items => out.innerHTML = items.map(i => `<li><a href='${base}${i.id}'>${i.name}</a> ${i.about}</li>`).join('');"
+FILTER = "items.filter(i => q && (i.name + i.about).includes(q))"
+
+Answer = Callable[[str, dict[str, str], dict[str, str], bytes], str | None]
+
+
+@contextmanager
+def site(answer: Answer) -> Iterator[tuple[str, list[str]]]:
+    """A site as a function from path, arguments, headers and body to a page or JSON; and the targets requested so far."""
+    targets: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            targets.append(f"{self.command} {self.path}")
+            sent = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            text = answer(parts.path, sent, {name.lower(): value for name, value in self.headers.items()}, body)
+            self.send_response(404 if text is None else 200)
+            kind = "application/json" if (text or "")[:1] in ("{", "[") else "text/html"
+            self.send_header(
+                "Content-Type", "text/javascript" if parts.path.endswith(".js") else f"{kind}; charset=utf-8"
+            )
+            self.send_header("Content-Length", str(len((text or "").encode())))
+            self.end_headers()
+            self.wfile.write((text or "").encode())
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/", targets
+        server.shutdown()
+
+
+def harvest(url: str, folder: Path, budget: int = 150) -> Result:
+    return api.harvest(url, out=folder, plan=Plan(budget=budget, patience=8), manners=Manners(rate=0))
+
+
+def matching(query: str) -> list[dict[str, str]]:
+    return [item for item in ITEMS if query and query in f"{item['name']} {item['about']}"]
+
+
+def test_a_magnifier_a_box_and_an_index(tmp_path: Path) -> None:
+    """The index behind a box that a button opens is taken whole, in one request, and all of it is said to be held."""
+    script = f"""let items; const base = '/things/'; {SHOW}
+      glass.onclick = () => {{ const box = document.createElement('input'); box.type = 'search'; document.body.append(box);
+        fetch('/data/all.json').then(r => r.json()).then(d => items = d.things);
+        box.oninput = () => {{ const q = box.value; show({FILTER}) }} }}"""
+    home = f"{TITLE}<button id=glass aria-label=Search><svg width=9 height=9></svg></button><ul id=out></ul><script>{script}</script>"
+    pages = {"/": home, "/data/all.json": json.dumps({"version": 2, "things": ITEMS})}
+    with site(lambda path, *_: pages.get(path, f"<h1>{path}</h1>" if path.startswith("/things/") else None)) as (
+        url,
+        targets,
+    ):
+        result = harvest(url, tmp_path)
+    assert (result.summary["records"], result.summary["coverage"], result.summary["checks"]["size_by"]) == (
+        72,
+        1.0,
+        "index",
+    )
+    assert "all that the site's own search has" in result.summary["statement"]
+    assert {f"{url}things/{item['id']}" for item in ITEMS} == set(result.table["_url"].to_pylist())
+    assert set(result.table["name"].to_pylist()) == {item["name"] for item in ITEMS}
+    assert len(targets) <= 40
+
+
+def test_a_shop_of_one_page_with_routes(tmp_path: Path) -> None:
+    """A shell whose links are routes behind "#": the box of a route is found, its data taken, and records have their routes."""
+    script = f"""const base = '#/thing/', items = []; {SHOW}
+      const draw = () => {{
+        if (location.hash.startsWith('#/search')) app.innerHTML = '<input type=search id=box placeholder=Search><ul id=out></ul>';
+        else app.innerHTML = '<nav><a href="#/">Home</a> <a href="#/search">Find</a> <a href="#/cart/add">Buy</a></nav>';
+        if (window.box) box.oninput = () => {{ const q = box.value; show({FILTER}) }} }};
+      addEventListener('hashchange', draw); fetch('/api/things').then(r => r.json()).then(d => items.push(...d)).then(draw)"""
+    pages = {"/": f"<title>Shop</title><div id=app></div><script>{script}</script>", "/api/things": json.dumps(ITEMS)}
+    with site(lambda path, *_: pages.get(path)) as (url, _):
+        result = harvest(url, tmp_path)
+    assert (result.summary["records"], result.summary["coverage"]) == (72, 1.0)
+    assert f"{url}#/thing/n7" in result.table["_url"].to_pylist()
+
+
+def test_graphql_with_pages(tmp_path: Path) -> None:
+    """What a script posts while a query is typed becomes the interface, and its pages are counted on."""
+    script = f"""const base = '/things/'; {SHOW}
+      box.oninput = () => fetch('/graphql', {{method: 'POST', headers: {{'Content-Type': 'application/json'}}, body: JSON.stringify(
+        {{query: 'query Find($q: String, $offset: Int) {{ find(q: $q, offset: $offset) {{ id name about }} }}',
+          variables: {{q: box.value, offset: 0}}}})}}).then(r => r.json()).then(d => show(d.data.find))"""
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path == "/graphql":
+            asked = json.loads(body)["variables"]
+            return json.dumps({"data": {"find": matching(asked["q"])[asked["offset"] :][:5]}})
+        return (
+            f"{TITLE}<input id=box placeholder='Search…'><ul id=out></ul><script>{script}</script>"
+            if path == "/"
+            else None
+        )
+
+    with site(answer) as (url, _):
+        result = harvest(url, tmp_path, budget=250)
+    assert result.summary["records"] >= 60
+
+
+def test_fragments_that_want_their_header(tmp_path: Path) -> None:
+    """Rows that come only with the header of a script are asked for with it."""
+    script = "box.oninput = () => fetch('/rows?q=' + box.value, {headers: {'HX-Request': 'true'}}).then(r => r.text()).then(t => out.innerHTML = t)"
+    home = f"{TITLE}<input id=box type=search><ul id=out></ul><script>{script}</script>"
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path == "/rows" and headers.get("hx-request"):
+            rows = [
+                f"<li><a href=/things/{i['id']}>{i['name']}</a><p>{i['about']}</p></li>"
+                for i in matching(sent.get("q", ""))
+            ]
+            return "<p>" + "".join(rows) + "</p>"
+        return home if path in ("/", "/rows") else None
+
+    with site(answer) as (url, _):
+        result = harvest(url, tmp_path, budget=100)
+    assert result.summary["records"] >= 70
+
+
+def test_results_without_address_request_or_data(tmp_path: Path) -> None:
+    """Where nothing but the page itself can answer, queries are typed into it; and no percentage is made up."""
+    packed = base64.b64encode(json.dumps(ITEMS).encode()).decode()
+    script = f"const base = '/things/', items = JSON.parse(atob('{packed}')); {SHOW} box.oninput = () => {{ const q = box.value; show({FILTER}) }}"
+    home = f"{TITLE}<input id=box type=search><ul id=out></ul><script>{script}</script>"
+    with site(lambda path, *_: home if path == "/" else None) as (url, _):
+        result = harvest(url, tmp_path, budget=26)
+    assert result.summary["records"] >= 24
+    assert '"rendered": true' in (result.folder / "summary.json").read_text(encoding="utf-8")
+
+
+def test_a_plain_search_starts_no_browser(tmp_path: Path) -> None:
+    """Where the markup has a search that works, no script of the page is fetched, though its page carries data and a box of a script."""
+    data = f"<script type=application/json>{json.dumps(ITEMS[:20])}</script><input type=search><script src=/app.js></script>"
+
+    def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
+        if path == "/find":
+            return "<ul>" + "".join(
+                f"<li><a href=/t/{i['id']}>{i['name']}</a> {i['about']}</li>" for i in matching(sent.get("q", ""))
+            )
+        return (
+            f"{TITLE}<form action=/find><input name=q type=search><button>Search</button></form>{data}"
+            if path == "/"
+            else None
+        )
+
+    with site(answer) as (url, targets):
+        found = api.forms(url, manners=Manners(rate=0)).interfaces
+    assert [interface.url for interface in found] == [f"{url}find"]
+    assert not any("app.js" in target for target in targets)
