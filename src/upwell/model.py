@@ -247,12 +247,12 @@ class JsonInterface(_Interface):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypedInterface(_Interface):
-    """A search box whose answers are written into the page without an address: every query is typed in the browser."""
+class _PageInterface(_Interface):
+    """A page that is opened as it is: no request takes a query."""
 
     @property
     def method(self) -> Literal["GET"]:
-        """The page is opened."""
+        """It is a page like any other."""
         return "GET"
 
     @property
@@ -262,7 +262,7 @@ class TypedInterface(_Interface):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Any text may be asked for."""
+        """There is nothing to choose from."""
         return ()
 
     @property
@@ -272,59 +272,24 @@ class TypedInterface(_Interface):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexInterface(_Interface):
+class TypedInterface(_PageInterface):
+    """A search box whose answers are written into the page without an address: every query is typed in the browser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexInterface(_PageInterface):
     """A response that holds all records at once, which the site's own search looks into: it is taken whole, and asked for nothing."""
 
     # how a record's address is made: which column, what stands before its value, and what after it
     address: tuple[str, str, str] = ("", "", "")
     is_whole: bool = False  # the page was seen to answer queries from it alone
 
-    @property
-    def method(self) -> Literal["GET"]:
-        """It is fetched."""
-        return "GET"
-
-    @property
-    def query_field(self) -> str:
-        """No query is sent."""
-        return ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """There is nothing to choose."""
-        return ()
-
-    @property
-    def min_chars(self) -> int:
-        """Of any length."""
-        return 0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListInterface(_Interface):
+class ListInterface(_PageInterface):
     """A list of records that is walked through without a query, where a site has no search."""
 
     examples: tuple[str, ...]  # addresses of records that it lists
-
-    @property
-    def method(self) -> Literal["GET"]:
-        """A list is a page like any other."""
-        return "GET"
-
-    @property
-    def query_field(self) -> str:
-        """No field takes a query."""
-        return ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """No query can be asked."""
-        return ()
-
-    @property
-    def min_chars(self) -> int:
-        """No query can be asked, however long."""
-        return 0
 
 
 SearchInterface = FormInterface | AddressInterface | JsonInterface | TypedInterface | IndexInterface | ListInterface

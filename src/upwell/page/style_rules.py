@@ -6,6 +6,7 @@ like: whether these hold, only a browser knows.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["StyleRule", "is_hidden", "style_rules"]
@@ -32,7 +33,7 @@ def style_rules(html: bytes) -> tuple[StyleRule, ...]:
     """The rules of a page that may hide something; none where no rule hides."""
     if b"<style" not in html and b"<STYLE" not in html:
         return ()
-    rules = [rule for sheet in _sheets(html) if "none" in sheet or "hidden" in sheet for rule in _rules(sheet)]
+    rules = [rule for sheet in _sheets(html) if "none" in sheet or "hidden" in sheet for rule in _rules_of(sheet)]
     ordered = tuple(rule._replace(weight=(*rule.weight[:3], place)) for place, rule in enumerate(rules))
     return ordered if any(rule.hides for rule in ordered) else ()
 
@@ -61,6 +62,12 @@ def _sheets(html: bytes) -> Iterator[str]:
         if not OTHER_MEDIUM.search(html[begin.end() : at]):
             yield re.sub(r"/\*.*?\*/|<!--|-->", " ", html[at:end].decode("utf-8", "replace"), flags=re.S)
         left -= end - at
+
+
+@lru_cache(maxsize=64)
+def _rules_of(sheet: str) -> tuple[StyleRule, ...]:
+    """The rules of a sheet, which the pages of one source share."""
+    return tuple(_rules(sheet))
 
 
 def _rules(sheet: str) -> Iterator[StyleRule]:

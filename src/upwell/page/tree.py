@@ -611,11 +611,21 @@ def _hidden_rows(
     """For each row, whether the page's style sheets hide it; `spots` are those of the rows."""
     hidden = np.zeros(len(end), dtype=bool)
     known: dict[tuple[str, str | None, str | None], bool] = {}
-    for row, found in attributes.items():
-        key = (spots[row].tag, found.get("class"), found.get("id"))
-        if (key[1] or key[2]) and key not in known:
+    # only rows that a hiding rule names by a class, or by its id, are looked at
+    hiding = [rule for rule in rules if rule.hides]
+    classes = frozenset(name for rule in hiding for name in rule.classes)
+    ids = frozenset(name for rule in hiding if not rule.classes for name in rule.ids)
+    is_named = {at: not classes.isdisjoint(at.cls.split()) for at in set(spots)}
+    for row, at in enumerate(spots):
+        if not (is_named[at] or ids) or hidden[row]:
+            continue
+        found = attributes.get(row, {})
+        if not is_named[at] and found.get("id") not in ids:
+            continue
+        key = (at.tag, found.get("class"), found.get("id"))
+        if key not in known:
             known[key] = is_hidden(rules, key[0], found)
-        if known.get(key) and not hidden[row] and "display" not in (found.get("style") or ""):
+        if known[key] and "display" not in (found.get("style") or ""):
             hidden[row : end[row]] = True
     return hidden
 
