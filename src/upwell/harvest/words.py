@@ -17,6 +17,7 @@ ANSWER_KINDS = {
     "error": "an error",
 }
 EVIDENCE = {  # what the size follows from
+    "index": "what the site sends to its own search",
     "total": "the number that the site itself states",
     "list": "a list of everything, which was read to its end",
     "recaptured": "how much of what other queries found a list of everything has shown so far",
@@ -89,6 +90,10 @@ def interface_in_words(interface: Mapping[str, Any]) -> str:
     >>> interface_in_words({"method": "GET", "url": "http://a/s", "query_field": "q", "via": "form", "body": "", "rendered": False})
     'By its search form: the query goes into the field “q” of http://a/s.'
     """
+    if interface["via"] == "index":
+        return f"Its records were taken whole, as the site sends them to its own search: {interface['url']}."
+    if interface["via"] == "list":
+        return f"By its own lists, which are read page by page: {interface['url']}."
     way = {
         "form": "By its search form", "link": "By an address that its links show", "search-action": "By the search that the page declares",
         "opensearch": "By the search that the page declares (OpenSearch)", "browser": "By the request that its own script sends",
