@@ -77,7 +77,7 @@ def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
 
 def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
     """Stop writes what there is; go on does not begin anew."""
-    with serve(Switches(latency=0.05)) as site, serving(tmp_path) as pages, browser() as page:
+    with serve(Switches(latency=0.02)) as site, serving(tmp_path) as pages, browser() as page:
         page.goto(f"{pages.url}new?url={site.url}")
         page.click("text=More settings")
         page.click("text=Harvest it")
@@ -88,7 +88,7 @@ def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
         first = json.loads(summary.read_text())
         assert first["stopped"] == "interrupted"
         received = len(site.received)
-        page.fill("input[name=more]", "20")
+        page.fill("input[name=more]", "15")
         page.click("button:has-text('Go on')")
         page.wait_for_selector("text=Budget used up", timeout=60_000)
         assert (
@@ -193,7 +193,7 @@ def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving
 def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
     """What a person shows as a record is read as one from then on, from the archived pages; then the link to the next page is shown."""
     with serve() as site, serving(tmp_path) as pages, browser() as page:
-        api.harvest(site.url, out=tmp_path, plan=Plan(budget=40), manners=Manners(rate=0))
+        api.harvest(site.url, out=tmp_path, plan=Plan(budget=30), manners=Manners(rate=0))
         (folder,) = (path for path in tmp_path.iterdir() if (path / "state.sqlite").exists())
         before = json.loads((folder / "source.json").read_text())["rules"][0]
         page.goto(f"{pages.url}harvests/{folder.name}/correct")
@@ -210,7 +210,7 @@ def test_a_wrong_reading_is_put_right_by_example(tmp_path: Path) -> None:
         page.click("text=This is the next page")
         page.wait_for_selector(".badge:has-text('Budget used up')", timeout=60_000)
         assert json.loads((folder / "source.json").read_text())["next_link"][1].startswith("Next")
-        assert len(site.received) - asked < 40
+        assert len(site.received) - asked < 30
 
 
 def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
