@@ -284,9 +284,7 @@ class Chooser:
             self._missed_guesses = self._missed_guesses + 1 if is_missed_guess else 0
         if self._missed_guesses >= self.plan.patience:  # the source does not search the words of everyday language
             self._listed.clear()
-        if (
-            not query.is_check and not is_missed_guess
-        ):  # a word that no record shows and that matches nothing tells nothing
+        if not query.is_check and not is_missed_guess:  # a word that no record shows and no match has tells nothing
             self._new_by_page.append(new)
         question, expected = query.question, query.next_page
         self.beliefs.observe(query, new)
