@@ -14,37 +14,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.terms import characters, is_unspaced, query_words, stop_words_of, words_of_query
+from upwell.page.terms import query_words, stop_words_of, words_of_query
 from upwell.queries.calibration import Calibration
+from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of
 
 __all__ = [
     "CLASSES",
     "NEARLY_BEST_SHARE",
-    "SHAPES",
     "Frequency",
     "Greedy",
     "Promising",
     "Random",
     "WordIndex",
-    "shape_of",
 ]
 
 Floats = NDArray[np.float64]
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
 CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
-PAIR_CHARACTERS = 2  # sources that index scripts without spaces often index pairs
-PAIR, ONE_CHARACTER = 9, 11  # shapes of parts of such texts: a source finds nearly all of them or nearly none
-AROUND_DIGITS = str.maketrans("", "", " .,")
 PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts where only runs are found
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
 MAX_COUNTED = 64  # groups of words whose counts are kept, so that only the records that came since are counted
 LIFT = 10.0
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
-# The shapes of words. A source may search years and codes, but not amounts.
-SHAPES = (
-    "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
-    "pair of characters", "run of characters", "character",
-)  # fmt: skip
 
 
 @dataclass
@@ -401,17 +392,3 @@ def _unseen(words: WordIndex) -> float:
     """Chao's lower bound of the records not seen; at least one, and never more than fifty times those held."""
     once, twice = words.seen_once, words.seen_twice
     return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(words.held, 1))
-
-
-def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
-    """The number of a word's shape in SHAPES."""
-    if len(word) == 1 and not word.isdigit():
-        return ONE_CHARACTER if is_unspaced(word) else 8
-    if word in stops:
-        return 7
-    if is_unspaced(word):
-        return PAIR if len(characters(word)) == PAIR_CHARACTERS else 10
-    if not any(c.isdigit() for c in word):
-        return 0
-    digits = word.translate(AROUND_DIGITS)
-    return 1 + min(5, len(digits)) if digits.isdigit() else 1
