@@ -35,7 +35,7 @@ PAGES = {
     "words": (
         "records",
         {"q": "thing 77777"},
-        "SELECT * FROM read_parquet('{file}') WHERE CONCAT_WS(' ', title, kind, price, day, note) ILIKE '%77777%' LIMIT 50",
+        "SELECT * FROM read_parquet('{file}') WHERE title ILIKE '%77777%' OR kind ILIKE '%77777%' OR note ILIKE '%77777%' LIMIT 50",
     ),
     "facet": (
         "facet",

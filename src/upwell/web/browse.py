@@ -152,8 +152,6 @@ def browse(path: Path, view: View) -> Page:
         columns = columns_of(db, path)
         where, values = _where(view, columns)
         total = whole = _count(db, path, "", [])
-        if where:
-            total = _count(db, path, where, values)
         names = ", ".join(_quoted(column.name) for column in columns)
         order = ""
         if view.sort in {column.name for column in columns}:
@@ -162,6 +160,10 @@ def browse(path: Path, view: View) -> Page:
             f"SELECT {names} FROM read_parquet(?){where}{order} LIMIT {PAGE_ROWS} OFFSET {(view.page - 1) * PAGE_ROWS}"  # noqa: S608 # names are quoted
         )
         found = db.execute(query, [_place(path), *values]).fetchall()
+        if where:  # a page that is not full is the last: what is before it need not be counted
+            before = (view.page - 1) * PAGE_ROWS
+            is_last = len(found) < PAGE_ROWS and (found or not before)
+            total = before + len(found) if is_last else _count(db, path, where, values)
     rows = [dict(zip([column.name for column in columns], row, strict=True)) for row in found]
     return Page(columns=columns, rows=rows, total=total, whole=whole, view=view)
 
@@ -247,10 +249,11 @@ def _where(view: View, columns: Sequence[Column]) -> tuple[str, list[Any]]:
             values += given
     fields = [column for column in columns if not column.name.startswith("_")]
     for word in view.search.split()[:MAX_WORDS] if fields else ():
-        # one text a row is searched faster than each of its columns
-        texts = ", ".join(_quoted(column.name) for column in fields)
-        conditions.append(f"CONCAT_WS(' ', {texts}) ILIKE ? ESCAPE '\\'")
-        values.append(f"%{_escaped(word)}%")
+        # column by column, because DuckDB looks at a text that comes often only once; numbers only for words that may be some
+        looked_at = [one for one in fields if one.type.startswith("VARCHAR") or any(map(str.isdigit, word))] or fields
+        found = (f"CAST({_quoted(one.name)} AS VARCHAR) ILIKE ? ESCAPE '\\'" for one in looked_at)
+        conditions.append(f"({' OR '.join(found)})")
+        values += [f"%{_escaped(word)}%"] * len(looked_at)
     return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
