@@ -22,6 +22,8 @@ __all__ = ["acting_words", "words_of_address", "words_of_fields", "words_of_labe
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 WORD = re.compile(r"[^\W\d_]+")
+# Arguments that say where in a list a page begins, by the record there: a record may be called anything.
+CURSORS = frozenset(("next", "cursor", "after", "start", "offset", "skip"))
 OPERATION = re.compile(
     r"_?(?:action|act|do|doing|cmd|command|op|operation|oper|task|todo|method|_method|http_method|mode|event|func|function|fn|func_name|call|intent|"
     r"verb|step|perform|what|aktion|accion|acao|azione|actie|submit\w*|btn\w*|button\w*|commit|go)",
@@ -122,6 +124,8 @@ def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[
 
     >>> words_of_fields([("do", "close"), ("sort", "order"), ("status", "closed")]), words_of_fields([("remove_item", "7")])
     (['close'], ['remove'])
+    >>> words_of_fields([("_next", "squid-purge,squid-purge")]), words_of_fields([("next", "purge")])
+    ([], ['purge'])
     """
     found: list[str] = []
     asked = _plain(query)
@@ -135,7 +139,9 @@ def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[
             found += _of_verb_place([folded(word) for word in words])
             found += [word for word in map(folded, words) if word in ALWAYS]
         elif len(words) <= MAX_WORDS:
-            found += [word for word in map(folded, words) if word in ALWAYS or _is_glued(word)]
+            acting = [word for word in map(folded, words) if word in ALWAYS or _is_glued(word)]
+            is_cursor = bool(names) and names[-1] in CURSORS and len(acting) < len(words)
+            found += [] if is_cursor else acting
         found += SUBSTRINGS.findall(value)[:1] if len(value) <= 30 else []
         if "://" in value or value.startswith("/"):
             found += words_of_address(value) if len(value) < 2000 else []
