@@ -14,7 +14,6 @@ from upwell.demo.pages import LAYOUTS, Layout
 MAX_INPUT_BYTES = 1_500_000  # of all saved pages together
 # Precision and recall of cities that an accepted output must have: 1 and 1 but for the gaps that README.md names.
 FLOORS: dict[Layout, tuple[float, float]] = {"small-groups": (0.79, 0.66), "pre": (0.83, 1.0)}
-LAYOUTS_WITHOUT_NEXT_PAGE: tuple[Layout, ...] = ("json",)  # a gap that README.md names
 
 
 def saved_pages(folder: Path) -> list[RecordedPage]:
@@ -45,7 +44,7 @@ def test_what_was_accepted_is_true(layout: Layout) -> None:
     for about in pages:
         kinds = {0: ("none",), 1: ("single", "multi")}.get(len(about["cities"]), ("multi",))  # type: ignore[arg-type] # a list
         assert output[about["page"]]["kind"] in kinds, about["page"]
-    expected = [] if layout in LAYOUTS_WITHOUT_NEXT_PAGE else [about["page"] for about in pages if about["has_next"]]
+    expected = [about["page"] for about in pages if about["has_next"]]
     assert sorted(links["next"]) == sorted(map(str, expected))
 
 

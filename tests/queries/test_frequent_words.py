@@ -35,12 +35,12 @@ def test_a_word_is_as_frequent_as_wordfreq_says(language: str) -> None:
     """To a hundredth among the most frequent; below them, rounded down; and none is listed that is rarer than 2."""
     listed = np.array(wordfreq.top_n_list(language, 1_000_000))
     words = np.random.default_rng(0).choice(listed, 400, replace=False).tolist()
-    common = set(most_frequent(language, 10_000))
+    common = {word.replace("ς", "σ") for word in most_frequent(language, 10_000)}
     for word in words:
         if tokenize(word, language) != [word]:
             continue
         truth = wordfreq.zipf_frequency(word, language)
-        if word in common:
+        if word.replace("ς", "σ") in common:
             assert zipf(word, language) == pytest.approx(truth, abs=0.011)
         elif len(word) > 3 and word.isalpha():
             assert zipf(word, language) == (int(truth + 1e-9) if truth >= 2 else 0), word

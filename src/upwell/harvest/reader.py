@@ -53,6 +53,7 @@ from upwell.store.state import State
 __all__ = ["Setting", "SourceReader", "Spent"]
 
 MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same; not swept
+MIN_FULL_ANSWERS = 3  # of these, that have records
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
 MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
@@ -147,12 +148,13 @@ class SourceReader:
                 dictionary_words = dictionary(self.rng, missing, self.language)
                 answers += yield from self._answers(dictionary_words)
                 different = distinct_answers(answers, background)
-            self.ledger.model = learn_source(
-                different,
-                background,
-                queries=[self._query_of[id(tree)] for tree in different],
-                background_queries=[self._query_of[id(tree)] for tree in background],
-            )
+            self._learn(different)
+            if self.ledger.model.leader and not (values or self.about):
+                # few words found something: the site may be in one language and its records in another
+                further = yield from self._following_pages(different)
+                if further:
+                    answers += further
+                    self._learn(distinct_answers(answers, background))
             if self.ledger.model.leader or self.spent().limit_reached:
                 break
         if not self.ledger.model.leader and self.spent().limit_reached:
@@ -174,6 +176,29 @@ class SourceReader:
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
+
+    def _learn(self, answers: Sequence[TagTree]) -> None:
+        self.ledger.model = learn_source(
+            answers,
+            self.background,
+            queries=[self._query_of[id(tree)] for tree in answers],
+            background_queries=[self._query_of[id(tree)] for tree in self.background],
+        )
+
+    def _following_pages(
+        self, answers: Sequence[TagTree]
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[TagTree]]:
+        """Further pages of the answers that have records, where these are few: what differs between answers shows on them, too."""
+        readings = [(tree, reading) for tree in answers if (reading := apply(self.ledger.model, tree)).records]
+        further: list[TagTree] = []
+        for tree, reading in readings[: max(0, MIN_FULL_ANSWERS - len(readings))]:
+            query = self._query_of[id(tree)]
+            following = next_page_of(tree, reading, query)
+            answer = (yield from self.get(request_of(following, query))) if following is not None else None
+            if answer is not None:
+                self._query_of[id(answer[1])] = query
+                further.append(answer[1])
+        return further
 
     def _check_reaction(
         self, answers: Sequence[TagTree]

@@ -13,7 +13,7 @@ from upwell.store import archive
 
 __all__ = ["SavedPage", "pages_at", "sample_evenly"]
 
-OWN_FILES = ("source.json", "summary.json")  # what Upwell itself writes beside saved answers
+OWN_FILES = ("source.json", "summary.json", "datapackage.json")  # what Upwell itself writes beside saved answers
 REPORT = "report.html"  # the same, where it lies beside a summary
 
 

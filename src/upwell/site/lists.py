@@ -19,7 +19,7 @@ __all__ = ["ListLinks", "RecordAddresses", "family_of", "turns_or_sorts"]
 
 BELOW_WORTH = 3.0  # of a link to where the addresses of records begin; not swept
 SAME_ARGUMENTS_WORTH = 1.0  # of each argument that it shares with the addresses of all records; not swept
-MIN_WORTH = -1.5  # of a link that is opened; not swept: a page two steps deep with a few arguments
+MIN_WORTH = -2.0  # a link that is opened has more; "about" and "contact" have less; not swept
 MAX_FAILED_OF_SHAPE = 2  # pages of one shape that are no lists, before no more of them are opened
 MIN_FRAME_PAGES = 2  # pages that all link to an address, before it counts as part of the frame
 
@@ -76,6 +76,8 @@ class ListLinks:
             if asks or records.is_record(link.url) or turns_or_sorts(link.url):  # a list itself is linked without
                 continue
             worth = link.worth - SEARCH_WORTH * link.is_search + _closeness(link.url, records.shapes)
+            if worth <= MIN_WORTH:
+                continue
             self._worth[link.url] = max(worth, self._worth.get(link.url, worth))
 
     def prefer(self, urls: Iterable[str]) -> None:
