@@ -17,11 +17,11 @@ def test_shapes_keep_what_all_addresses_share() -> None:
 
 
 def test_where_the_addresses_of_records_begin_is_opened_first() -> None:
-    """Records, other pages of a list and queries are no candidates; each candidate is opened once."""
+    """Records, other pages of a list, queries and pages of help are no candidates; each candidate is opened once."""
     records = RecordAddresses.learn(RECORDS, ())
     links = ListLinks()
-    links.add(read(f"{MENU}<a href=/help>Help</a>", url="http://x/"), records, "q")
-    assert [links.next(), links.next(), links.next()] == ["http://x/shop?lang=en", "http://x/help", None]
+    links.add(read(f"{MENU}<a href=/help>Help</a><a href=/new>New</a>", url="http://x/"), records, "q")
+    assert [links.next(), links.next(), links.next()] == ["http://x/shop?lang=en", "http://x/new", None]
 
 
 def test_sections_that_are_no_lists_say_nothing_of_other_sections() -> None:

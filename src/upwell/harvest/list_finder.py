@@ -16,6 +16,7 @@ __all__ = ["ListFinder"]
 MAX_ADDRESSES = 500  # of records held, that their shape is learned from
 MIN_WHOLE_LIST = 50  # records of a list of one page, and twice what an answer shows
 MIN_FAMILY = 5  # other lists that look like one of one page
+MIN_EXPECTED = 5.0  # records of a list that should be held already, before it tells that none is: by chance one list in 150 has none
 MAX_FAMILY = 1000  # lists of one family
 
 
@@ -82,7 +83,7 @@ class ListFinder:
         if listing is not None:
             family = family_of(url, [*self.pages, tree], records.is_record)
             listing.family = deque([address for address in family if address not in links.opened][:MAX_FAMILY])
-        if listing is None or not self._is_worth_walking(listing, tree):
+        if listing is None or not self._is_worth_walking(listing, tree) or self._is_of_others(tree, records):
             links.fail(url)
             return None
         links.opened.update(listing.family)
@@ -95,3 +96,9 @@ class ListFinder:
         if next_page_of(tree, reading, "") is not None or len(listing.family) >= MIN_FAMILY:
             return True
         return len(reading.records) >= max(MIN_WHOLE_LIST, 2 * self.reader.ledger.page_size)
+
+    def _is_of_others(self, tree: TagTree, records: RecordAddresses) -> bool:
+        """Whether a list has none of the records that came for queries, where some should be: its things are others with like addresses."""
+        ledger, listed = self.reader.ledger, records.on(tree)
+        expected = len(listed) * len(ledger) / max(1.0, ledger.size.high, len(ledger))
+        return expected >= MIN_EXPECTED and not any(key in ledger.held for key in listed)
