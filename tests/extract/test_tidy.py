@@ -97,5 +97,7 @@ def test_what_the_site_does_not_name_and_tells_records_apart_is_the_title() -> N
     """A class that two columns share names neither; a name of the site's own stays."""
     rows = [{"list": f"by {i % 3}", "list_2": f"Fix {i} of them"} for i in range(30)]
     assert [column.name for column in arrange(rows)] == ["list", "title"]
+    rows = [{"page_title": f"T{i}", "by": f"by {i % 3}", "by_2": f"Fix {i} of them"} for i in range(30)]
+    assert [column.name for column in arrange(rows)] == ["page_title", "by", "by_2"]
     rows = [{"author": f"by {i % 3}", "subject": f"Fix {i} of them"} for i in range(30)]
     assert [column.name for column in arrange(rows)] == ["author", "subject"]

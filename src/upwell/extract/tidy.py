@@ -150,11 +150,13 @@ def arrange(
 def _with_title(
     columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]], known: Collection[tuple[str, int]]
 ) -> list[TableColumn]:
-    """The columns; where none is called a title, the first text that tells nearly all records apart is, if the site did not name it."""
+    """The columns; where none is called a title or name, the first text that tells nearly all records apart is, if the site did not name it."""
     stems = Counter(NUMBERED.sub("", column.name) for column in columns)
+    if any(word in ("title", "name") for stem in stems for word in stem.split("_")):
+        return list(columns)
     for column in columns:
         is_named = not TAG_NAME.match(column.name) and stems[NUMBERED.sub("", column.name)] == 1
-        if stems["title"] or column.id in known or is_named or column.type != "text" or column.is_list:
+        if column.id in known or is_named or column.type != "text" or column.is_list:
             continue
         texts = [text for row in rows if isinstance(text := column.cell(row), str)]
         if len(texts) >= NEARLY_ALL * len(rows) and len(set(texts)) >= DISTINCT_TITLES * len(rows):
