@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from upwell.page.spots import UNSEEN
+from upwell.page.style_rules import StyleRule, style_rules
+from upwell.page.style_rules import is_hidden as hides
 from upwell.page.tree import TagTree
 
 
@@ -24,7 +26,14 @@ class Node:
 
 
 def walk(html: str) -> list[Node]:
-    """All elements of a page in document order, each worked out on its own way down."""
+    """All elements of a page in document order, each worked out on its own way down; what style sheets hide, unless that is most of it."""
+    bare, rules = _walk(html, ()), style_rules(html.encode("utf-8", "replace"))
+    styled = _walk(html, rules) if rules else bare
+    shown, all_of_it = (sum(map(len, nodes[0].words)) for nodes in (styled, bare))
+    return styled if 2 * shown >= all_of_it else bare
+
+
+def _walk(html: str, rules: tuple[StyleRule, ...]) -> list[Node]:
     root = LexborHTMLParser(html.encode("utf-8", "replace")).root
     assert root is not None
     nodes: list[Node] = []
@@ -32,7 +41,7 @@ def walk(html: str) -> list[Node]:
     while stack:
         node, depth, parent, above, hidden = stack.pop()
         kids = [kid for kid in children(node) if kid.is_element_node and kid.tag]
-        hidden = hidden or is_hidden(node)
+        hidden = hidden or is_hidden(node, rules)
         same = 1
         before = node.prev
         while before is not None:
@@ -44,7 +53,7 @@ def walk(html: str) -> list[Node]:
         row = len(nodes)
         nodes.append(mine)
         stack.extend((kid, depth + 1, row, path, hidden) for kid in reversed(kids))
-        mine.words = [] if hidden else visible_words(node)
+        mine.words = [] if hidden else visible_words(node, rules)
     for row in range(len(nodes) - 1, -1, -1):
         nodes[row].size += 1
         if row:
@@ -59,8 +68,10 @@ def children(node: LexborNode) -> Iterator[LexborNode]:
         child = child.next
 
 
-def is_hidden(node: LexborNode) -> bool:
+def is_hidden(node: LexborNode, rules: tuple[StyleRule, ...] = ()) -> bool:
     found = node.attributes
+    if rules and "display" not in (found.get("style") or "") and hides(rules, node.tag or "", found):
+        return True
     style = (found.get("style") or "").replace(" ", "").lower()
     return (
         node.tag in UNSEEN
@@ -71,7 +82,7 @@ def is_hidden(node: LexborNode) -> bool:
     )
 
 
-def visible_words(node: LexborNode) -> list[str]:
+def visible_words(node: LexborNode, rules: tuple[StyleRule, ...] = ()) -> list[str]:
     """The words of an element that is not hidden itself, in document order."""
     words: list[str] = []
     stack = [node]
@@ -79,7 +90,7 @@ def visible_words(node: LexborNode) -> list[str]:
         here = stack.pop()
         if here.is_text_node:
             words.extend((here.text_content or "").split())
-        elif here is node or not is_hidden(here):
+        elif here is node or not is_hidden(here, rules):
             stack.extend(reversed(list(children(here))))
     return words
 

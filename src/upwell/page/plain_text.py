@@ -1,11 +1,11 @@
-"""Plain text as a page: the lines at its top that name what they say ("From: …") as a list of definitions, the rest as it is."""
+"""Plain text as a page: the lines at its top that name what they say ("From: …") as a list, the rest as it is."""
 
 import re
 from html import escape
 
 __all__ = ["is_plain_text", "plain_as_html"]
 
-HEADER = re.compile(r"([^\W\d_][\w-]{0,39}|[^\W\d_][\w -]{0,39}[\w-]):[ \t]+(\S.*)$")
+HEADER = re.compile(r"([^\W\d_][\w .-]{0,39}):[ \t]+(\S.*)$")
 MIN_HEADERS = 2
 MAX_TITLE_CHARS = 200
 LOOKS_LIKE_HTML = re.compile(rb"\s*(?:<!doctype|<html|<head|<body|<\?xml|<!--)", re.I)
@@ -19,8 +19,8 @@ def is_plain_text(body: bytes, content_type: str) -> bool:
 def plain_as_html(text: str) -> str:
     """A text as HTML.
 
-    >>> plain_as_html("From: a\\nSubject: tides\\n\\nHigh < low.")
-    '<title>tides</title><dl><dt>From</dt><dd>a</dd><dt>Subject</dt><dd>tides</dd></dl><pre>High &lt; low.</pre>'
+    >>> plain_as_html("To: b\\nRe: c\\n\\n1 < 2")
+    '<title>To: b</title><ul class="text-head"><li class="text-line"><b>To:</b> b</li><li class="text-line"><b>Re:</b> c</li></ul><pre>1 &lt; 2</pre>'
     >>> plain_as_html("Just a text.")
     '<title>Just a text.</title><pre>Just a text.</pre>'
     """
@@ -42,6 +42,8 @@ def plain_as_html(text: str) -> str:
     named = {name.lower(): value for name, value in reversed(headers)}
     first = next((line.strip() for line in lines if line.strip()), "")
     title = named.get("subject") or named.get("title") or first
-    terms = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in headers)
+    # with classes of their own, so that they are not taken for the matches of an answer
+    terms = "".join(f'<li class="text-line"><b>{escape(name)}:</b> {escape(value)}</li>' for name, value in headers)
     body = "\n".join(lines[at:]).strip("\n")
-    return f"<title>{escape(title[:MAX_TITLE_CHARS])}</title>{f'<dl>{terms}</dl>' if terms else ''}<pre>{escape(body, quote=False)}</pre>"
+    head = f'<ul class="text-head">{terms}</ul>' if terms else ""
+    return f"<title>{escape(title[:MAX_TITLE_CHARS])}</title>{head}<pre>{escape(body, quote=False)}</pre>"
