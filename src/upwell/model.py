@@ -197,63 +197,8 @@ class FormInterface(_Interface):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddressInterface(_Interface):
-    """An address with `{query}` in it."""
-
-    method: Literal["GET", "POST"] = "GET"
-    fields: tuple[tuple[str, str], ...] = ()  # sent in the body of a POST
-
-    @property
-    def query_field(self) -> str:
-        """No field takes the query."""
-        return ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """Any text may be asked for."""
-        return ()
-
-    @property
-    def min_chars(self) -> int:
-        """Of any length."""
-        return 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonInterface(_Interface):
-    """A POST whose JSON body has `{query}` in it."""
-
-    body: str
-
-    @property
-    def method(self) -> Literal["POST"]:
-        """JSON is always posted."""
-        return "POST"
-
-    @property
-    def query_field(self) -> str:
-        """No field takes the query."""
-        return ""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """Any text may be asked for."""
-        return ()
-
-    @property
-    def min_chars(self) -> int:
-        """Of any length."""
-        return 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PageInterface(_Interface):
-    """A page that is opened as it is: no request takes a query."""
-
-    @property
-    def method(self) -> Literal["GET"]:
-        """It is a page like any other."""
-        return "GET"
+class _WithoutField(_Interface):
+    """An interface without a form field that takes the query."""
 
     @property
     def query_field(self) -> str:
@@ -269,6 +214,36 @@ class _PageInterface(_Interface):
     def min_chars(self) -> int:
         """Of any length."""
         return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressInterface(_WithoutField):
+    """An address with `{query}` in it."""
+
+    method: Literal["GET", "POST"] = "GET"
+    fields: tuple[tuple[str, str], ...] = ()  # sent in the body of a POST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonInterface(_WithoutField):
+    """A POST whose JSON body has `{query}` in it."""
+
+    body: str
+
+    @property
+    def method(self) -> Literal["POST"]:
+        """JSON is always posted."""
+        return "POST"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PageInterface(_WithoutField):
+    """A page that is opened as it is: no request takes a query."""
+
+    @property
+    def method(self) -> Literal["GET"]:
+        """It is a page like any other."""
+        return "GET"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
