@@ -6,36 +6,20 @@ processes of their own. `python -m benchmarks.speed.growth` prints how the same 
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
 
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
 from benchmarks.speed import extract, growth, harvest
+from benchmarks.speed.turns import in_turns
 from upwell.page import terms
 from upwell.page.tree import read
 from upwell.source.learn import learn_source
 
 READ_BAR, APPLY_BAR = 2.0, 5.0
-ROUNDS = 5
 EVERY_PAGE = 4  # one of so many pages of the answers is read
 
 Row = tuple[str, str, str, float, float]  # what, ours, reference, ratio, bar
-
-
-def in_turns(works: Sequence[Callable[[bytes], object]], pages: Sequence[bytes]) -> list[float]:
-    """CPU seconds of each work over all pages: for each page the best of several rounds."""
-    total = [0.0] * len(works)
-    for page in pages:
-        best = [float("inf")] * len(works)
-        for _ in range(ROUNDS):
-            for i, work in enumerate(works):
-                start = time.process_time()
-                work(page)
-                best[i] = min(best[i], time.process_time() - start)
-        total = [a + b for a, b in zip(total, best, strict=True)]
-    return total
 
 
 def page_row() -> Row:

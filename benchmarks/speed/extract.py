@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
+from benchmarks.speed.turns import in_turns
 from upwell.page.tree import read
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
@@ -54,16 +55,7 @@ def cpu(model: SourceModel, pages: Sequence[bytes]) -> list[float]:
     The three take turns on each page, so that other work on the machine slows all of them alike.
     """
     works: list[Callable[[bytes], object]] = [LexborHTMLParser, read, lambda page: apply(model, read(page))]
-    total = [0.0] * len(works)
-    for page in pages:
-        best = [float("inf")] * len(works)
-        for _ in range(ROUNDS):
-            for i, work in enumerate(works):
-                start = time.process_time()
-                work(page)
-                best[i] = min(best[i], time.process_time() - start)
-        total = [a + b for a, b in zip(total, best, strict=True)]
-    return total
+    return in_turns(works, pages, ROUNDS)
 
 
 def _growth() -> None:

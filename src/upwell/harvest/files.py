@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from upwell.errors import MissingExtra
 from upwell.results import Summary
 from upwell.store import parquet
+from upwell.store.frames import pandas_frame, polars_frame
 from upwell.store.records import FORMATS, Format, write
 
 if TYPE_CHECKING:
@@ -55,20 +56,11 @@ class Result:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The records as a pandas data frame."""
-        try:
-            import pandas  # noqa: F401 # Arrow needs it
-        except ImportError as missing:
-            raise MissingExtra("a data frame needs the package pandas: pip install 'upwell[pandas]'") from missing
-        return self.table.to_pandas()
+        return pandas_frame(lambda: self.table)
 
     def to_polars(self) -> polars.DataFrame:
         """The records as a Polars data frame."""
-        try:
-            import polars
-        except ImportError as missing:
-            raise MissingExtra("a data frame needs the package polars: pip install 'upwell[polars]'") from missing
-        frame = polars.from_arrow(self.table)
-        return frame if isinstance(frame, polars.DataFrame) else frame.to_frame()
+        return polars_frame(lambda: self.table)
 
 
 def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:

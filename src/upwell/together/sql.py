@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.store import parquet
 from upwell.store import tables as stored
+from upwell.store.frames import pandas_frame, polars_frame
 from upwell.together.harvests import Harvest
 
 if TYPE_CHECKING:
@@ -238,16 +239,11 @@ class Answer:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas data frame."""
-        return self.table.to_pandas()
+        return pandas_frame(lambda: self.table)
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a Polars data frame."""
-        try:
-            import polars
-        except ImportError as missing:
-            raise MissingExtra("a data frame needs the package polars: pip install 'upwell[polars]'") from missing
-        frame = polars.from_arrow(self.table)
-        return frame if isinstance(frame, polars.DataFrame) else frame.to_frame()
+        return polars_frame(lambda: self.table)
 
 
 def _sample(table: Table, rows: int) -> Table:
