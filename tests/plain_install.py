@@ -149,7 +149,7 @@ def test_tables_of_other_libraries_name_their_extra(installed: Path, tmp_path: P
         "    except upwell.UpwellError as error: print(error)\n"
     )
     done = run(installed / "python", "-c", code, cwd=tmp_path)
-    assert [
+    assert all(
         f"upwell[{name}]" in line
         for name, line in zip(("arrow", "pandas", "polars"), done.stdout.splitlines(), strict=True)
-    ]
+    ), done.stdout
