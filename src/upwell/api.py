@@ -315,7 +315,7 @@ def demo(
     with serve_anywhere(switches, port, warn) as site:
         result = harvest(
             site.url,
-            out=Path(out, *changed),
+            out="/".join([str(out), *changed]),
             plan=plan or Plan(budget=700),
             manners=manners or Manners(rate=0),
             observe=observe,

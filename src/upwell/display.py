@@ -154,8 +154,9 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
         yield "a larger budget would bring no more; --refresh asks again what is held"
     if line := _details(summary["details"]):
         yield line
-    yield f"records: {result.records}"
-    yield f"report:  {result.report}"
+    place = result.address or result.folder
+    yield f"records: {place}/{result.records.name}"
+    yield f"report:  {place}/{result.report.name}"
 
 
 def lines_of_many(results: Sequence[Result | UpwellError]) -> Iterator[str]:

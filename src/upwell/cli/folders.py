@@ -17,7 +17,7 @@ __all__ = ["config", "export", "status"]
 
 
 @app.command(epilog="Example: upwell status harvest")
-def status(folder: options.HarvestFolder = Path("harvest"), as_json: options.Json = False) -> None:
+def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = False) -> None:
     """What is there? The harvests in a folder: records, coverage, how each ended. Nothing is asked or replayed."""
     found = list(api.status(folder))
     for one in found:

@@ -22,8 +22,10 @@ from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.page.hosts import without_login
 from upwell.results import Summary
+from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.records import Format
+from upwell.store.remote import is_remote
 from upwell.store.state import ASKED_BY, State
 from upwell.store.state_tables import CORRECTED
 from upwell.version import installed_version
@@ -40,7 +42,29 @@ ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that stay true,
 async def harvest_into(
     url: str, out: str | Path, plan: Plan, manners: Manners, observe: Observer, format: Format
 ) -> Result:
-    """Harvests a site into its folder below `out`; where just this was done before, what it brought is given at once."""
+    """Harvests a site into its folder below `out`, a path or an address; where just this was done before, what it brought is given at once."""
+    if not is_remote(out):
+        return await _harvest_here(url, Path(out), plan, manners, observe, format)
+    from upwell.harvest.keep_remote import WARC_BYTES, harvest_at_address
+
+    return await harvest_at_address(
+        url,
+        str(out),
+        lambda folder: folder_for(url, folder, plan, manners.access),
+        lambda folder: _harvest_here(url, folder, plan, manners, observe, format, WARC_BYTES),
+        observe,
+    )
+
+
+async def _harvest_here(
+    url: str,
+    out: Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    warc_bytes: int = WARC_FILE_BYTES,
+) -> Result:
     wanted = _wanted(url, plan, manners.access)
     folder = folder_for(url, out, plan, manners.access)
     key = _plan_key(plan, manners)
@@ -53,7 +77,7 @@ async def harvest_into(
 
     with (
         _marked(folder, wanted),
-        open_folder(folder) as (_, state, archive),
+        open_folder(folder, warc_bytes) as (_, state, archive),
         FolderLog(folder, plan.budget, observe) as observe,
     ):
         _claim(state, wanted)

@@ -31,13 +31,14 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from upwell.errors import WrongUsage
 from upwell.model import ArchivedBody, Request, Response
 
-__all__ = ["Archive", "ArchivedPage", "files", "pages", "read_archived", "repair"]
+__all__ = ["WARC_FILE_BYTES", "Archive", "ArchivedPage", "files", "pages", "read_archived", "repair"]
 
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"  # WARC 1.1 §6.7.2
 GZIP_MAGIC = b"\x1f\x8b\x08"
 MAX_CHUNK_BYTES = 1 << 20  # that are unpacked at a time while a file is checked
 MAX_QUERY_BYTES = 100_000  # of the metadata that hold a query
 MAX_BODY_BYTES = 20_000_000  # of a page in WARC, as `Manners.max_bytes`: a larger one is passed over
+WARC_FILE_BYTES = 1_000_000_000  # of a file, after which the next is begun; WARC 1.1 Annex C: about 1 GB
 GZIP_LEVEL = 6  # zlib's own default
 # Headers that describe how the body was transferred. The body is archived after decoding, so they get another name.
 TRANSFER_HEADERS = frozenset(("Content-Encoding", "Transfer-Encoding", "Content-Length"))
@@ -68,7 +69,7 @@ class _FirstCopy:
 class Archive:
     """A folder of WARC files that grows; used as the Fetcher's recorder, inside `with`."""
 
-    def __init__(self, folder: Path, *, max_bytes: int = 1_000_000_000) -> None:  # WARC 1.1 Annex C: about 1 GB a file
+    def __init__(self, folder: Path, *, max_bytes: int = WARC_FILE_BYTES) -> None:
         self.folder, self.max_bytes = folder, max_bytes
         self._first_copies: dict[str, _FirstCopy] = {}  # by digest of the body
         folder.mkdir(parents=True, exist_ok=True)

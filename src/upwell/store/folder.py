@@ -8,7 +8,7 @@ from pathlib import Path
 
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.page.hosts import host_and_port, without_login
-from upwell.store.archive import Archive
+from upwell.store.archive import WARC_FILE_BYTES, Archive
 from upwell.store.state import State
 
 __all__ = ["folder_of", "harvest_folders", "open_folder", "refuse_links"]
@@ -54,7 +54,7 @@ def refuse_links(folder: Path) -> None:
 
 
 @contextmanager
-def open_folder(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
+def open_folder(folder: Path, warc_bytes: int = WARC_FILE_BYTES) -> Iterator[tuple[Path, State, Archive]]:
     """Opens a site's folder with its state and archive; a full or read-only disk becomes an error of one line.
 
     The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
@@ -65,7 +65,7 @@ def open_folder(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
     try:
-        with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
+        with State(folder / "state.sqlite") as state, Archive(folder / "archive", max_bytes=warc_bytes) as archive:
             state.archive = archive
             yield folder, state, archive
     except OSError as error:
