@@ -139,7 +139,7 @@ async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: 
     from upwell.harvest import loop
     from upwell.results import ProbeSummary
 
-    folder.mkdir(parents=True, exist_ok=True)  # once, before anything is asked
+    folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before anything is asked
 
     async def ask(address: str) -> tuple[str, loop.Probed]:
         clean, access = split_credentials(address, manners.access)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from upwell.offline.entities import entities
     from upwell.offline.extract import extract
     from upwell.offline.links import links
+    from upwell.offline.parts import read_in_parts
     from upwell.offline.queries import queries
     from upwell.places import sites_of
     from upwell.results import DemoTruth, FormsOnPage, ProbeSummary
@@ -55,6 +56,7 @@ else:
             "match": "upwell.together.verbs",
             "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
+            "read_in_parts": "upwell.offline.parts",
             "sites_of": "upwell.places",
             "status": "upwell.harvest.folders",
         },
@@ -63,7 +65,7 @@ else:
 __all__ = [
     "Catalogue", "Job", "Result", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "match", "match_columns", "open", "probe",
-    "queries", "records", "sites_of", "status",
+    "queries", "read_in_parts", "records", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on

@@ -18,6 +18,7 @@ from upwell.results import (
     FormsOnPage,
     LinksOfAnswers,
     PageBlocks,
+    PartOfArchive,
     SuggestedQuery,
     VerbResult,
 )
@@ -101,6 +102,12 @@ def _(result: FolderStatus) -> Iterator[str]:
         more = result.next_hour
         yield f"  another {more['requests']:,} requests should bring about {more['records']:,} more"
     yield f"  {', '.join(result.files)}"
+
+
+@lines.register
+def _(result: PartOfArchive) -> Iterator[str]:
+    rows = ", ".join(f"{count:,} rows of {name}" for name, count in result.rows.items())
+    yield f"{result.file}: {result.pages:,} pages, {rows}{' (done before)' if result.was_done else ''}"
 
 
 @lines.register

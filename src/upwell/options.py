@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the rooms that define these choices load numpy
     from upwell.answers.clusters import Distance as DistanceName
     from upwell.harvest.plan import Goal as GoalName
     from upwell.offline.crawl import Follow as FollowName
+    from upwell.offline.part_engines import PartEngine as PartEngineName
     from upwell.queries.select import Distance as WordDistanceName
     from upwell.queries.select import Linkage as LinkageName
     from upwell.site.discover import Browser as BrowserName
@@ -131,6 +132,17 @@ ExtractMethod = Annotated[
     typer.Option("--method", help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings."),
 ]
 
+PART_ENGINES: tuple[PartEngineName, ...] = ("local", "processes", "ray")
+PartEngine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        help="Read many WARC files by parts, into the folder of -o: local (one after the other), processes, or ray.",
+    ),
+]
+PartWorkers = Annotated[
+    int, typer.Option("--workers", min=0, help="With --engine: parts at once; 0: as many as cores.")
+]
 TableFile = Annotated[
     str | None, typer.Option("-o", "--out", help="Write the records of all pages as a table too: a file, or a folder.")
 ]

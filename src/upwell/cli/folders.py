@@ -1,6 +1,5 @@
 """The verbs about what is there already: the folders of harvests, and the options that hold."""
 
-from pathlib import Path
 from typing import Any
 
 import typer

@@ -89,7 +89,7 @@ def _telling(address: str) -> Iterator[None]:
         extra = "s3" if kind in ("s3", "s3a") else "files"
         reason = " ".join(str(error).split())
         raise MissingExtra(f"{shown(address)}: {reason} (pip install 'upwell[{extra}]')") from error
-    except Exception as error:  # noqa: BLE001 # every store has errors of its own: botocore's and Google's have no common root
+    except Exception as error:  # every store has errors of its own: botocore's and Google's have no common root
         user = USER.search(address)
         reason = " ".join(str(error).split()) or type(error).__name__
         for secret in user[0].rstrip("@").split(":") if user else ():
@@ -138,6 +138,13 @@ class RemoteFolder:
 
     def names(self, below: str = "") -> dict[str, str]:
         """The files at the address below a name, each with what tells its versions apart; files of our own are left out."""
+        return {name: str([about.get(key) for key in VERSION_KEYS]) for name, about in self._listed(below).items()}
+
+    def sizes(self) -> dict[str, int]:
+        """The files at the address with their bytes."""
+        return {name: int(about["size"]) for name, about in self._listed("").items()}
+
+    def _listed(self, below: str) -> dict[str, Any]:
         with _telling(self.address):
             self._store.files.invalidate_cache()
             try:
@@ -152,7 +159,7 @@ class RemoteFolder:
             if not name or any(part.startswith(".") for part in parts):  # also ".."
                 continue
             if not below or name.startswith(f"{below}/"):
-                names[name] = str([about.get(key) for key in VERSION_KEYS])
+                names[name] = about
         return names
 
     def _look_for_root(self) -> None:
@@ -223,6 +230,21 @@ class RemoteFolder:
             self._store.make_parent(self._store.path(name))
             self._store.files.put_file(str(path), self._store.path(name))
 
+    def text(self, name: str) -> str | None:
+        """The text of a file; None where there is none."""
+        with _telling(self.address):
+            try:
+                content: bytes = self._store.files.cat_file(self._store.path(name))
+            except FileNotFoundError:
+                return None
+        return content.decode()
+
+    def write_text(self, name: str, text: str, mode: str = "overwrite") -> None:
+        """Writes a file; with the mode `create` only where there is none, else FileExistsError is raised."""
+        with _telling(self.address):
+            self._store.make_parent(self._store.path(name))
+            self._store.files.pipe_file(self._store.path(name), text.encode(), mode=mode)
+
     def claim(self, name: str) -> None:
         """Takes the lease of a harvest's folder, and fetches it if another machine wrote there last; raises while another holds it."""
         lease = self._lease(name)
@@ -258,17 +280,10 @@ class RemoteFolder:
 
     def _put_lease(self, name: str, seconds: float, mode: str) -> None:
         lease = {"holder": self._holder(), "machine": socket.gethostname(), "until": time.time() + seconds}
-        path = self._store.path(f"{name}/{LEASE}")
-        with _telling(self.address):
-            self._store.make_parent(path)
-            self._store.files.pipe_file(path, json.dumps(lease).encode(), mode=mode)
+        self.write_text(f"{name}/{LEASE}", json.dumps(lease), mode)
 
     def _lease(self, name: str) -> dict[str, Any]:
-        with _telling(self.address):
-            try:
-                lease: dict[str, Any] = json.loads(self._store.files.cat_file(self._store.path(f"{name}/{LEASE}")))
-            except FileNotFoundError:
-                return {}
+        lease: dict[str, Any] = json.loads(self.text(f"{name}/{LEASE}") or "{}")
         return lease
 
     def _holder(self) -> str:
