@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from upwell.errors import UpwellError
+from upwell.offline.part_result import PartOfArchive
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
@@ -18,7 +19,6 @@ from upwell.results import (
     FormsOnPage,
     LinksOfAnswers,
     PageBlocks,
-    PartOfArchive,
     SuggestedQuery,
     VerbResult,
 )

@@ -20,8 +20,8 @@ from urllib.parse import quote
 from upwell.errors import TookTooLong, UpwellError, WrongUsage
 from upwell.offline.part_engines import PartEngine, run_parts
 from upwell.offline.part_readers import LearnedParts, learn_parts
+from upwell.offline.part_result import PartOfArchive
 from upwell.offline.saved_pages import SavedPage, sample_evenly, saved_page
-from upwell.results import PartOfArchive
 from upwell.store import archive
 from upwell.store.archive import pages_of_file
 from upwell.store.parquet import RowWriter
