@@ -1,6 +1,7 @@
 """Folders at addresses: what is sent, fetched and refused, over fsspec's memory and local files and over a real S3 server."""
 
 import json
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -76,6 +77,9 @@ def test_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
     one.claim("site")
     assert (one.folder / "site/records.csv").read_text() == "second, by the other"
     assert not (one.folder / "site/unsent.csv").exists()
+    shutil.rmtree(one.folder / "site")  # somebody tidied the cache
+    one.claim("site")
+    assert (one.folder / "site/records.csv").read_text() == "second, by the other"
 
 
 def test_results_are_put_where_they_belong(address: str) -> None:

@@ -92,8 +92,14 @@ def send_running(remote: RemoteFolder, name: str) -> None:
 
 
 def _finish(remote: RemoteFolder, name: str) -> None:
-    remote.send(name)
-    remote.renew(name, 0)
+    """Puts all files, and gives the lease back."""
+    try:
+        remote.send(name)
+        remote.renew(name, 0)
+    except CannotKeep as error:
+        raise CannotKeep(
+            f"{error}; what there is is kept in {remote.folder / name}, and the same command puts it there"
+        ) from error
 
 
 def copy_open_database(path: Path, target: Path) -> bool:

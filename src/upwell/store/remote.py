@@ -248,14 +248,14 @@ class RemoteFolder:
     def claim(self, name: str) -> None:
         """Takes the lease of a harvest's folder, and fetches it if another machine wrote there last; raises while another holds it."""
         lease = self._lease(name)
-        ours = lease.get("holder") == self._holder()
-        if lease and not ours and lease["until"] > time.time():
+        is_newest_here = self._is_ours(name)
+        if lease and lease["holder"] != self._holder() and lease["until"] > time.time():
             raise CannotKeep(
                 f"{shown(self.address)}/{name} is harvested by {lease['machine']} just now; run the same command again "
                 f"when that has ended, or {LEASE_SECONDS} seconds after it died"
             )
         self._take_lease(name, is_new=not lease)
-        if not ours:
+        if not is_newest_here:
             self._fetch_as_first_holder(name)
 
     def renew(self, name: str, seconds: float = LEASE_SECONDS) -> None:
