@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,7 +112,7 @@ class Sites:
                 is_passing=lambda result: isinstance(result, Unreachable) and not isinstance(result, Refused),
             )
             self.begin(schedule.stop)
-            with RunLog(Path(self.out), running.sites, running.engine) as log:
+            with RunLog(Path(self.out), running.sites, running.engine) as log, _shown_every_second(log, schedule):
                 async for ended in schedule.ended():
                     number, place = ended.work
                     budget = purse.settle(url_of(place), ended.result)
@@ -184,6 +186,22 @@ class Sites:
 
     def _report(self, stage: str, page: str | Path, reason: str) -> None:
         self.observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
+
+
+@contextmanager
+def _shown_every_second(log: RunLog, schedule: Schedule[Any, Any]) -> Iterator[None]:
+    """Has the log say how many run, also while none ends."""
+
+    async def show() -> None:
+        while True:
+            await asyncio.sleep(1)
+            log.show(schedule.running)
+
+    task = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 class Purse:
