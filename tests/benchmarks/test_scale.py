@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from benchmarks.scale_model import Costs, Limits, Sites, exact, flows
 
 COSTS = Costs(

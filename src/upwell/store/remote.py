@@ -42,6 +42,10 @@ LEASE_SECONDS = (
     180  # not swept; after which a machine that says nothing has lost its harvest; it is renewed three times as often
 )
 FILE_NAME = re.compile(r"\.(?:parquet|csv|jsonl|sqlite|duckdb|xlsx|json)$")  # of a table: such an address is no folder
+RUN_FILES = (
+    "run.json",
+    "summary.jsonl",
+)  # of a run over several sites: those here may be newer, and are put at its end
 OBJECT_STORES = ("s3", "gs", "abfs", "oss", "oci")  # have no folders: one that is made there would be a bucket
 # What stores say of a file that tells its versions apart; each says some of them.
 VERSION_KEYS = ("size", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "created", "updated")
@@ -179,15 +183,30 @@ class RemoteFolder:
             notes = self._notes(group)
             for name, version in listed.items():
                 path = self.folder / name
+                if name in RUN_FILES and path.exists():
+                    continue
                 if notes.get(name) != [version, _mark(path)]:
                     self.fetch_file(name, path)
                     notes[name] = [version, _mark(path)]
             for path in _own_files(self.folder / group if group else self.folder, deep=bool(group)):
                 name = path.relative_to(self.folder).as_posix()
-                if name not in listed and not (leave_out and leave_out in name):
+                if name not in listed and name not in RUN_FILES and not (leave_out and leave_out in name):
                     path.unlink()
                     notes.pop(name, None)
             self._write_notes(group, notes)
+
+    def fetch_missing(self, *names: str) -> None:
+        """Fetches files directly at the address that are not here; those that are may be newer."""
+        listed = self.names()
+        for name in names:
+            if name in listed and not (self.folder / name).exists():
+                self.fetch_file(name, self.folder / name)
+
+    def put_all(self, *names: str) -> None:
+        """Puts files directly at the address, those that are here."""
+        for name in names:
+            if (self.folder / name).is_file():
+                self.put(name, self.folder / name)
 
     def fetch_file(self, name: str, path: Path) -> None:
         """Brings one file, whole or not at all."""
