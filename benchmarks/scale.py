@@ -1,13 +1,14 @@
 """What a site costs as measured, and what many sites on many machines would: the figures of `docs/scale.md`.
 
-    python -m benchmarks.scale measure [ADDRESS…] [--budget 400]    harvests of demo layouts and of sites on loopback → scale.json
-    python -m benchmarks.scale pages                                 answers of real sites in the corpora → scale.json
-    python -m benchmarks.scale postgres                              transactions a second of Debian's PostgreSQL here → scale.json
-    python -m benchmarks.scale check                                 the simulation of flows against one of single requests
-    python -m benchmarks.scale simulate [--hosts 10000000]           10 to 100,000 workers; writes docs/pictures/scale.svg
-    python -m benchmarks.scale cost [--sites 1000000]                CPU hours, terabytes, requests and money
+    python -m benchmarks.scale measure PLACE… [--budget 300]      harvests; a place is a layout of the demo, or the address of a site on loopback
+    python -m benchmarks.scale memory                             of a process with one site, and with several
+    python -m benchmarks.scale pages                              answers of real sites in the corpora
+    python -m benchmarks.scale postgres                           transactions a second of Debian's PostgreSQL here
+    python -m benchmarks.scale check                              the simulation of flows against one of single requests
+    python -m benchmarks.scale simulate --workers N [--max-requests 1000] [--hosts 10000000]    draws docs/pictures/scale.svg
+    python -m benchmarks.scale cost [--sites 1000000]             CPU hours, terabytes, requests and money
 
-The first three write what they measured to `benchmarks/scale.json`, the others read it. The model is in `benchmarks/scale_model.py`.
+The first four write what they measured to `benchmarks/scale.json`, the others read it. The model is in `benchmarks/scale_model.py`.
 """
 
 import argparse
@@ -20,11 +21,14 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
 from benchmarks.scale_model import Costs, Limits, Sites, exact, flows
+from benchmarks.scale_plot import draw
 from upwell import api
 from upwell.answers.totals import read_totals
 from upwell.demo import Switches, serve
@@ -36,69 +40,89 @@ from upwell.source.learn import learn_source
 
 MEASURED = Path(__file__).with_name("scale.json")
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "scale.svg"
-LAYOUTS = ("list", "table", "cards")
-WORKERS = (10, 1_000, 100_000)
+DRAWN_REQUESTS = 1_000  # a host at most, in the picture
 TRANSACTIONS = "INSERT INTO outcomes (site, request, outcome) VALUES (1, md5(random()::text), repeat('x', 400));"
 
 
 def main() -> None:
     """One of the commands above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["measure", "pages", "postgres", "check", "simulate", "cost"])
-    parser.add_argument("addresses", nargs="*")
-    parser.add_argument("--budget", type=int, default=400)
+    parser.add_argument("command", choices=["measure", "memory", "pages", "postgres", "check", "simulate", "cost"])
+    parser.add_argument("places", nargs="*")
+    parser.add_argument("--budget", type=int, default=300)
     parser.add_argument("--hosts", type=int, default=10_000_000)
+    parser.add_argument("--workers", type=int, default=1_000)
+    parser.add_argument("--max-requests", type=int, default=DRAWN_REQUESTS)
     parser.add_argument("--sites", type=int, default=1_000_000)
     options = parser.parse_args()
     if options.command == "measure":
-        _save({"harvests": measure(options.addresses, options.budget)})
+        for place in options.places:
+            _save("harvests", {_name(place): measure(place, options.budget)})
+    elif options.command == "memory":
+        _save("memory", memory())
     elif options.command == "pages":
-        _save({"pages": pages()})
+        _save("pages", pages())
     elif options.command == "postgres":
-        _save({"postgres": postgres()})
+        _save("postgres", postgres())
     elif options.command == "check":
         check(_costs())
     elif options.command == "simulate":
-        simulate(_costs(), options.hosts)
+        curves = simulate(_costs(), options.hosts, options.workers, options.max_requests)
+        if options.max_requests == DRAWN_REQUESTS:
+            _save("curves", curves)
+            PICTURE.write_text(draw(_read()["curves"]))
     else:
         cost(_costs(), options.sites)
 
 
-def _save(found: dict[str, Any]) -> None:
-    known = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
-    MEASURED.write_text(json.dumps(known | found, indent=1) + "\n")
+def _name(place: str) -> str:
+    return f"port {place.rstrip('/').rpartition(':')[2]}" if "://" in place else f"demo, {place}"
+
+
+def _read() -> dict[str, dict[str, Any]]:
+    known: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
+    return known
+
+
+def _save(part: str, found: dict[str, Any]) -> None:
+    known = _read()
+    MEASURED.write_text(json.dumps({**known, part: {**known.get(part, {}), **found}}, indent=1) + "\n")
 
 
 # What a site costs
 
 
-def measure(addresses: list[str], budget: int) -> dict[str, Any]:
-    """Harvests in processes of their own: CPU, bytes and memory for each request, and the memory of a further site."""
+def measure(place: str, budget: int) -> dict[str, Any]:
+    """A harvest in a process of its own: CPU, bytes and memory for each request."""
     context = multiprocessing.get_context("spawn")
-    rows = []
-    sites = [(f"demo, {layout}", serve(Switches(layout=layout))) for layout in LAYOUTS]  # type: ignore[arg-type] # names of layouts
-    for name, site in sites:
-        with site as running, context.Pool(1) as pool:
-            rows.append({"site": name, **pool.apply(_harvest, ([running.url], budget))})
-            _print(rows[-1])
-    for address in addresses:
-        with context.Pool(1) as pool:
-            rows.append({"site": address.rstrip("/").rpartition(":")[2], **pool.apply(_harvest, ([address], budget))})
-            _print(rows[-1])
-    many = [serve(Switches()) for _ in range(11)]
-    urls = [site.__enter__().url for site in many]
-    memory = []
-    for count in (1, len(urls)):
-        with context.Pool(1) as pool:
-            memory.append(pool.apply(_harvest, (urls[:count], 120))["megabytes"])
-    for site in many:
-        site.__exit__(None, None, None)
-    of_site = (memory[1] - memory[0]) / (len(urls) - 1)
-    print(f"memory of one site {memory[0]:.0f} MB, of each further one at once {of_site:.1f} MB (120 requests each)")
-    means = {key: statistics.mean(row[key] for row in rows) for key in rows[0] if key != "site"}
-    print("mean: ", end="")
-    _print({"site": "all", **means})
-    return {"rows": rows, "mean": means, "megabytes_of_process": memory[0], "megabytes_of_site": of_site}
+    with _served(place) as url, context.Pool(1) as pool:
+        row = pool.apply(_harvest, ([url], budget))
+    _print(place, row)
+    return row
+
+
+@contextmanager
+def _served(place: str) -> Iterator[str]:
+    """The address of a place; a name of a layout is that of a demo site."""
+    if "://" in place:
+        yield place
+        return
+    with serve(Switches.parse([f"layout={place}"])) as site:
+        yield site.url
+
+
+def memory(count: int = 11, budget: int = 60) -> dict[str, float]:
+    """The memory of a process with one site, and with several at once."""
+    context = multiprocessing.get_context("spawn")
+    with ExitStack() as running:
+        urls = [running.enter_context(serve(Switches())).url for _ in range(count)]
+        found = []
+        for some in (urls[:1], urls):
+            with context.Pool(1) as pool:
+                found.append(pool.apply(_harvest, (some, budget))["megabytes"])
+    of_site = (found[1] - found[0]) / (count - 1)
+    print(f"one site {found[0]:.0f} MB, each further one at once {of_site:.1f} MB ({budget} requests each)")
+    return {"process": found[0], "site": of_site}
 
 
 def _harvest(urls: list[str], budget: int) -> dict[str, float]:
@@ -127,9 +151,9 @@ def _harvest(urls: list[str], budget: int) -> dict[str, float]:
     }
 
 
-def _print(row: dict[str, Any]) -> None:
+def _print(name: str, row: dict[str, Any]) -> None:
     print(
-        f"{row['site']:<16} {row['requests']:>6.0f} requests {row['records']:>7.0f} records {row['cpu_ms']:6.1f} ms CPU a request, "
+        f"{name:<24} {row['requests']:>6.0f} requests {row['records']:>7.0f} records {row['cpu_ms']:6.1f} ms CPU a request, "
         f"{row['archive_bytes'] / 1000:6.1f} KB archive, {row['state_bytes'] / 1000:5.1f} KB state, "
         f"{row['table_bytes']:5.0f} bytes of table a record, {row['megabytes']:4.0f} MB",
         flush=True,
@@ -140,16 +164,18 @@ def pages() -> dict[str, float]:
     """Answers of real sites: bytes, packed bytes, CPU of reading and applying, and how many matches they state."""
     require()
     corpus = CORPORA / "answers" / "serp150"
-    sizes, packed, totals, cpu = [], [], [], 0.0
-    for rows in by_site(labels("answers/serp150")).values():
+    sizes, packed, totals, cpu = [], [], [], []
+    for number, rows in enumerate(by_site(labels("answers/serp150")).values()):
         bodies = [(corpus / row["page"]).read_bytes() for row in rows]
-        model = learn_source([read(body) for body in bodies], queries=[row["query"] for row in rows])
+        trees = [read(body) for body in bodies]
+        if number % 4 == 0:  # every fourth site is enough for the CPU of a page
+            model = learn_source(trees, queries=[row["query"] for row in rows])
+            for body in bodies:
+                before = time.process_time()
+                apply(model, read(body))
+                cpu.append(time.process_time() - before)
         stated = []
-        for body in bodies:
-            before = time.process_time()
-            tree = read(body)
-            apply(model, tree)
-            cpu += time.process_time() - before
+        for body, tree in zip(bodies, trees, strict=True):
             sizes.append(len(body))
             packed.append(len(gzip.compress(body, 6)))
             stated.append(read_totals(tree).total or 0)
@@ -159,7 +185,7 @@ def pages() -> dict[str, float]:
         "pages": len(sizes),
         "bytes": statistics.mean(sizes),
         "packed_bytes": statistics.mean(packed),
-        "read_ms": 1000 * cpu / len(sizes),
+        "read_ms": 1000 * statistics.mean(cpu),
         "sites_with_total": len(totals),
         "median_total": math.exp(statistics.median(totals)),
         "sigma_total": statistics.stdev(totals),
@@ -224,8 +250,9 @@ def postgres() -> dict[str, float]:
 
 def _costs() -> Costs:
     """The costs of a request and the sizes of sources, as measured."""
-    known = json.loads(MEASURED.read_text())
-    harvest, real = known["harvests"]["mean"], known["pages"]
+    known = _read()
+    rows, real = list(known["harvests"].values()), known["pages"]
+    harvest = {key: statistics.mean(row[key] for row in rows) for key in rows[0]}
     return Costs(
         cpu=harvest["cpu_ms"] / 1000 + real["read_ms"] / 1000,
         bytes=real["bytes"],
@@ -237,8 +264,8 @@ def _costs() -> Costs:
         median_size=real["median_total"],
         sigma_size=real["sigma_total"],
         largest_size=real["largest_total"],
-        megabytes=known["harvests"]["megabytes_of_process"],
-        megabytes_of_site=known["harvests"]["megabytes_of_site"],
+        megabytes=known["memory"]["process"],
+        megabytes_of_site=known["memory"]["site"],
     )
 
 
@@ -254,32 +281,24 @@ def check(costs: Costs) -> None:
         )
 
 
-def simulate(costs: Costs, hosts: int) -> None:
-    """Prints how long it takes, what binds, and draws the progress."""
-    from benchmarks.scale_plot import draw
-
+def simulate(costs: Costs, hosts: int, workers: int, max_requests: int) -> dict[str, Any]:
+    """Prints how long it takes and what binds, with one database for all, and with one for every 50 workers."""
+    sites = Sites.made(hosts, costs, seed=1, max_requests=max_requests)
+    total = sites.requests.sum()
+    print(
+        f"{hosts:,} hosts, at most {max_requests:,} requests each: {total:,.0f} requests, {total * costs.archive / 1e12:,.0f} TB of archive"
+    )
     curves = {}
-    for max_requests in (1_000, 100_000):
-        sites = Sites.made(hosts, costs, seed=1, max_requests=max_requests)
-        total = sites.requests.sum()
+    for databases in sorted({1, max(1, workers // 50)}):
+        found = flows(sites, costs, Limits(workers=workers, databases=databases))
         print(
-            f"{hosts:,} hosts, at most {max_requests:,} requests each: {total:,.0f} requests, {total * costs.archive / 1e12:,.0f} TB of archive"
+            f"  {workers:>7,} workers, {databases:>5,} databases: {_time(found.hours)}, half of the requests after {_time(found.half)}; "
+            f"peak {found.peak:,.0f} requests a second; bound by {found.bound}; wanted at the peak: "
+            + ", ".join(f"{name} {share:.0%}" for name, share in found.use.items()),
+            flush=True,
         )
-        for workers in WORKERS:
-            for shared in (True, False):
-                limits = Limits(workers=workers, databases=1 if shared else max(1, workers // 50))
-                found = flows(sites, costs, limits)
-                print(
-                    f"  {workers:>7,} workers, {limits.databases:>5,} databases: {_time(found.hours)}, half of the requests after {_time(found.half)}; "
-                    f"peak {found.peak:,.0f} requests a second; bound by {found.bound}; "
-                    + ", ".join(f"{name} {share:.0%}" for name, share in found.use.items()),
-                    flush=True,
-                )
-                if max_requests == 1_000:
-                    curves[
-                        f"{workers:,} workers, {limits.databases:,} {'database' if limits.databases == 1 else 'databases'}"
-                    ] = found.curve
-    PICTURE.write_text(draw(curves))
+        curves[f"{workers:,} workers, {databases:,} {'database' if databases == 1 else 'databases'}"] = found.curve
+    return curves
 
 
 def cost(costs: Costs, count: int) -> None:

@@ -102,3 +102,21 @@ def test_the_command_line_takes_addresses(
     with pytest.raises(SystemExit):
         app(["status", address, "--json"])
     assert json.loads(capsys.readouterr().out)["folder"].startswith(address)
+
+
+def test_a_run_over_several_sites_at_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes put their sites there, and what the run says of all of them lies beside them."""
+    on_machine("a", tmp_path, monkeypatch)
+    address = f"file://{tmp_path}/there"
+    with serve(SMALL) as one, serve(SMALL) as other:
+        running = api.Running(engine="processes", workers=2)
+        plan, manners = Plan(budget=15), Manners(rate=0)
+        results = api.harvest_all([one.url, other.url], out=address, plan=plan, manners=manners, running=running)
+    assert all(isinstance(result, api.Result) for result in results)
+    lines = (tmp_path / "there/summary.jsonl").read_text().splitlines()
+    assert {json.loads(line)["outcome"] for line in lines} == {"done"}
+    on_machine("b", tmp_path, monkeypatch)
+    assert len(list(api.status(address))) == 2
+    run = api.run_status(address)
+    assert run is not None
+    assert (run.run, run.done) == ("over", 2)
