@@ -5,21 +5,19 @@ address. Who wrote there last is said by a lease beside the files of a harvest: 
 time, and a machine that goes on with the harvest of another fetches it first.
 """
 
-import hashlib
 import json
-import os
 import re
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
-from upwell.errors import CannotKeep, MissingExtra, WrongUsage
+from upwell.errors import CannotKeep, WrongUsage
+from upwell.store.addresses import is_remote, open_store, shown, telling, working_folder
 
 __all__ = [
     "LEASE_SECONDS",
@@ -33,104 +31,14 @@ __all__ = [
     "written_at",
 ]
 
-ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)(?:::[a-z][a-z0-9+.-]+)*://", re.I)
-WEB = ("http", "https")  # addresses of sites, not of files
-USER = re.compile(r"(?<=://)[^/@\s]+@")
 ARCHIVE = "archive/"  # the folder of a harvest with its WARC files
 LEASE, NOTES, HOLDER = ".lease.json", ".sent.json", ".holder"
-LEASE_SECONDS = (
-    180  # not swept; after which a machine that says nothing has lost its harvest; it is renewed three times as often
-)
+LEASE_SECONDS = 180  # after which a silent machine has lost its harvest; renewed three times as often; not swept
 FILE_NAME = re.compile(r"\.(?:parquet|csv|jsonl|sqlite|duckdb|xlsx|json)$")  # of a table: such an address is no folder
-RUN_FILES = (
-    "run.json",
-    "summary.jsonl",
-)  # of a run over several sites: those here may be newer, and are put at its end
-OBJECT_STORES = ("s3", "gs", "abfs", "oss", "oci")  # have no folders: one that is made there would be a bucket
+# Of a run over several sites: those here may be newer, and are put at its end.
+RUN_FILES = ("run.json", "summary.jsonl")
 # What stores say of a file that tells its versions apart; each says some of them.
 VERSION_KEYS = ("size", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "created", "updated")
-
-
-def is_remote(place: object) -> bool:
-    """Whether a place is an address for fsspec: not a path, and not the address of a site.
-
-    >>> [is_remote(place) for place in ("s3://bucket/harvest", "harvest", "https://example.org/", "C:/data")]
-    [True, False, False, False]
-    """
-    found = ADDRESS.match(str(place)) if isinstance(place, str) else None
-    return found is not None and found[1].lower() not in WEB
-
-
-def shown(address: str) -> str:
-    """An address without name and password.
-
-    >>> shown("sftp://me:secret@example.org/data")
-    'sftp://example.org/data'
-    """
-    return USER.sub("", address)
-
-
-def working_folder(place: str | Path) -> Path:
-    """Where work on a place is done: a path itself; for an address a folder in this user's cache, always the same."""
-    if not is_remote(place):
-        return Path(place)
-    address = str(place).rstrip("/")
-    readable = re.sub(r"[^\w.-]+", "_", shown(address))[-60:]
-    digest = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()[:12]
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"  # XDG Base Directory Specification
-    return Path(cache, "upwell", f"{readable}-{digest}")
-
-
-@contextmanager
-def _telling(address: str) -> Iterator[None]:
-    """Errors of a store as errors of one line, without name and password."""
-    try:
-        yield
-    except (FileExistsError, CannotKeep, MissingExtra, WrongUsage):
-        raise
-    except ImportError as error:
-        kind = address.partition(":")[0]
-        extra = "s3" if kind in ("s3", "s3a") else "files"
-        reason = " ".join(str(error).split())
-        raise MissingExtra(f"{shown(address)}: {reason} (pip install 'upwell[{extra}]')") from error
-    except Exception as error:  # every store has errors of its own: botocore's and Google's have no common root
-        user = USER.search(address)
-        reason = " ".join(str(error).split()) or type(error).__name__
-        for secret in user[0].rstrip("@").split(":") if user else ():
-            reason = reason.replace(secret, "…")
-        raise CannotKeep(
-            f"{shown(address)} cannot be used ({type(error).__name__}: {reason}); "
-            "look at its name and at your credentials for it"
-        ) from error
-
-
-@dataclass(frozen=True)
-class _Store:
-    """The file system of fsspec for an address, and the path in it."""
-
-    files: Any
-    root: str
-
-    def path(self, name: str) -> str:
-        return f"{self.root.rstrip('/')}/{name}" if name else self.root
-
-    @property
-    def has_buckets(self) -> bool:
-        return any(protocol in self.files.protocol for protocol in OBJECT_STORES)
-
-    def make_parent(self, path: str) -> None:
-        if not self.has_buckets:
-            self.files.makedirs(self.files._parent(path), exist_ok=True)
-
-
-def _open(address: str) -> _Store:
-    try:
-        import fsspec
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"{shown(address)} needs the package fsspec: pip install 'upwell[files]'") from error
-    with _telling(address):
-        files, root = fsspec.url_to_fs(address.rstrip("/"))
-        return _Store(files, root)
 
 
 class RemoteFolder:
@@ -138,7 +46,7 @@ class RemoteFolder:
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
         self.address, self.folder = address.rstrip("/"), folder or working_folder(address)
-        self._store = _open(self.address)
+        self._store = open_store(self.address)
 
     def names(self, below: str = "") -> dict[str, str]:
         """The files at the address below a name, each with what tells its versions apart; files of our own are left out."""
@@ -149,7 +57,7 @@ class RemoteFolder:
         return {name: int(about["size"]) for name, about in self._listed("").items()}
 
     def _listed(self, below: str) -> dict[str, Any]:
-        with _telling(self.address):
+        with telling(self.address):
             self._store.files.invalidate_cache()
             try:
                 found = self._store.files.find(self._store.path(below), detail=True)
@@ -212,7 +120,7 @@ class RemoteFolder:
         """Brings one file, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.part")
-        with _telling(self.address):
+        with telling(self.address):
             self._store.files.get_file(self._store.path(name), str(partial))
         partial.replace(path)
 
@@ -233,7 +141,7 @@ class RemoteFolder:
         known = [name for group in notes.values() for name in group]
         gone = [name for name in known if name not in files and name not in leave_out and name.startswith(below)]
         versions = self.names(below) if sent or gone else {}
-        with _telling(self.address):
+        with telling(self.address):
             for name in gone:
                 notes[_group(name)].pop(name)
                 if name in versions:
@@ -245,13 +153,13 @@ class RemoteFolder:
 
     def put(self, name: str, path: Path) -> None:
         """Puts one file."""
-        with _telling(self.address):
+        with telling(self.address):
             self._store.make_parent(self._store.path(name))
             self._store.files.put_file(str(path), self._store.path(name))
 
     def text(self, name: str) -> str | None:
         """The text of a file; None where there is none."""
-        with _telling(self.address):
+        with telling(self.address):
             try:
                 content: bytes = self._store.files.cat_file(self._store.path(name))
             except FileNotFoundError:
@@ -260,7 +168,7 @@ class RemoteFolder:
 
     def write_text(self, name: str, text: str, mode: str = "overwrite") -> None:
         """Writes a file; with the mode `create` only where there is none, else FileExistsError is raised."""
-        with _telling(self.address):
+        with telling(self.address):
             self._store.make_parent(self._store.path(name))
             self._store.files.pipe_file(self._store.path(name), text.encode(), mode=mode)
 
@@ -364,8 +272,8 @@ def local_copy(place: str | Path, *, with_archive: bool = True) -> Path:
     if not is_remote(place):
         return Path(place)
     address = str(place).rstrip("/")
-    store = _open(address)
-    with _telling(address):
+    store = open_store(address)
+    with telling(address):
         is_file = store.files.isfile(store.root)
     remote = RemoteFolder(address.rpartition("/")[0], working_folder(address)) if is_file else RemoteFolder(address)
     if is_file:
