@@ -31,6 +31,7 @@ class Costs:
     table: float  # bytes of a record
     records: float  # new records a request
     transactions: float  # that one database does in a second
+    commits: float = field(default=2.0, kw_only=True)  # transactions of a request: what it brought, and the records
     median_size: float  # records of a source: lognormal
     sigma_size: float
     largest_size: float
@@ -108,7 +109,7 @@ def _wanted(rate: float, costs: Costs, limits: Limits) -> dict[str, float]:
     """What so many requests a second want of what there is."""
     return {
         "CPU": rate * costs.cpu / (limits.workers * limits.cores),
-        "databases": rate / (costs.transactions * limits.databases),
+        "databases": rate * costs.commits / (costs.transactions * limits.databases),
         "bandwidth": rate * (costs.bytes + costs.archive) / (limits.workers * limits.worker_bytes),
     }
 
