@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from upwell.engines.frame import ENGINES, engine_of
 from upwell.engines.limits import room_for
 from upwell.engines.schedule import Retry, Schedule, Telling
-from upwell.errors import BudgetSpent, Interrupted, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
+from upwell.errors import (
+    BudgetSpent,
+    CannotKeep,
+    Interrupted,
+    Refused,
+    Unreachable,
+    UpwellError,
+    WorkerLost,
+    WrongUsage,
+)
 from upwell.harvest.events import Asked, Trouble
 from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import RunLog, read_lines
@@ -109,7 +118,7 @@ class Sites:
                 host_of=lambda place: host_of(url_of(place[1])),
                 at_once=running.at_once or room_for(engine.workers),
                 retry=Retry(times=running.retries),
-                is_passing=lambda result: isinstance(result, Unreachable) and not isinstance(result, Refused),
+                is_passing=_is_passing,
             )
             self.begin(schedule.stop)
             with RunLog(Path(self.out), running.sites, running.engine) as log, _shown_every_second(log, schedule):
@@ -234,6 +243,12 @@ class Purse:
         if not isinstance(result, UpwellError):
             self.left += max(0, granted - result.summary["requests"])
         return granted
+
+
+def _is_passing(result: Result | UpwellError) -> bool:
+    """Whether a site is worth another try: it did not answer, or a worker of a run that was killed is still writing there."""
+    is_in_use = isinstance(result, CannotKeep) and "another process" in str(result)
+    return is_in_use or (isinstance(result, Unreachable) and not isinstance(result, Refused))
 
 
 def _nothing_left(place: str, total: int) -> BudgetSpent:
