@@ -43,7 +43,7 @@ class Engine(Protocol[W, R]):
 
 
 def engine_of(name: str, function: Function, workers: int = 0) -> Engine[Any, Any]:
-    """The engine of a name; `workers`: how many processes, 0 for one a core."""
+    """The engine of a name; `workers`: how many processes, 0 for one a core (of ray: of the cluster)."""
     if name == "local":
         from upwell.engines.local import LocalEngine
 
@@ -52,4 +52,8 @@ def engine_of(name: str, function: Function, workers: int = 0) -> Engine[Any, An
         from upwell.engines.processes import ProcessEngine
 
         return ProcessEngine(function, workers or len(os.sched_getaffinity(0)))
+    if name == "ray":
+        from upwell.engines.ray import RayEngine
+
+        return RayEngine(function, workers)
     raise WrongUsage(f"engine {name!r} is none of {', '.join(ENGINES)}")

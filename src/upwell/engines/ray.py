@@ -179,7 +179,7 @@ class RayEngine:
                 raise Unreachable(f"RAY_ADDRESS {address}: {why}; is the cluster up? (`ray status`)") from error
             return
         # the path of a socket has at most 107 characters
-        self._own_folder = Path(tempfile.mkdtemp(prefix="upwell-ray-", dir="/tmp"))  # noqa: S108 # made for us alone
+        self._own_folder = Path(tempfile.mkdtemp(prefix="upwell-ray-", dir="/tmp"))  # made for us alone
         _ray().init(
             **shared,
             num_cpus=self._wanted or len(os.sched_getaffinity(0)),

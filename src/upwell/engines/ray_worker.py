@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from upwell.engines.frame import Function
@@ -51,10 +52,8 @@ class RayWorker:
             self._news.clear()
             self._an_end.clear()
             await self._news.wait()
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._an_end.wait(), GATHER_SECONDS)
-            except TimeoutError:
-                pass
         return list(self._messages)
 
     async def _run(self, number: int, work: Any) -> None:
