@@ -21,6 +21,7 @@ from upwell.net.connect import connector, cookie_jar
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
+from upwell.net.memory import Memory, ask_memory
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
@@ -45,21 +46,6 @@ class Recorder(Protocol):
 
     def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
         """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
-        ...
-
-
-class Memory(Protocol):
-    """Stores what requests brought, so that an interrupted harvest can go on: `upwell.store.state.State`."""
-
-    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
-        """The next stored outcome of a request; None if it has to be sent.
-
-        With `reuse`, an answer that was used before will do; with `max_age`, one that is older (in seconds) will not.
-        """
-        ...
-
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Stores what a request brought; it survives a kill when this returns."""
         ...
 
 
@@ -173,7 +159,8 @@ class Fetcher:
         """The stored outcome of a request, or else what `send` brings, which is stored before it is used."""
         if self.memory is None:
             return await send()
-        stored = self.memory.replay(request, reuse=reuse, max_age=max_age)
+        memory = self.memory
+        stored = await ask_memory(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
             if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
@@ -186,11 +173,13 @@ class Fetcher:
         except Refused:
             raise
         except Unreachable as error:
-            self.memory.store(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
+            failure = Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size)
+            await ask_memory(memory, lambda: memory.store(request, failure))
             raise
         if max_age and response.status in RETRY_STATUSES:
             return response  # a passing failure of robots.txt is asked again by the next run
-        self.memory.store(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
+        outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
+        await ask_memory(memory, lambda: memory.store(request, outcome))
         return response
 
     async def _send_with_retries(
