@@ -93,5 +93,5 @@ def without_password(address: str) -> str:
         )
     login, at, hosts = parts.netloc.rpartition("@")
     netloc = login.partition(":")[0] + at + hosts
-    query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in SECRETS])
+    query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in SECRETS], safe="/")
     return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
