@@ -21,6 +21,7 @@ def ray_nodes() -> Iterator[RayNodes]:
 @pytest.fixture
 def ray_cluster(ray_nodes: RayNodes, monkeypatch: pytest.MonkeyPatch) -> RayNodes:
     """The cluster, and the variables by which an engine finds it."""
-    for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_TMPDIR", "RAY_USAGE_STATS_ENABLED"):
-        monkeypatch.setenv(name, ray_nodes.environment[name])
+    for name, value in ray_nodes.environment.items():
+        if name.startswith("RAY_"):
+            monkeypatch.setenv(name, value)
     return ray_nodes
