@@ -42,6 +42,12 @@ class SiteWork:
     format: Format = "parquet"
     state: str = ""  # address of the state; "": a file in the folder of the harvest
 
+    def with_budget(self, requests: int) -> SiteWork:
+        """The same work with so many requests."""
+        if requests == self.job.plan.budget:
+            return self
+        return replace(self, job=replace(self.job, plan=replace(self.job.plan, budget=requests)))
+
 
 def host_of(place: str) -> str:
     """The server that a place is at, with or without "www.": its harvests run one after the other."""

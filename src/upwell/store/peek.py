@@ -38,6 +38,14 @@ class Peek:
         """How many records are held."""
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
+    def requests(self) -> int:
+        """How many requests were sent in this run, as `State.requests_sent` counts them."""
+        (sent,) = self._db.execute(
+            "SELECT COALESCE(SUM(sent), 0) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'",
+            (int(self.note("run", "1")),),
+        ).fetchone()
+        return int(sent)
+
     def row(self, key: str) -> dict[str, Any] | None:
         """What the lists said of a record, as it was read."""
         return self._json("SELECT row FROM records WHERE key = ?", key)

@@ -100,11 +100,6 @@ class State:
         return self._db.is_remote
 
     @property
-    def is_written_elsewhere(self) -> bool:
-        """Whether another process is writing a state that is only read here."""
-        return self._is_only_read and self._db.is_leased
-
-    @property
     def host_leases(self) -> "PostgresLeases | None":
         """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
         return self._db.host_leases
