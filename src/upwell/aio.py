@@ -271,6 +271,13 @@ async def harvest_each(
             yield outcome
 
 
+async def tell_of_each(each: AsyncGenerator[SiteOutcome], ended: Callable[[SiteOutcome], None]) -> None:
+    """Calls a function with what came of each site as it ends."""
+    async with aclosing(each):
+        async for outcome in each:
+            ended(outcome)
+
+
 async def records(
     url: str,
     *,

@@ -4,6 +4,7 @@ Without a terminal it is a plain line every ten seconds.
 """
 
 import json
+import sys
 import time
 from collections import deque
 from pathlib import Path
@@ -43,7 +44,9 @@ class ProgressLine:
             TimeElapsedColumn(),
         )
         is_drawn = visible and self.console.is_terminal
-        self.bar = Progress(*columns, console=self.console, disable=not is_drawn, expand=False)
+        self.bar = Progress(
+            *columns, console=self.console, disable=not is_drawn, expand=False, redirect_stdout=sys.stdout.isatty()
+        )
         self.task = self.bar.add_task("looking for the search form", total=None)
 
     def __enter__(self) -> Observer:

@@ -109,7 +109,7 @@ def test_the_schedule_keeps_its_bounds() -> None:
             taken += 1
             yield number
 
-    async def run(number: int) -> int:
+    async def run(number: int, tell: Any) -> int:
         nonlocal most_at_once
         host = str(number % 50)
         assert host not in active

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -164,13 +165,18 @@ def requests(site: Running, first: int) -> Counter[str]:
     return Counter(f"{one.path}?{one.query.partition('&ref=')[0]}" for one in site.received[first:])
 
 
-def start(site: Running, out: Path, address: str) -> subprocess.Popen[bytes]:
+def start(
+    site: Running, out: Path, address: str, budget: int = 60, rate: float = 0, **variables: str
+) -> subprocess.Popen[bytes]:
     """A harvest in a process of its own."""
     program = (
-        "import asyncio, sys; from pathlib import Path; from tests.harvest.test_postgres import FREE, PLAN, harvest_into; "
-        "asyncio.run(harvest_into(sys.argv[1], Path(sys.argv[2]), PLAN, FREE, lambda event: None, 'jsonl', sys.argv[3]))"
+        "import asyncio, sys; from upwell.harvest.keep import harvest_into; from upwell.harvest.plan import Plan; "
+        "from upwell.net.fetch import Manners; site, out, address, budget, rate = sys.argv[1:]; "
+        "plan, manners = Plan(budget=int(budget)), Manners(rate=float(rate)); "
+        "asyncio.run(harvest_into(site, out, plan, manners, lambda event: None, 'jsonl', address))"
     )
-    return subprocess.Popen([sys.executable, "-c", program, site.url, str(out), address])
+    command = [sys.executable, "-c", program, site.url, str(out), address, str(budget), str(rate)]
+    return subprocess.Popen(command, env={**os.environ, **variables})
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -179,3 +185,32 @@ def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() - began < 120
         time.sleep(0.01)
+
+
+def test_many_machines_keep_one_rate(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """Two workers that share nothing but the database ask one host, ten times a second in all."""
+    address = postgres_server.address("paces")
+    with serve() as one, serve() as two:  # two ports of one host, which has one rate
+        workers = []
+        for name, site in (("one", one), ("two", two)):
+            (tmp_path / name).mkdir()
+            workers.append(start(site, tmp_path / name, address, 20, 10, TMPDIR=str(tmp_path / name)))
+        for worker in workers:
+            assert worker.wait() == 0
+        times = sorted(request.time for site in (one, two) for request in site.received)
+    assert len(times) >= 30
+    assert times[-1] - times[0] >= 0.95 * (len(times) - 1) / 10
+
+
+def test_leases_of_hosts(postgres_server: PostgresServer) -> None:
+    """Who takes one has it for the gap; others are told how long to wait, and a back-off holds for everybody."""
+    with State(InPostgres(postgres_server.address("leases"), "a")) as first:
+        leases = first.host_leases
+        assert leases is not None
+        assert leases.take("h", 60) == 0
+        assert 50 < leases.take("h", 60) <= 60
+        assert leases.take("other", 0.001) == 0
+        leases.extend("other", 600)
+        assert 500 < leases.take("other", 1) <= 600
+        leases.extend("other", 1)
+        assert leases.take("other", 1) > 500, "a shorter one does not end a longer one"

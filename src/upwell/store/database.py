@@ -4,7 +4,10 @@ SQL is written once for both: `?` for values, `ON CONFLICT (column)` for what ex
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from upwell.store.postgres_leases import PostgresLeases
 
 __all__ = ["Connection", "Database", "Rows"]
 
@@ -43,6 +46,16 @@ class Database(Connection, Protocol):
     @property
     def is_remote(self) -> bool:
         """Whether a statement may wait for another machine."""
+        ...
+
+    @property
+    def is_leased(self) -> bool:
+        """Whether a process, this one or another, is writing."""
+        ...
+
+    @property
+    def host_leases(self) -> "PostgresLeases | None":
+        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
         ...
 
     def transaction(self, action: Callable[[Connection], T]) -> T:

@@ -5,10 +5,11 @@ The file never has a password: PostgreSQL's own ways bring it (PGPASSWORD, PGPAS
 
 import json
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from upwell.errors import WrongUsage
+from upwell.errors import MissingExtra, WrongUsage
 from upwell.store.database import Database
 from upwell.store.sqlite import SqliteDatabase
 
@@ -73,11 +74,13 @@ def point_to(folder: Path, place: Path | InPostgres) -> None:
 
 def open_database(place: Path | InPostgres | None, *, is_only_read: bool = False) -> Database:
     """The database at a place, in this process's memory where there is none."""
-    if isinstance(place, InPostgres):
-        from upwell.store.postgres import PostgresDatabase
+    if not isinstance(place, InPostgres):
+        return SqliteDatabase(place)
+    if find_spec("psycopg") is None:
+        raise MissingExtra(f"{place} needs the package psycopg: pip install 'upwell[postgres]'")
+    from upwell.store.postgres import PostgresDatabase
 
-        return PostgresDatabase(place.address, place.site, is_only_read=is_only_read)
-    return SqliteDatabase(place)
+    return PostgresDatabase(place.address, place.site, is_only_read=is_only_read)
 
 
 def without_password(address: str) -> str:

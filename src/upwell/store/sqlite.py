@@ -21,6 +21,8 @@ class SqliteDatabase:
     """The tables in a file, or in this process's memory where no path is given."""
 
     is_remote = False
+    host_leases = None
+    is_leased = True  # a file that is open is locked
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path

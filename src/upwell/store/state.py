@@ -20,13 +20,16 @@ from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Connection
 from upwell.store.places import InPostgres, open_database
 from upwell.store.state_records import add_records, row_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
+
+if TYPE_CHECKING:
+    from upwell.store.postgres_leases import PostgresLeases
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
@@ -65,7 +68,8 @@ class State:
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
         self._db = open_database(place, is_only_read=is_only_read)
         try:
-            self._open(is_only_read and self._db.is_remote)
+            self._is_only_read = is_only_read and self._db.is_remote  # a file is locked all the same
+            self._open()
         except BaseException:  # close in any case, or the place stays locked
             self._db.close()
             raise
@@ -78,9 +82,9 @@ class State:
     ) -> None:
         self._db.close()
 
-    def _open(self, is_only_read: bool) -> None:
+    def _open(self) -> None:
         self.run_number = int(self.note("run", "1"))
-        if is_only_read:
+        if self._is_only_read:
             return
         self._db.transaction(delete_trailing_errors)
         (last,) = self._db.execute("SELECT COALESCE(MAX(id), 0) FROM outcomes").fetchone()
@@ -94,6 +98,11 @@ class State:
     def is_remote(self) -> bool:
         """Whether asking it may wait for another machine."""
         return self._db.is_remote
+
+    @property
+    def host_leases(self) -> "PostgresLeases | None":
+        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
+        return self._db.host_leases
 
     # -- notes about the harvest ---------------------------------------------------------------------------------------
 
