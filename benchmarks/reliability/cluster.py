@@ -1,8 +1,9 @@
 """Harvests on a cluster that is disturbed: `python -m benchmarks.reliability.cluster [NAME…] [--sites 60] [--budget 25] [--rate 2]`.
 
 Two Ray nodes and a PostgreSQL server run as processes of this machine; the sites are small ones in another process, which keeps a list of what
-was asked and when. Each disturbance (below) comes in the middle of a harvest of all sites. Its tables are compared, row for row, with those of an undisturbed harvest, and
-the requests at the sites with those of that harvest: none but those in flight may come twice, and none sooner than the rate allows.
+was asked and when. Each disturbance (below) comes in the middle of a harvest of all sites. Its tables are compared, row for row, with those of
+an undisturbed harvest, and the requests at the sites with those of that harvest: none but those in flight may come twice, and none sooner than
+the rate allows.
 """
 
 import argparse
@@ -26,7 +27,9 @@ from benchmarks.reliability.ray_nodes import RayNodes
 from upwell.store.parquet import read_values
 
 ROOT = Path(__file__).parents[2]
-GRACE_SECONDS = 0.05  # that the sites' process may see a request late on a busy machine, which makes the next seem early
+GRACE_SECONDS = (
+    0.05  # that the sites' process may see a request late on a busy machine, which makes the next seem early
+)
 TIMELESS = ("_fetched", "_page")  # columns that say when a record came, and of which archived page
 
 
@@ -119,7 +122,9 @@ def run(cluster: Cluster, name: str, disturb: Callable[[Cluster], None] | None, 
         while cluster.sites.count() < after and cluster.process.poll() is None:
             time.sleep(0.05)
         if cluster.process.poll() is not None:
-            raise RuntimeError(f"{name}: the harvest ended before it was disturbed; see {cluster.folder / name / 'said'}")
+            raise RuntimeError(
+                f"{name}: the harvest ended before it was disturbed; see {cluster.folder / name / 'said'}"
+            )
         disturb(cluster)
     codes.append(cluster.wait())
     seconds = time.monotonic() - started
@@ -177,13 +182,17 @@ def figures(name: str, found: Run, expected: Run) -> dict[str, Any]:
 
 def is_good(figure: dict[str, Any]) -> bool:
     """Whether the bars hold: the same rows, at most the request in flight of each host sent twice, no request too early."""
-    return bool(figure["same"]) and figure["most for one host"] <= 1 and not figure["early"] and not any(figure["codes"])
+    return (
+        bool(figure["same"]) and figure["most for one host"] <= 1 and not figure["early"] and not any(figure["codes"])
+    )
 
 
 def main() -> None:
     """Prints a line for each harvest; exits with 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *DISTURBANCES], help="which disturbances; all where none is named")
+    parser.add_argument(
+        "names", nargs="*", choices=[[], *DISTURBANCES], help="which disturbances; all where none is named"
+    )
     parser.add_argument("--sites", type=int, default=60)
     parser.add_argument("--budget", type=int, default=25)
     parser.add_argument("--rate", type=float, default=2.0)

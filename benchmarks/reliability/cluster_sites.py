@@ -22,7 +22,7 @@ from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
 from upwell.demo.switches import Switches
 
-__all__ = ["ClusterSites", "Asked"]
+__all__ = ["Asked", "ClusterSites"]
 
 Asked = tuple[float, str, str]  # monotonic seconds, host, path and arguments
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

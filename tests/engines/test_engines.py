@@ -13,7 +13,7 @@ import pytest
 from upwell import api
 from upwell.demo import Switches, serve
 from upwell.engines.frame import engine_of
-from upwell.engines.schedule import Retry, Schedule
+from upwell.engines.schedule import Retry, Schedule, Telling
 from upwell.errors import MissingExtra, UpwellError, WorkerLost
 from upwell.harvest.events import Asked
 from upwell.harvest.plan import Plan
@@ -150,3 +150,33 @@ def test_without_ray_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'upwell\[ray\]'"):
         api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.Running(engine="ray"))
+
+
+def test_a_piece_that_brings_little_makes_room_for_others() -> None:
+    """One place for three: the poor one goes when its turn is over and the others bring more; it is finished last, and goes on where it was."""
+    reached: dict[str, int] = {}
+    order: list[str] = []
+
+    async def run(name: str, tell: Any) -> str:
+        order.append(name)
+        is_poor = name.startswith("poor")
+        try:
+            for requests in range(1, 301):  # what was done before is told again, at once
+                reached[name] = max(requests, reached.get(name, 0))
+                if requests >= reached[name]:
+                    await asyncio.sleep(0.0001)
+                records = min(requests, 50) if is_poor else 10 * requests
+                tell(Telling(requests=requests, records=records, expected=0.001 if is_poor else 10.0))
+        except asyncio.CancelledError:
+            return f"{name} was cut off"
+        return name
+
+    async def program() -> tuple[list[str], int]:
+        works = ["rich 1", "poor", "rich 2", "rich 3"]
+        schedule = Schedule(works=works, run=run, host_of=lambda name: name, at_once=1)
+        return [one.result async for one in schedule.ended()], schedule.turns
+
+    ended, turns = asyncio.run(program())
+    assert ended == ["rich 1", "rich 2", "rich 3", "poor"]
+    assert order == ["rich 1", "poor", "rich 2", "rich 3", "poor"]
+    assert turns == 1
