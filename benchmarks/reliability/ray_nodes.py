@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 __all__ = ["RayNodes", "descendants"]
 
@@ -80,7 +81,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 def main() -> None:
     """Starts the nodes, says where they are, and ends them when the input ends."""
-    from ray.cluster_utils import Cluster
+    from ray import cluster_utils
 
     folder, nodes, cores = Path(os.environ["RAY_TMPDIR"]), int(sys.argv[1]), int(sys.argv[2])
     (folder / "ray").mkdir()
@@ -95,7 +96,7 @@ def main() -> None:
             "env_vars": {"TMPDIR": str(own)},
         }
 
-    cluster = Cluster(initialize_head=True, head_node_args=arguments(0))
+    cluster: Any = cluster_utils.Cluster(initialize_head=True, head_node_args=arguments(0))
     for number in range(1, nodes):
         cluster.add_node(**arguments(number))
     raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()]

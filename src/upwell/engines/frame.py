@@ -25,7 +25,10 @@ ENGINES = ("local", "processes", "ray")
 class Engine(Protocol[W, R]):
     """Runs work, used inside `async with`."""
 
-    workers: int  # processes that run work
+    @property
+    def room(self) -> int:
+        """How many pieces of work it has room for at once."""
+        ...
 
     async def __aenter__(self) -> Self: ...
 

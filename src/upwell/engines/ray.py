@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from upwell.engines.frame import Function, Observe
+from upwell.engines.limits import room_for
 from upwell.engines.ray_worker import RayWorker
 from upwell.errors import MissingExtra, Unreachable, WorkerLost
 
@@ -60,6 +61,12 @@ class RayEngine:
     def workers(self) -> int:
         """How many actors there may be: as many as were asked for, else one for each core that the cluster has now."""
         return self._wanted or max(1, int(_ray().cluster_resources().get("CPU", 1)))
+
+    @property
+    def room(self) -> int:
+        """What all actors have room for, where each core of the cluster has as much as each of this machine."""
+        cores = len(os.sched_getaffinity(0))
+        return self.workers * (room_for(cores) // cores)
 
     async def __aenter__(self) -> RayEngine:
         if not _ray().is_initialized():
@@ -151,14 +158,14 @@ class RayEngine:
                 why = str(error).strip().partition("\n")[0]
                 break
             had += len(messages)
-            for kind, number, value, error in messages:
+            for kind, number, value, failure in messages:
                 future, observe = actor.waiting.get(number, (None, None))
                 if future is None or observe is None or future.done():
                     continue
                 if kind == "event":
                     observe(value)
-                elif error is not None:
-                    future.set_exception(error)
+                elif failure is not None:
+                    future.set_exception(failure)
                 else:
                     future.set_result(value)
         actor.is_lost = True

@@ -7,6 +7,7 @@ import contextlib
 from typing import Any
 
 from upwell.engines.frame import Function
+from upwell.engines.limits import room_for
 from upwell.errors import Crashed
 
 __all__ = ["Message", "RayWorker"]
@@ -21,6 +22,7 @@ class RayWorker:
     """An actor: it runs work in its event loop, and answers the engine's question what came since."""
 
     def __init__(self, function: Function) -> None:
+        room_for(1)  # which raises the limit of open files
         self._function = function
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._messages: list[Message] = []  # that the engine has not confirmed
