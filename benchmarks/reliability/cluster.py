@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks.reliability.cluster_sites import Asked, ClusterSites
 from benchmarks.reliability.postgres_server import PostgresServer
@@ -37,8 +38,8 @@ TIMELESS = ("_fetched", "_page")  # columns that say when a record came, and of 
 class Run:
     """What came of one harvest of all sites."""
 
-    rows: dict[str, list[dict[str, Any]]]  # by site
-    asked: Counter[tuple[str, str]]  # by host and path
+    rows: dict[str, list[str]]  # by table; each as JSON, without the port of the sites
+    asked: Counter[str]  # by host and path
     closest: float  # seconds between two requests to one host
     early: int  # requests that came sooner than the rate allows
     seconds: float
@@ -131,8 +132,8 @@ def run(cluster: Cluster, name: str, disturb: Callable[[Cluster], None] | None, 
     log = cluster.sites.log()
     closest, early = spacing(log, 1 / cluster.rate)
     return Run(
-        rows=rows_of(cluster.folder / name),
-        asked=Counter((host, path) for _, host, path in log),
+        rows=rows_of(cluster.folder / name, urlsplit(cluster.sites.urls[0]).port or 0),
+        asked=Counter(f"{host} {path}" for _, host, path in log),
         closest=closest,
         early=early,
         seconds=seconds,
@@ -140,14 +141,14 @@ def run(cluster: Cluster, name: str, disturb: Callable[[Cluster], None] | None, 
     )
 
 
-def rows_of(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of all tables, by site."""
-    return {
-        str(table.relative_to(out)): [
-            {name: value for name, value in row.items() if name not in TIMELESS} for row in read_values(table)
-        ]
-        for table in sorted(out.glob("*/records*.parquet"))
-    }
+def rows_of(out: Path, port: int) -> dict[str, list[str]]:
+    """The rows of all tables, by table; the port of the sites is another each time."""
+    rows = {}
+    for table in sorted(out.glob("*/records*.parquet")):
+        found = ({name: value for name, value in row.items() if name not in TIMELESS} for row in read_values(table))
+        texts = [json.dumps(row, default=str, ensure_ascii=False).replace(f":{port}", "") for row in found]
+        rows[str(table.relative_to(out)).replace(f"_{port}", "")] = texts
+    return rows
 
 
 def spacing(log: list[Asked], gap: float) -> tuple[float, int]:
@@ -162,7 +163,7 @@ def spacing(log: list[Asked], gap: float) -> tuple[float, int]:
 def figures(name: str, found: Run, expected: Run) -> dict[str, Any]:
     """A harvest beside the undisturbed one."""
     again = found.asked - expected.asked
-    by_host = Counter(host for host, _ in again.elements())
+    by_host = Counter(asked.partition(" ")[0] for asked in again.elements())
     return {
         "harvest": name,
         "codes": found.codes,
@@ -196,6 +197,9 @@ def main() -> None:
     parser.add_argument("--sites", type=int, default=60)
     parser.add_argument("--budget", type=int, default=25)
     parser.add_argument("--rate", type=float, default=2.0)
+    parser.add_argument(
+        "--baseline", type=Path, help="file for the undisturbed harvest: written, or read if it is there"
+    )
     options = parser.parse_args()
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     good = True
@@ -206,10 +210,16 @@ def main() -> None:
         RayNodes(2, environment={**os.environ, "PYTHONPATH": path}) as nodes,
     ):
         cluster = Cluster(sites, postgres, nodes, Path(folder), options.budget, options.rate)
-        expected = run(cluster, "undisturbed", None, 0)
-        print(json.dumps(figures("undisturbed", expected, expected)), flush=True)
+        if options.baseline and options.baseline.is_file():
+            expected = Run(**json.loads(options.baseline.read_text()))
+            expected.asked = Counter(expected.asked)
+        else:
+            expected = run(cluster, "undisturbed", None, 0)
+            print(json.dumps(figures("undisturbed", expected, expected)), flush=True)
+        if options.baseline:
+            options.baseline.write_text(json.dumps(vars(expected)))
         for name, disturb in DISTURBANCES.items():
-            if options.names and name not in options.names:
+            if name not in (options.names or DISTURBANCES):
                 continue
             figure = figures(name, run(cluster, name, disturb, expected.asked.total() // 2), expected)
             print(json.dumps(figure), flush=True)
