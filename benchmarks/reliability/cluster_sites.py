@@ -9,7 +9,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -17,6 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
+from benchmarks.reliability.hosts import arrival
 from upwell.demo.cities import all_cities
 from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
@@ -114,7 +114,7 @@ class _Server:
 
         @web.middleware
         async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
-            self.log.append((time.monotonic(), request.host.partition(":")[0], request.path_qs))
+            self.log.append((arrival(request), request.host.partition(":")[0], request.path_qs))
             if request.path_qs not in answers:
                 made = await handler(request)  # a redirect is raised
                 if not isinstance(made, web.Response) or not isinstance(made.body, bytes):
