@@ -47,7 +47,7 @@ def main() -> None:
     options.add_argument("--rate", type=float, default=0.0)  # with one, the leases of hosts are asked, too
     chosen = options.parse_args()
     found: dict[str, list[tuple[float, float]]] = {"file": [], "database": []}
-    server_cpu = []
+    server_cpu: list[float] = []
     with tempfile.TemporaryDirectory() as folder, PostgresServer("fsync=on") as server:
         for number in range(chosen.rounds):
             for name in found:

@@ -49,7 +49,7 @@ class PostgresDatabase:
         self._server = join(address)
         self._is_leased = False
         try:
-            self._site = self._server.run(lambda db: _site_id(db, site, is_only_read), is_only_read=is_only_read)
+            self._site = self._server.ask(lambda db: _site_id(db, site, is_only_read))
             if not is_only_read:
                 self._server.lease(self._site, site)
                 self._is_leased = True
@@ -61,7 +61,7 @@ class PostgresDatabase:
     @property
     def is_leased(self) -> bool:
         """Whether a worker, on whatever machine, has the site."""
-        return self._server.run(lambda db: bool(holder(db, self._site)), is_only_read=True)
+        return self._server.ask(lambda db: bool(holder(db, self._site)))
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         """Executes a statement that reads."""
