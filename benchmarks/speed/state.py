@@ -17,11 +17,13 @@ from benchmarks.reliability.postgres_server import PostgresServer
 from upwell.demo import serve
 
 HARVEST = """
-import sys, upwell
+import sys
+import upwell
+from upwell import api
 url, out, budget, rate, state = sys.argv[1:]
 manners = upwell.Manners(rate=float(rate))
-running = upwell.api.Running(state=state)
-upwell.api.harvest(url, out=out, plan=upwell.Plan(budget=int(budget)), manners=manners, running=running)
+running = api.Running(state=state)
+api.harvest(url, out=out, plan=upwell.Plan(budget=int(budget)), manners=manners, running=running)
 """
 
 

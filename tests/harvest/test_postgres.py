@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from upwell.harvest.files import Result
 from upwell.harvest.keep import harvest_into
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
+from upwell.store import postgres_server as postgres_server_module
 from upwell.store.peek import is_running, peek
 from upwell.store.places import InPostgres, place_of
 from upwell.store.state import State
@@ -152,12 +154,21 @@ def test_no_password_is_written_or_shown(
         refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert refused.returncode == 1
         assert "PGPASSWORD" in refused.stderr
+        assert "sesame" not in refused.stdout + refused.stderr
         monkeypatch.setenv("PGPASSWORD", "open sesame")
         allowed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         assert json.loads(allowed.stdout.splitlines()[0])["records"] == result.summary["records"]
-    with pytest.raises(CannotKeep) as error:
-        State(InPostgres(with_password.replace("sesame", "barley"), "s"))
-    assert "barley" not in str(error.value)
+    monkeypatch.setattr(postgres_server_module, "MAX_SECONDS_UNREACHED", 0.0)  # nobody is there, however long one waits
+    for address in (
+        with_password.replace("sesame", "barley"),  # a wrong one
+        "postgresql://me:bar/ley@:x/d",  # which libpq reads otherwise
+        "postgresql://me:bar?ley@nowhere/d",
+        "postgresql://[me:barley@x",
+    ):
+        with pytest.raises(CannotKeep) as error:
+            State(InPostgres(address, "s"))
+        assert not re.search("barley|bar/ley|bar.ley", str(error.value)), error.value
+        assert "barley" not in repr(InPostgres(address, "s"))
 
 
 def requests(site: Running, first: int) -> Counter[str]:
