@@ -35,8 +35,10 @@ SETTINGS = f"""
 SET search_path = {SCHEMA};
 SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
 SET client_min_messages = warning;
+SET enable_seqscan = off;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
-"""  # what was committed must outlive a crash of the server: the process that it was told goes on
+"""  # Everything is found by an index: a plan made when a table was small must not be kept for a large one. What was committed must outlive
+# a crash of the server: the process that it was told goes on.
 
 
 class Server:
