@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from upwell.engines.frame import ENGINES, engine_of
 from upwell.engines.limits import room_for
 from upwell.engines.schedule import Retry, Schedule, Telling
-from upwell.errors import BudgetSpent, Interrupted, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
+from upwell.errors import (
+    BudgetSpent,
+    CannotKeep,
+    Interrupted,
+    Refused,
+    Unreachable,
+    UpwellError,
+    WorkerLost,
+    WrongUsage,
+)
 from upwell.harvest.events import Asked, Trouble
 from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import RunLog, read_lines
 from upwell.harvest.site_work import Job, SiteWork, harvest_site, host_of
 from upwell.model import Skipped
 from upwell.net.manners import Manners
+from upwell.page.hosts import site_host
 from upwell.places import address_of, shown
 
 if TYPE_CHECKING:
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.store.records import Format
+    from upwell.store.shared_queries import SharedQueries
 
 __all__ = ["Running", "SiteOutcome", "Sites", "not_begun", "url_of"]
 
@@ -33,6 +45,7 @@ Numbered = tuple[int, "str | Job"]
 LEAST_SHARE = (
     30  # requests of a total budget that a site gets at least: with fewer, little more than its search is found
 )
+SHARED = ".shared"  # folder for what all sites of a run share
 WORKER_LOSSES = 3  # how often a site runs again because its worker was lost
 
 
@@ -105,10 +118,10 @@ class Sites:
                 host_of=lambda place: host_of(url_of(place[1])),
                 at_once=running.at_once or room_for(engine.workers),
                 retry=Retry(times=running.retries),
-                is_passing=lambda result: isinstance(result, Unreachable) and not isinstance(result, Refused),
+                is_passing=_is_passing,
             )
             self.begin(schedule.stop)
-            with RunLog(Path(self.out), running.sites, running.engine) as log:
+            with RunLog(Path(self.out), running.sites, running.engine) as log, _shown_every_second(log, schedule):
                 async for ended in schedule.ended():
                     number, place = ended.work
                     budget = purse.settle(url_of(place), ended.result)
@@ -141,24 +154,18 @@ class Sites:
 
         words = tuple(read_queries(self.queries)) if self.queries is not None else ()
         asked_by = keys_by_query(self.queries) if self.queries is not None else {}
-        knowledge = None
-        if self.knowledge_base is not None:  # read once for all sites
-            from upwell.offline.queries import read_knowledge
-
-            base = self.knowledge_base
-            knowledge = read_knowledge(base, lambda why: self._report("knowledge base", base, why))
+        shared, digest = self._prepare()
+        knowledge = shared.knowledge(digest) if shared is not None else None
 
         def work_of(place: str | Job) -> SiteWork:
             job = place if isinstance(place, Job) else Job(url=place, plan=self.plan, manners=self.manners)
             asked = (*job.plan.words, *words)
-            if self.query_log is not None:
-                from upwell.offline.queries import queries as from_log
-
-                host = urlsplit(address_of(job.url)).hostname or ""
-                logged = from_log(log=self.query_log, knowledge_base=knowledge or job.plan.knowledge, site=host)
+            if self.query_log is not None and shared is not None:
+                host = site_host(address_of(job.url)).partition(":")[0]
+                logged = shared.queries(host)
                 if not logged:
                     self._report("query log", self.query_log, f"no query that led to several pages of {host}")
-                asked = (*asked, *(suggested.query for suggested in logged))
+                asked = (*asked, *logged)
             plan = replace(job.plan, words=asked, asked_by=asked_by, knowledge=knowledge or job.plan.knowledge)
             return SiteWork(
                 job=replace(job, plan=plan), out=str(self.out), format=self.format, state=self.running.state
@@ -166,8 +173,44 @@ class Sites:
 
         return work_of
 
+    def _prepare(self) -> tuple[SharedQueries | None, str]:
+        """The knowledge base and the log in a file that all sites share, written once; and what stands for their content."""
+        log, base = self.query_log, self.knowledge_base
+        if log is None and base is None:
+            return None, ""
+        from upwell.offline.queries import read_knowledge, read_log
+        from upwell.store.shared_queries import digest_of, open_shared, prepare
+
+        try:
+            digest = digest_of(log, base)
+        except OSError as error:
+            raise WrongUsage(f"{error.filename} cannot be read ({error.strerror})") from error
+        file = Path(self.out) / SHARED / f"{digest}.sqlite"
+        prepare(
+            file,
+            lambda: read_knowledge(base, lambda why: self._report("knowledge base", base, why)) if base else None,
+            (lambda: read_log(log, lambda why: self._report("query log", log, why))) if log else None,
+        )
+        return open_shared(file), digest
+
     def _report(self, stage: str, page: str | Path, reason: str) -> None:
         self.observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
+
+
+@contextmanager
+def _shown_every_second(log: RunLog, schedule: Schedule[Any, Any]) -> Iterator[None]:
+    """Has the log say how many run, also while none ends."""
+
+    async def show() -> None:
+        while True:
+            await asyncio.sleep(1)
+            log.show(schedule.running)
+
+    task = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 class Purse:
@@ -200,6 +243,12 @@ class Purse:
         if not isinstance(result, UpwellError):
             self.left += max(0, granted - result.summary["requests"])
         return granted
+
+
+def _is_passing(result: Result | UpwellError) -> bool:
+    """Whether a site is worth another try: it did not answer, or a worker of a run that was killed is still writing there."""
+    is_in_use = isinstance(result, CannotKeep) and "another process" in str(result)
+    return is_in_use or (isinstance(result, Unreachable) and not isinstance(result, Refused))
 
 
 def _nothing_left(place: str, total: int) -> BudgetSpent:

@@ -2,8 +2,8 @@
 
 Work is taken from an iterator when there is room for it, so that a hundred thousand pieces need no more memory than those that run.
 
-Where more wait than may run, a piece has turns. When its turn is over and it should bring less a second than a new piece brings on average,
-it makes room, and goes on when nothing better waits (the marginal value theorem, Charnov 1976). What it should bring it tells itself.
+Where more wait than may run, a piece has turns. When its turn is over and it should bring less than half of what a new piece brings a
+second on average, it makes room, and goes on when nothing better waits (the marginal value theorem, Charnov 1976). What it should bring it tells itself.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ W = TypeVar("W")
 R = TypeVar("R")
 
 LOOK_AHEAD = 1000  # pieces of work that are held back at most, because their host is busy
+ROOM_SHARE = 0.5  # of what a waiting piece should bring: one that brings less makes room. Going on later has its price, too; not swept
 TURN_REQUESTS = 100  # of a first turn; further ones are as long as all before, so that going on costs at most as much again; not swept
 
 
@@ -182,8 +183,11 @@ class Schedule(Generic[W, R]):
         return sum(map(len, self._behind.values()))
 
     def _value_of_new(self) -> float:
-        """Records a second that a new piece of work should bring: what the others brought."""
-        return self._records / self._seconds if self._seconds else float("inf")
+        """Records a second that a new piece of work should bring: what the others brought so far."""
+        now, running = time.monotonic(), self._tasks.values()
+        records = self._records + sum(piece.records - piece.turn_records for piece in running)
+        seconds = self._seconds + sum(now - piece.turn_began for piece in running)
+        return records / seconds if seconds else 0.0
 
     def _hear(self, piece: Piece[W], told: Telling) -> None:
         """Hears how a piece gets on; ends its turn where others wait that should bring more."""
@@ -193,7 +197,7 @@ class Schedule(Generic[W, R]):
         waiting = -self._put_off[0][0] if self._put_off else 0.0
         if self._ready or (self._has_more() and self._held_back() < LOOK_AHEAD):
             waiting = max(waiting, self._value_of_new())
-        if piece.value < waiting:
+        if piece.value < ROOM_SHARE * waiting:
             piece.is_put_off = True
             for task in [task for task, other in self._tasks.items() if other is piece]:
                 task.cancel()
@@ -204,6 +208,8 @@ class Schedule(Generic[W, R]):
         self._ready.extend(self._behind.pop(piece.host, ()))
         self._records += piece.records - piece.turn_records
         self._seconds += time.monotonic() - piece.turn_began
+        if task.cancelled():  # before it had begun
+            return None
         result = task.result()
         if piece.is_put_off and not self.is_stopping:
             self.turns += 1

@@ -80,9 +80,10 @@ class Stopping:
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """The harvest ended, and why."""
+    """The harvest of a site ended, and why."""
 
     reason: str
+    site: str = ""
 
 
 Event = Found | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped

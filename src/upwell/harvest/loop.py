@@ -211,7 +211,7 @@ async def run(
             site.refreshed = await compare(site, before, ended, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
         site.keep_size()
-        observe(Stopped(reason=site.stopped))
+        observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
 
 
