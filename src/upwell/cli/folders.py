@@ -22,9 +22,11 @@ def status(folder: options.HarvestFolder = Path("harvest"), as_json: options.Jso
 
     While a harvest of several sites runs, it says how many wait, run, are done and failed.
     """
+    from upwell.store.places import has_state_below
+
     run = api.run_status(folder)
     number = records = 0
-    if run is None or any(folder.glob("*/state.sqlite")):  # a run that has just begun has none
+    if run is None or has_state_below(folder):  # a run that has just begun has none
         for one in api.status(folder):
             print_result(one, as_json)
             number, records = number + 1, records + one.records
