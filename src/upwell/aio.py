@@ -215,6 +215,7 @@ async def harvest_all(
     A `Job` in place of an address has a plan and manners of its own. `running` says how many at once, and where.
     """
     places = list(urls)
+    running = running or Running()
     found: dict[int, Result | UpwellError] = {}
     each = harvest_each(
         places,
@@ -225,7 +226,7 @@ async def harvest_all(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
-        running=running,
+        running=running if running.sites is not None else replace(running, sites=len(places)),
         observe=observe,
         stopper=stopper,
     )

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from upwell.engines.frame import ENGINES, engine_of
-from upwell.engines.limits import room_for
 from upwell.engines.schedule import Retry, Schedule, Telling
-from upwell.errors import BudgetSpent, Interrupted, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
+from upwell.errors import BudgetSpent, Interrupted, InUse, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
 from upwell.harvest.events import Asked, Trouble
 from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import RUN, SUMMARIES, RunLog, read_lines
@@ -111,9 +110,9 @@ class Sites:
                 works=enumerate(self.places),
                 run=run,
                 host_of=lambda place: host_of(url_of(place[1])),
-                at_once=running.at_once or room_for(engine.workers),
+                at_once=running.at_once or engine.room,
                 retry=Retry(times=running.retries),
-                is_passing=lambda result: isinstance(result, Unreachable) and not isinstance(result, Refused),
+                is_passing=_is_passing,
             )
             self.begin(schedule.stop)
             with RunLog(self._here, running.sites, running.engine) as log, _shown_every_second(log, schedule):
@@ -134,20 +133,28 @@ class Sites:
     async def _run(
         self, engine: Engine[SiteWork, Any], work: SiteWork, tell: Callable[[Telling], None]
     ) -> Result | UpwellError:
-        """What came of a site; where its worker is lost it goes on in another."""
+        """What came of a site; where its worker is lost it goes on in another, from its state."""
+        told = told_again = 0  # events: a harvest that goes on tells again, in the same order, what was told before
 
         def observe(event: Event) -> None:
+            nonlocal told, told_again
             if isinstance(event, Asked):
                 tell(Telling(requests=event.requests, records=event.records, expected=event.expected))
+            if told_again < told:
+                told_again += 1
+                return
+            told += 1
+            told_again = told
             self.observe(event)
 
-        losses = 0
+        losses, task = 0, asyncio.current_task()
         while True:
+            told_again = 0
             try:
                 return await engine.run(work, host_of(work.job.url).partition(":")[0], observe)  # type: ignore[no-any-return] # harvest_site's
             except WorkerLost as error:
                 losses += 1
-                if losses > WORKER_LOSSES:
+                if losses > WORKER_LOSSES or (task is not None and task.cancelling()):
                     return error
 
     def _work_maker(self) -> Callable[[str | Job], SiteWork]:
@@ -251,6 +258,11 @@ def _nothing_left(place: str, total: int) -> BudgetSpent:
     return BudgetSpent(
         f"{shown(place)} was not begun: the {total:,} requests of --total-budget are spent; a larger one begins it"
     )
+
+
+def _is_passing(result: Result | UpwellError) -> bool:
+    """Whether a site should be tried again later: it did not answer, or another worker, which may have been killed, has it."""
+    return isinstance(result, (Unreachable, InUse)) and not isinstance(result, Refused)
 
 
 def url_of(place: str | Job) -> str:

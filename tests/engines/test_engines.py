@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.engines.frame import engine_of
 from upwell.engines.schedule import Retry, Schedule, Telling
-from upwell.errors import UpwellError, WorkerLost
+from upwell.errors import MissingExtra, UpwellError, WorkerLost
 from upwell.harvest.events import Asked
 from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
@@ -32,12 +33,13 @@ def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
-    """Local and processes: the same folders, the same rows in the same order, the same events of each site."""
+    """Local, processes and a Ray cluster: the same folders, the same rows in the same order, the same events of each site."""
     with serve() as one, serve(Switches(layout="table")) as two, serve(Switches(layout="cards")) as three:
         urls = [one.url, two.url, three.url]
         asked: dict[str, list[tuple[str, str, int]]] = {}
-        for engine in ("local", "processes"):
+        for engine in ("local", "processes", "ray"):
             events = asked.setdefault(engine, [])
             results = api.harvest_all(
                 urls,
@@ -56,8 +58,44 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
     rows = rows_of(tmp_path / "local")
     assert len(rows) == 3
     assert all(len(table) > 100 for table in rows.values())
-    assert rows == rows_of(tmp_path / "processes")
-    assert sorted(asked["local"]) == sorted(asked["processes"])
+    for engine in ("processes", "ray"):
+        assert rows == rows_of(tmp_path / engine)
+        assert sorted(asked["local"]) == sorted(asked[engine])
+
+
+def workers() -> list[int]:
+    """The worker processes of this process."""
+    children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    pids = [int(pid) for file in children for pid in file.read_text().split()]
+    return [pid for pid in pids if b"upwell.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
+    """All workers are killed with -9 in the middle: the rows are the same, and what was answered before is not asked again."""
+    killed: list[int] = []
+
+    def observe(event: object) -> None:
+        if isinstance(event, Asked) and event.requests >= 18 and not killed:
+            killed.extend(workers())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    with serve() as one, serve(Switches(layout="table")) as two:
+        for engine in ("local", "processes"):
+            before = len(one.received)
+            results = api.harvest_all(
+                [one.url, two.url],
+                out=tmp_path / engine,
+                plan=Plan(budget=25),
+                manners=FREE,
+                running=api.Running(engine=engine, workers=2),
+                observe=observe if engine == "processes" else lambda event: None,
+            )
+            assert not any(isinstance(result, UpwellError) for result in results)
+        asked = len(one.received) - before
+    assert killed
+    assert asked <= 25 + 2  # what was in flight
+    assert rows_of(tmp_path / "local") == rows_of(tmp_path / "processes")
 
 
 async def say_process(work: str, observe: Any) -> int:
@@ -70,11 +108,13 @@ async def say_process(work: str, observe: Any) -> int:
     return os.getpid()
 
 
-def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is() -> None:
+@pytest.mark.parametrize("name", ["processes", "ray"])
+@pytest.mark.usefixtures("ray_cluster")
+def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(name: str) -> None:
     """kill -9 of a worker ends its call with WorkerLost and the next call runs; a cancelled call returns the function's last word."""
 
     async def program() -> None:
-        async with engine_of("processes", say_process, 1) as engine:
+        async with engine_of(name, say_process, 1) as engine:
             started: asyncio.Queue[int] = asyncio.Queue()
             call = asyncio.create_task(engine.run("wait", "host", started.put_nowait))
             lost = await started.get()
@@ -138,6 +178,13 @@ def test_the_schedule_keeps_its_bounds() -> None:
     assert most_at_once == 8
     assert most_ahead <= 1100
     assert [tries for result, tries in ended if result == 7] == [3]
+
+
+def test_without_ray_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`--engine ray` where the package is missing."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'upwell\[ray\]'"):
+        api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.Running(engine="ray"))
 
 
 def test_a_piece_that_brings_little_makes_room_for_others() -> None:

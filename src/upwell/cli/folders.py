@@ -22,13 +22,12 @@ def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = Fa
 
     While a harvest of several sites runs, it says how many wait, run, are done and failed.
     """
+    from upwell.store.places import has_state_below
     from upwell.store.remote import is_remote
 
     run = api.run_status(folder)
     number = records = 0
-    if (
-        run is None or is_remote(folder) or any(Path(folder).glob("*/state.sqlite"))
-    ):  # a run that has just begun has none
+    if run is None or is_remote(folder) or has_state_below(Path(folder)):  # a run that has just begun has none
         for one in api.status(folder):
             print_result(one, as_json)
             number, records = number + 1, records + one.records

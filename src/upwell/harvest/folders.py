@@ -36,7 +36,7 @@ def _status(folder: Path) -> FolderStatus:
             raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
     try:
         with peek(folder) as state:  # which changes nothing: a harvest may be about to go on there
-            records, requests, is_running = state.records(), state.requests(), False
+            records, requests, is_running = state.records(), state.requests(), state.is_leased
             harvest = json.loads(state.note("harvest", "[]"))
     except Busy:
         records, requests = _so_far(folder / EVENTS, summary)

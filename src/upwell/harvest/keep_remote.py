@@ -83,6 +83,9 @@ async def _checkpoints(remote: RemoteFolder, name: str, observe: Observer) -> No
 
 def send_running(remote: RemoteFolder, name: str) -> None:
     """Puts the files of a harvest that goes on; of its state a copy that is whole."""
+    if not (remote.folder / name / STATE).exists():  # it is in a database
+        remote.send(name)
+        return
     with TemporaryDirectory(prefix="upwell-") as scratch:
         copy = Path(scratch, STATE)
         is_copied = copy_open_database(remote.folder / name / STATE, copy)

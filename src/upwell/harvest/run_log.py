@@ -144,7 +144,7 @@ def read_lines(out: Path) -> Iterator[Mapping[str, Any]]:
                 if text.endswith("\n") and text.startswith("{"):
                     line = json.loads(text)
                     last[line["url"]] = line
-    return iter(last.values())
+    yield from last.values()
 
 
 def _now() -> str:

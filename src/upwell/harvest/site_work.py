@@ -63,7 +63,8 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
 
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
-        return await harvest_into(clean, work.out, job.plan, replace(job.manners, access=access), observe, work.format)
+        manners = replace(job.manners, access=access)
+        return await harvest_into(clean, work.out, job.plan, manners, observe, work.format, work.state)
 
     try:
         return await at_first_address(job.url, at)

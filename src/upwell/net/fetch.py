@@ -1,5 +1,6 @@
 """Polite HTTP: robots.txt, one rate for each host, back-off, and limits on what a server can do to us."""
 
+import asyncio
 import random
 import time
 from collections import Counter
@@ -7,20 +8,21 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
-from typing import Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import aiohttp
 import yarl
 
 from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
-from upwell.model import ArchivedBody, Outcome, Request, Response
+from upwell.model import Outcome, Request, Response
 from upwell.net.access import SOCKS
 from upwell.net.addresses import GuardedResolver
 from upwell.net.connect import connector, cookie_jar, when_sent
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
+from upwell.net.memory import Memory, Recorder, ask_store
+from upwell.net.outages import CHECK_SECONDS, Outages
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
@@ -38,29 +40,7 @@ MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
 MAX_HEADERS = 128
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309 §2.3.1.2: at least five
 CHUNK_BYTES = 1 << 16
-
-
-class Recorder(Protocol):
-    """Archives every exchange before its answer is used: `upwell.store.archive.Archive`."""
-
-    def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
-        """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
-        ...
-
-
-class Memory(Protocol):
-    """Stores what requests brought, so that an interrupted harvest can go on: `upwell.store.state.State`."""
-
-    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
-        """The next stored outcome of a request; None if it has to be sent.
-
-        With `reuse`, an answer that was used before will do; with `max_age`, one that is older (in seconds) will not.
-        """
-        ...
-
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Stores what a request brought; it survives a kill when this returns."""
-        ...
+NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 class Fetcher:
@@ -89,6 +69,7 @@ class Fetcher:
         for url in self._user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
+        self._outages = Outages(self.manners.longest_wait)
         self._paces: dict[str, Pace] = {}  # by host
         self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
         self._proxies: dict[str, str | None] = {}  # by host and port
@@ -175,12 +156,14 @@ class Fetcher:
         """The stored outcome of a request, or else what `send` brings, which is stored before it is used."""
         if self.memory is None:
             return await send()
-        stored = self.memory.replay(request, reuse=reuse, max_age=max_age)
+        memory = self.memory
+        stored = await ask_store(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
             if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
             if stored.response is None:
                 raise Unreachable(stored.error)
+            self._outages.note_earlier_answer(_site(request.url))
             return stored.response
         sent, size = self.sent, self.bytes
         try:
@@ -188,11 +171,13 @@ class Fetcher:
         except Refused:
             raise
         except Unreachable as error:
-            self.memory.store(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
+            failure = Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size)
+            await ask_store(memory, lambda: memory.store(request, failure))
             raise
         if max_age and response.status in RETRY_STATUSES:
             return response  # a passing failure of robots.txt is asked again by the next run
-        self.memory.store(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
+        outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
+        await ask_store(memory, lambda: memory.store(request, outcome))
         return response
 
     async def _send_with_retries(
@@ -203,9 +188,10 @@ class Fetcher:
         extra_headers: Mapping[str, str] | None = None,
         is_robots: bool = False,
     ) -> Response:
+        waits_out = not tries
         tries = tries or self.manners.retries + 1
-        reason = ""
-        for attempt in range(tries):
+        attempt, reason = -1, ""
+        while (attempt := attempt + 1) < tries:
             try:
                 if is_robots:
                     response = await self._send_robots(request)
@@ -220,6 +206,14 @@ class Fetcher:
                     f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
                 ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+                if (
+                    waits_out
+                    and isinstance(error, NO_CONNECTION)
+                    and self._outages.is_worth_waiting(_site(request.url))
+                ):
+                    self.sent, attempt = self.sent - 1, attempt - 1  # nothing was sent
+                    await asyncio.sleep(CHECK_SECONDS)
+                    continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 self._back_off(request.url, attempt)
                 continue
@@ -320,6 +314,7 @@ class Fetcher:
                 headers=self.access.hide_in_answer(joined_headers(answer)),
                 body=body,
             )
+            self._outages.note_answer(site)
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
@@ -372,7 +367,8 @@ class Fetcher:
         host = _site(url)[0].removeprefix("www.")
         if host not in self._paces:
             gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
-            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency)
+            leases = self.memory.host_leases if self.memory is not None else None
+            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency, leases=leases)
         return self._paces[host]
 
     def _own_pace(self, url: str) -> Pace:
