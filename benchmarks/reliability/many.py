@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,8 +29,13 @@ def command(sites: Path, out: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "upwell.cli", "harvest", str(sites), "-o", str(out), "--json", *more]
 
 
-def harvest(urls: list[str], out: Path, *more: str, open_files: int = 0) -> tuple[int, str, float, int]:
-    """Harvests sites in a process of its own: exit code, what it said, CPU seconds, and the most memory of it and its workers."""
+def harvest(
+    urls: list[str], out: Path, *more: str, open_files: int = 0, seconds: float | None = None
+) -> tuple[int, str, float, int]:
+    """Harvests sites in a process of its own: exit code, what it said, CPU seconds, and the most memory of it and its workers.
+
+    After so many seconds it is stopped as Ctrl-C does it.
+    """
     out.mkdir(parents=True)
     sites = out / "sites.txt"
     sites.write_text("\n".join(urls))
@@ -39,7 +45,11 @@ def harvest(urls: list[str], out: Path, *more: str, open_files: int = 0) -> tupl
         process = subprocess.Popen(command(sites, out, *more), stdout=ended, stderr=said, preexec_fn=limit)
         most = [0]
         threading.Thread(target=_watch, args=(process, most), daemon=True).start()
-        code = process.wait()
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            code = process.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return code, (out / "said").read_text(), cpu, most[0]
@@ -76,6 +86,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=2.0)
     parser.add_argument("--engine", default="processes")
     parser.add_argument("--at-once", type=int, default=0)
+    parser.add_argument("--seconds", type=float, help="stop then, and say how far it came")
     parser.add_argument("--open-files", type=int, default=0, help="as ulimit -n; 0: as it is")
     options = parser.parse_args()
     plan = ("--budget", str(options.budget))
@@ -86,7 +97,9 @@ def main() -> None:
         started, out = time.monotonic(), Path(folder) / "many"
         with serving(options.sites) as hosts:
             more = ("--rate", str(options.rate), "--engine", options.engine, "--at-once", str(options.at_once))
-            code, said, cpu, memory = harvest(hosts.urls, out, *plan, *more, open_files=options.open_files)
+            code, said, cpu, memory = harvest(
+                hosts.urls, out, *plan, *more, open_files=options.open_files, seconds=options.seconds
+            )
         lines = lines_of(out)
         requests = requests_of(out)
     gap, seconds = 1 / options.rate, time.monotonic() - started

@@ -17,11 +17,13 @@ from benchmarks.reliability.postgres_server import PostgresServer
 from upwell.demo import serve
 
 HARVEST = """
-import sys, upwell
+import sys
+import upwell
+from upwell import api
 url, out, budget, rate, state = sys.argv[1:]
 manners = upwell.Manners(rate=float(rate))
-running = upwell.api.Running(state=state)
-upwell.api.harvest(url, out=out, plan=upwell.Plan(budget=int(budget)), manners=manners, running=running)
+running = api.Running(state=state)
+api.harvest(url, out=out, plan=upwell.Plan(budget=int(budget)), manners=manners, running=running)
 """
 
 
@@ -47,7 +49,7 @@ def main() -> None:
     options.add_argument("--rate", type=float, default=0.0)  # with one, the leases of hosts are asked, too
     chosen = options.parse_args()
     found: dict[str, list[tuple[float, float]]] = {"file": [], "database": []}
-    server_cpu = []
+    server_cpu: list[float] = []
     with tempfile.TemporaryDirectory() as folder, PostgresServer("fsync=on") as server:
         for number in range(chosen.rounds):
             for name in found:

@@ -18,6 +18,7 @@ from upwell.errors import UpwellError
 from upwell.harvest.events import Held, Stopping
 from upwell.harvest.plan import Plan
 from upwell.harvest.site_work import Job, at_first_address
+from upwell.many_sites import Running, SiteOutcome, Sites, not_begun
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.places import address_of
@@ -25,14 +26,16 @@ from upwell.places import address_of
 if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
-    from upwell.many_sites import Running, SiteOutcome
     from upwell.results import FormsOnPage, ProbeSummary
     from upwell.site.discover import Browser
     from upwell.store.records import Format
     from upwell.together.enrich import Enriched
     from upwell.together.merge import AskResult
 
-__all__ = ["Job", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "harvest_each", "probe", "records"]
+__all__ = [
+    "Job", "Running", "SiteOutcome", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "harvest_each", "probe",
+    "records", "tell_of_each",
+]  # fmt: skip
 
 
 def _ignore(_: Event) -> None:
@@ -119,15 +122,21 @@ async def probe(
     observe: Observer = _ignore,
 ) -> ProbeSummary:
     """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
+    from upwell.store.remote import output
+
+    with output(out) as folder:
+        return await _probe(url, folder, plan or Plan(), manners or Manners(), observe)
+
+
+async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: Observer) -> ProbeSummary:
     from upwell.harvest import loop
     from upwell.results import ProbeSummary
 
-    folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before anything is asked
 
     async def ask(address: str) -> tuple[str, loop.Probed]:
-        clean, access = split_credentials(address, (manners or Manners()).access)
-        return clean, await loop.probe(clean, plan or Plan(), replace(manners or Manners(), access=access), observe)
+        clean, access = split_credentials(address, manners.access)
+        return clean, await loop.probe(clean, plan, replace(manners, access=access), observe)
 
     address, probed = await at_first_address(url, ask)
     lines = []
@@ -205,9 +214,8 @@ async def harvest_all(
 
     A `Job` in place of an address has a plan and manners of its own. `running` says how many at once, and where.
     """
-    from upwell.many_sites import not_begun
-
     places = list(urls)
+    running = running or Running()
     found: dict[int, Result | UpwellError] = {}
     each = harvest_each(
         places,
@@ -218,7 +226,7 @@ async def harvest_all(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
-        running=running,
+        running=running if running.sites is not None else replace(running, sites=len(places)),
         observe=observe,
         stopper=stopper,
     )
@@ -246,8 +254,6 @@ async def harvest_each(
 
     Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
     """
-    from upwell.many_sites import Running, Sites
-
     if isinstance(urls, Sequence):
         for place in urls:
             address_of(place.url if isinstance(place, Job) else place)  # raises if it is none, before anything is asked

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,13 @@ from upwell.engines.schedule import Retry, Schedule, Telling
 from upwell.errors import BudgetSpent, Interrupted, InUse, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
 from upwell.harvest.events import Asked, Trouble
 from upwell.harvest.plan import Plan
-from upwell.harvest.run_log import RunLog, read_lines
+from upwell.harvest.run_log import RUN, SUMMARIES, RunLog, read_lines
 from upwell.harvest.site_work import Job, SiteWork, harvest_site, host_of
 from upwell.model import Skipped
 from upwell.net.manners import Manners
 from upwell.page.hosts import site_host
 from upwell.places import address_of, shown
+from upwell.store.remote import RemoteFolder, is_remote, working_folder
 
 if TYPE_CHECKING:
     from upwell.engines.frame import Engine
@@ -91,7 +93,10 @@ class Sites:
         if self.format not in FORMATS:
             raise WrongUsage(f"format {self.format!r} is none of {', '.join(FORMATS)}")
         running = self.running
-        work_of, purse = self._work_maker(), Purse(running.total_budget, running.sites, read_lines(Path(self.out)))
+        if is_remote(self.out):
+            remote = await asyncio.to_thread(RemoteFolder, str(self.out))
+            await asyncio.to_thread(remote.fetch_missing, RUN, SUMMARIES)
+        work_of, purse = self._work_maker(), Purse(running.total_budget, running.sites, read_lines(self._here))
         async with engine_of(running.engine, harvest_site, running.workers) as engine:
 
             async def run(place: Numbered, tell: Callable[[Telling], None]) -> Result | UpwellError:
@@ -110,13 +115,20 @@ class Sites:
                 is_passing=_is_passing,
             )
             self.begin(schedule.stop)
-            with RunLog(Path(self.out), running.sites, running.engine) as log:
+            with RunLog(self._here, running.sites, running.engine) as log, _shown_every_second(log, schedule):
                 async for ended in schedule.ended():
                     number, place = ended.work
                     budget = purse.settle(url_of(place), ended.result)
                     log.add(url_of(place), ended.result, ended.tries, budget)
                     log.show(schedule.running)
                     yield SiteOutcome(number=number, url=url_of(place), result=ended.result, tries=ended.tries)
+            if is_remote(self.out):
+                await asyncio.to_thread(remote.put_all, RUN, SUMMARIES)
+
+    @property
+    def _here(self) -> Path:
+        """Where what all sites share is kept while they are harvested."""
+        return working_folder(self.out)
 
     async def _run(
         self, engine: Engine[SiteWork, Any], work: SiteWork, tell: Callable[[Telling], None]
@@ -182,7 +194,7 @@ class Sites:
             digest = digest_of(log, base)
         except OSError as error:
             raise WrongUsage(f"{error.filename} cannot be read ({error.strerror})") from error
-        file = Path(self.out) / SHARED / f"{digest}.sqlite"
+        file = self._here / SHARED / f"{digest}.sqlite"
         prepare(
             file,
             lambda: read_knowledge(base, lambda why: self._report("knowledge base", base, why)) if base else None,
@@ -192,6 +204,22 @@ class Sites:
 
     def _report(self, stage: str, page: str | Path, reason: str) -> None:
         self.observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
+
+
+@contextmanager
+def _shown_every_second(log: RunLog, schedule: Schedule[Any, Any]) -> Iterator[None]:
+    """Has the log say how many run, also while none ends."""
+
+    async def show() -> None:
+        while True:
+            await asyncio.sleep(1)
+            log.show(schedule.running)
+
+    task = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 class Purse:

@@ -63,6 +63,41 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
         assert sorted(asked["local"]) == sorted(asked[engine])
 
 
+def workers() -> list[int]:
+    """The worker processes of this process."""
+    children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    pids = [int(pid) for file in children for pid in file.read_text().split()]
+    return [pid for pid in pids if b"upwell.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
+    """All workers are killed with -9 in the middle: the rows are the same, and what was answered before is not asked again."""
+    killed: list[int] = []
+
+    def observe(event: object) -> None:
+        if isinstance(event, Asked) and event.requests >= 18 and not killed:
+            killed.extend(workers())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    with serve() as one, serve(Switches(layout="table")) as two:
+        for engine in ("local", "processes"):
+            before = len(one.received)
+            results = api.harvest_all(
+                [one.url, two.url],
+                out=tmp_path / engine,
+                plan=Plan(budget=25),
+                manners=FREE,
+                running=api.Running(engine=engine, workers=2),
+                observe=observe if engine == "processes" else lambda event: None,
+            )
+            assert not any(isinstance(result, UpwellError) for result in results)
+        asked = len(one.received) - before
+    assert killed
+    assert asked <= 25 + 2  # what was in flight
+    assert rows_of(tmp_path / "local") == rows_of(tmp_path / "processes")
+
+
 async def say_process(work: str, observe: Any) -> int:
     """Says in which process it runs; waits where it is told to."""
     observe(os.getpid())

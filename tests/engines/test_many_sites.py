@@ -62,23 +62,22 @@ def begun(out: Path, number: int) -> Iterator[bool]:
         yield file.is_file() and len(file.read_text().splitlines()) >= number
 
 
-@pytest.mark.parametrize("engine", ["local", "processes"])
-def test_a_killed_run_goes_on(engine: str, tmp_path: Path, sites: Path) -> None:
+def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
     """kill -9 in the middle, then the same command: the rows are those of a run that nobody killed, finished sites are not asked again."""
-    plan = ("--budget", "25", "--rate", "0", "--at-once", "3", "--engine", engine)
-    with serving(8) as hosts:
+    plan = ("--budget", "20", "--rate", "0", "--at-once", "2", "--engine", "processes")
+    with serving(5) as hosts:
         sites.write_text("\n".join(hosts.urls))
         with subprocess.Popen(command(sites, tmp_path / "killed", *plan), stdout=subprocess.DEVNULL) as process:
-            wait_for(begun(tmp_path / "killed", 2))
+            wait_for(begun(tmp_path / "killed", 1))
+            time.sleep(0.1)  # the line of a site is written before the numbers of the run
             found = upwell("status", str(tmp_path / "killed"), "--json", cwd=tmp_path).stdout.splitlines()
             process.kill()
         status = json.loads(found[-1])
-        assert (status["run"], status["sites"]) == ("running", 8)
-        assert status["done"] >= 2
-        assert status["done"] + status["running"] + status["waiting"] == 8
+        assert (status["run"], status["sites"]) == ("running", 5)
+        assert status["done"] >= 1
+        assert status["done"] + status["running"] + status["waiting"] == 5
         ended = {str(line["url"]) for line in lines_of(tmp_path / "killed")}
-        if engine == "processes":
-            time.sleep(1)  # its workers notice that nobody reads, and keep what there is
+        time.sleep(1)  # its workers notice that nobody reads, and keep what there is
         again = upwell("harvest", str(sites), "-o", str(tmp_path / "killed"), "--json", *plan, cwd=tmp_path)
         assert again.returncode == 0, again.stderr
         upwell("harvest", str(sites), "-o", str(tmp_path / "whole"), "--json", *plan[:-2], cwd=tmp_path)
@@ -87,7 +86,7 @@ def test_a_killed_run_goes_on(engine: str, tmp_path: Path, sites: Path) -> None:
     assert all(last[url]["was_finished"] for url in ended)
     assert json.loads(upwell("status", "killed", "--json", cwd=tmp_path).stdout.splitlines()[-1])["run"] == "over"
     sent = {host: len(times) for host, times in hosts.times.items()}
-    assert max(sent.values()) <= 2 * 25 + 3  # both runs, and what was in flight
+    assert max(sent.values()) <= 2 * 20 + 3  # both runs, and what was in flight
 
 
 def test_ctrl_c_keeps_everything(tmp_path: Path, sites: Path) -> None:

@@ -11,8 +11,8 @@ FILES_OF_PROCESS = 64  # besides those of its sites: libraries, logs, the pipes 
 FILES_OF_SITE = (
     12  # measured: 7 while it runs (state, its log, archive, events, a connection), 11 while its files are written
 )
-BYTES_OF_PROCESS = 200_000_000  # measured: 150 MB with all libraries loaded
-BYTES_OF_SITE = 6_000_000  # measured: 2 to 5 MB in the first hundred requests
+BYTES_OF_PROCESS = 200_000_000  # measured: 145 MB with one site
+BYTES_OF_SITE = 8_000_000  # measured: 7 MB each in the first twenty requests of 16 sites
 MEMORY_SHARE = 0.5  # of what is free
 MOST = 256  # a process: at a request a second each, one core has enough to do with a hundred
 

@@ -208,6 +208,8 @@ class Schedule(Generic[W, R]):
         self._ready.extend(self._behind.pop(piece.host, ()))
         self._records += piece.records - piece.turn_records
         self._seconds += time.monotonic() - piece.turn_began
+        if task.cancelled():  # before it had begun
+            return None
         result = task.result()
         if piece.is_put_off and not self.is_stopping:
             self.turns += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from upwell.errors import Interrupted, UpwellError, WrongUsage
 from upwell.places import shown
+from upwell.store.remote import RemoteFolder, is_remote, working_folder
 
 if TYPE_CHECKING:
     from upwell.harvest.files import Result
@@ -26,7 +26,6 @@ __all__ = ["RUN", "SUMMARIES", "RunLog", "RunStatus", "line_of_site", "read_line
 
 RUN = "run.json"
 SUMMARIES = "summary.jsonl"
-SECONDS_BETWEEN = 1.0  # that run.json is written again
 EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that leave something undone
 
 
@@ -53,8 +52,11 @@ class RunStatus:
         return {**asdict(self), "failures": [dict(line) for line in self.failures]}
 
 
-def run_status(out: Path) -> RunStatus | None:
-    """How far the run over the sites in a folder is; None where there was none."""
+def run_status(place: str | Path) -> RunStatus | None:
+    """How far the run over the sites in a folder is; None where there was none. At an address it is known when it is over."""
+    if is_remote(place):
+        RemoteFolder(str(place)).fetch_missing(RUN, SUMMARIES)
+    out = working_folder(place)
     try:
         numbers = json.loads((out / RUN).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -98,7 +100,7 @@ class RunLog:
             self._lines = (out / SUMMARIES).open("a", encoding="utf-8")
         except OSError as error:
             raise WrongUsage(f"cannot write to {out}: {error.strerror}; name another folder with -o") from error
-        self._file, self._next = out / RUN, 0.0
+        self._file = out / RUN
         self.numbers: dict[str, Any] = {"sites": sites, "running": 0, "done": 0, "failed": 0, "stopped": 0}
         self.numbers |= {"requests": 0, "records": 0, "engine": engine, "pid": os.getpid(), "started": _now()}
 
@@ -123,13 +125,11 @@ class RunLog:
         self.numbers["records"] += line.get("records", 0)
 
     def show(self, running: int) -> None:
-        """Writes how far the run is, unless that was done a moment ago."""
+        """Writes how far the run is."""
         self.numbers["running"] = running
-        if time.monotonic() >= self._next:
-            self._write(is_over=False)
+        self._write(is_over=False)
 
     def _write(self, *, is_over: bool) -> None:
-        self._next = time.monotonic() + SECONDS_BETWEEN
         partial = self._file.with_name(f".{RUN}.part")
         partial.write_text(json.dumps({**self.numbers, "updated": _now(), "is_over": is_over}) + "\n", encoding="utf-8")
         partial.replace(self._file)
@@ -144,7 +144,7 @@ def read_lines(out: Path) -> Iterator[Mapping[str, Any]]:
                 if text.endswith("\n") and text.startswith("{"):
                     line = json.loads(text)
                     last[line["url"]] = line
-    return iter(last.values())
+    yield from last.values()
 
 
 def _now() -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from upwell.store.postgres_leases import PostgresLeases
 
-__all__ = ["Connection", "Database", "Rows"]
+__all__ = ["Connection", "Database", "Reader", "Rows"]
 
 T = TypeVar("T")
 
@@ -28,11 +28,19 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Connection(Protocol):
+class Reader(Protocol):
     """Where statements are executed: `sqlite3.Connection` is one."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
         """Executes a statement."""
+        ...
+
+
+class Connection(Reader, Protocol):
+    """Where many rows are read and written at once."""
+
+    def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
+        """What a SELECT finds for each of several keys, which is its last `?`."""
         ...
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:

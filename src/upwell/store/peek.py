@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from upwell.model import ArchivedBody
-from upwell.store.database import Connection
+from upwell.store.database import Reader
 from upwell.store.places import InPostgres, has_state, open_database, place_of
 
 __all__ = ["Busy", "Peek", "is_running", "peek"]
@@ -25,7 +25,7 @@ class Busy(Exception):
 class Peek:
     """The state of one harvest, read only."""
 
-    def __init__(self, db: Connection, *, is_leased: bool = False) -> None:
+    def __init__(self, db: Reader, *, is_leased: bool = False) -> None:
         self._db = db
         self.is_leased = is_leased  # a worker, on whatever machine, writes it
 

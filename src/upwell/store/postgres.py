@@ -1,5 +1,6 @@
 """The state of many sites in one PostgreSQL database, written by many processes on many machines; each site is one database to its `State`."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -25,13 +26,29 @@ class _Translated:
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         return self._db.execute(_statement(sql), _clean(parameters))
 
+    def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
+        # Each key by the index, whatever the server believes of the size of the tables: it may not have counted them yet.
+        before, _, after = _statement(select).rpartition("%s")
+        each = f"CROSS JOIN LATERAL ({before}wanted.key{after} OFFSET 0) AS found"
+        sql = "SELECT found.* FROM unnest(%s::text[]) AS wanted (key) " + each  # noqa: S608 # a statement of ours
+        return self._db.execute(sql, [_clean(keys), *_clean(values)]).fetchall()
+
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
         rows = [_clean(row) for row in parameters]
-        if rows:
+        insert = _INSERT.fullmatch(sql)
+        if insert is None:
             self._db.cursor().executemany(_statement(sql), rows)
+            return None
+        before, values, after = insert.groups()
+        for start in range(0, len(rows), ROWS_AT_ONCE):  # in one statement, which the server takes faster
+            some = rows[start : start + ROWS_AT_ONCE]
+            together = f"{before}{', '.join([values] * len(some))}{after}"
+            self._db.execute(_statement(together), [value for row in some for value in row])
         return None
 
 
+_INSERT = re.compile(r"(INSERT .* VALUES )(\([^()]*\))(.*)", re.DOTALL)
+ROWS_AT_ONCE = 500  # with at most 65,535 values in all
 _statement = lru_cache(maxsize=200)(statement)
 
 
@@ -49,7 +66,7 @@ class PostgresDatabase:
         self._server = join(address)
         self._is_leased = False
         try:
-            self._site = self._server.run(lambda db: _site_id(db, site, is_only_read), is_only_read=is_only_read)
+            self._site = self._server.ask(lambda db: _site_id(db, site, is_only_read))
             if not is_only_read:
                 self._server.lease(self._site, site)
                 self._is_leased = True
@@ -61,11 +78,17 @@ class PostgresDatabase:
     @property
     def is_leased(self) -> bool:
         """Whether a worker, on whatever machine, has the site."""
-        return self._server.run(lambda db: bool(holder(db, self._site)), is_only_read=True)
+        return self._server.ask(lambda db: bool(holder(db, self._site)))
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         """Executes a statement that reads."""
         return self._server.run(lambda db: _Translated(db).execute(sql, parameters), site=self._site, is_only_read=True)
+
+    def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
+        """What a SELECT finds for each of several keys, which is its last `?`."""
+        return self._server.run(
+            lambda db: _Translated(db).of_keys(select, keys, *values), site=self._site, is_only_read=True
+        )
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
         """Executes a statement with each of several rows of values."""

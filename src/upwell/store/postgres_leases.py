@@ -37,8 +37,8 @@ class PostgresLeases:
             found = db.execute(WAIT, (host,)).fetchone()
             return max(0.001, float(found[0])) if found else 0.001  # it is free by now: ask again
 
-        return self._server.run(take)
+        return self._server.ask(take)
 
     def extend(self, host: str, seconds: float) -> None:
         """Has everybody leave the host alone for so many seconds from now."""
-        self._server.run(lambda db: db.execute(EXTEND, {"host": host, "seconds": seconds}) and None)
+        self._server.ask(lambda db: db.execute(EXTEND, {"host": host, "seconds": seconds}))

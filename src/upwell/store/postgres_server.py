@@ -35,8 +35,10 @@ SETTINGS = f"""
 SET search_path = {SCHEMA};
 SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
 SET client_min_messages = warning;
+SET enable_seqscan = off;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
-"""  # what was committed must outlive a crash of the server: the process that it was told goes on
+"""  # Everything is found by an index: a plan made when a table was small must not be kept for a large one. What was committed must outlive
+# a crash of the server: the process that it was told goes on.
 
 
 class Server:
@@ -51,16 +53,26 @@ class Server:
         self._connection: psycopg.Connection | None = None
         self._was_there = False
 
-    def run(self, action: Callable[[psycopg.Connection], T], *, site: int = 0, is_only_read: bool = False) -> T:
-        """What an action does in one transaction, seen from a site; done again where the server went away in the middle."""
+    def ask(self, action: Callable[[psycopg.Connection], T]) -> T:
+        """What an action of one statement does; done again where the server went away, though it may have been done."""
+        tries = _Tries()
+        with self._lock:
+            while True:
+                self._check_is_used()
+                try:
+                    return action(self._connected())
+                except psycopg.Error as error:
+                    self._look_again(error, tries)
+
+    def run(self, action: Callable[[psycopg.Connection], T], *, site: int, is_only_read: bool = False) -> T:
+        """What an action does in one transaction, seen from a site; done again, once, where the server went away in the middle."""
         number = "NULL" if is_only_read else "pg_current_xact_id()::text"
         begin = f"BEGIN; SELECT set_config('upwell.site', '{site}', true), {number}"
         unsure: tuple[str, T] | None = None  # a transaction that was about to be committed: its number, and the result
         tries = _Tries()
         with self._lock:
             while True:
-                if not self.users:
-                    raise CannotKeep(f"{self.shown}: nobody in this process uses it any more")
+                self._check_is_used()
                 try:
                     db = self._connected()
                     if unsure is not None and _was_committed(db, unsure[0]):
@@ -75,16 +87,21 @@ class Server:
                     db.execute("COMMIT")
                     return result
                 except psycopg.Error as error:
-                    self._roll_back()
-                    if not self._may_come_back(error) or not tries.wait(self._patience):
-                        raise self._cannot_keep(error) from error
+                    self._look_again(error, tries)
                 except BaseException:  # any failure, a cancelled task too, rolls back
                     self._roll_back()
                     raise
 
-    @property
-    def _patience(self) -> float:
-        return MAX_SECONDS_AWAY if self._was_there else MAX_SECONDS_UNREACHED
+    def _check_is_used(self) -> None:
+        if not self.users:
+            raise CannotKeep(f"{self.shown}: nobody in this process uses it any more")
+
+    def _look_again(self, error: psycopg.Error, tries: "_Tries") -> None:
+        """Waits for a server that is away; raises where it is not, or for too long."""
+        self._roll_back()
+        patience = MAX_SECONDS_AWAY if self._was_there else MAX_SECONDS_UNREACHED
+        if not self._may_come_back(error) or not tries.wait(patience):
+            raise self._cannot_keep(error) from error
 
     def _connected(self) -> psycopg.Connection:
         """The connection, made anew if it is gone, with the leases that it had."""

@@ -1,7 +1,8 @@
 """A knowledge base and a query log, prepared once in a file that all sites and processes read: SQLite, memory-mapped.
 
     types      the types of the knowledge base
-    names      its names by type, in the order in which they are asked
+    names      its names, and the types of each
+    ordered    the same by type, in the order in which they are asked
     lengths    for each first word, the length of the longest name that begins with it
     queries    of the log, by host, the most clicked first
 
@@ -25,7 +26,8 @@ __all__ = ["SharedQueries", "digest_of", "open_shared", "prepare"]
 
 TABLES = """
 CREATE TABLE types (id INTEGER PRIMARY KEY, domain TEXT, name TEXT, size INTEGER);
-CREATE TABLE names (type INTEGER, crc INTEGER, name TEXT, PRIMARY KEY (type, crc, name)) WITHOUT ROWID;
+CREATE TABLE names (name TEXT, type INTEGER, PRIMARY KEY (name, type)) WITHOUT ROWID;
+CREATE TABLE ordered (type INTEGER, crc INTEGER, name TEXT, PRIMARY KEY (type, crc, name)) WITHOUT ROWID;
 CREATE TABLE lengths (word TEXT PRIMARY KEY, length INTEGER) WITHOUT ROWID;
 CREATE TABLE queries (host TEXT, number INTEGER, query TEXT, PRIMARY KEY (host, number)) WITHOUT ROWID;
 """
@@ -54,7 +56,8 @@ def prepare(file: Path, knowledge: Callable[[], Knowledge | None], log: Callable
         for number, (kind, names) in enumerate(sorted(base.types.items(), key=lambda item: item[0])):
             db.execute("INSERT INTO types VALUES (?, ?, ?, ?)", (number, kind.domain, kind.name, len(names)))
             rows = sorted((number, crc32(name.encode()), name) for name in names)
-            db.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+            db.executemany("INSERT INTO ordered VALUES (?, ?, ?)", rows)
+        db.execute("INSERT INTO names SELECT name, type FROM ordered ORDER BY name, type")
         db.executemany("INSERT INTO lengths VALUES (?, ?)", sorted(base.names.lengths.items()))
         if log is not None:
             for host, queries in queries_by_host(log(), base.names):
@@ -79,7 +82,7 @@ class SharedQueries:
         self._db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         self._db.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         self.length_of = lru_cache(REMEMBERED)(self._length_of)
-        self.has_name = lru_cache(REMEMBERED)(self._has_name)
+        self.types_of = lru_cache(REMEMBERED)(self._types_of)
 
     def __reduce__(self) -> tuple[Callable[[Path], SharedQueries], tuple[Path]]:
         return open_shared, (self.file,)
@@ -103,18 +106,15 @@ class SharedQueries:
 
     def names_of(self, number: int) -> Iterator[str]:
         """The names of a type."""
-        for (name,) in self._db.execute("SELECT name FROM names WHERE type = ? ORDER BY crc, name", (number,)):
+        for (name,) in self._db.execute("SELECT name FROM ordered WHERE type = ? ORDER BY crc, name", (number,)):
             yield str(name)
 
     def size_of(self, number: int) -> int:
         """How many names a type has."""
         return int(self._db.execute("SELECT size FROM types WHERE id = ?", (number,)).fetchone()[0])
 
-    def _has_name(self, number: int, name: str) -> bool:
-        found = self._db.execute(
-            "SELECT 1 FROM names WHERE type = ? AND crc = ? AND name = ?", (number, crc32(name.encode()), name)
-        )
-        return found.fetchone() is not None
+    def _types_of(self, name: str) -> frozenset[int]:
+        return frozenset(number for (number,) in self._db.execute("SELECT type FROM names WHERE name = ?", (name,)))
 
     def _length_of(self, word: str) -> int:
         found = self._db.execute("SELECT length FROM lengths WHERE word = ?", (word,)).fetchone()
@@ -122,16 +122,16 @@ class SharedQueries:
 
 
 class SharedNames(Set[str]):
-    """The names of one type, or of all types, in the file."""
+    """The names of some types in the file."""
 
     def __init__(self, shared: SharedQueries, numbers: Iterable[int]) -> None:
-        self._shared, self._numbers = shared, tuple(numbers)
+        self._shared, self._numbers = shared, frozenset(numbers)
 
     def __contains__(self, name: object) -> bool:
-        return any(self._shared.has_name(number, str(name)) for number in self._numbers)
+        return not self._numbers.isdisjoint(self._shared.types_of(str(name)))
 
     def __iter__(self) -> Iterator[str]:
-        for number in self._numbers:
+        for number in sorted(self._numbers):
             yield from self._shared.names_of(number)
 
     def __len__(self) -> int:

@@ -269,12 +269,12 @@ class State:
         last = -1
         while True:
             found = self._db.execute(
-                "SELECT records.rowid, records.row, records.seen, details.row FROM records LEFT JOIN details ON details.key = records.key "
-                "WHERE records.rowid > ? ORDER BY records.rowid LIMIT ?",
-                (last, ROWS_AT_ONCE),
+                "SELECT rowid, key, row, seen FROM records WHERE rowid > ? ORDER BY rowid LIMIT ?", (last, ROWS_AT_ONCE)
             ).fetchall()
-            for last, text, seen, details in found:  # noqa: B007 # where the next rows begin
-                yield text, seen, details
+            keys = [key for _, key, _, _ in found]
+            details = dict(self._db.of_keys("SELECT key, row FROM details WHERE key = ?", keys))
+            for last, key, text, seen in found:  # noqa: B007 # where the next rows begin
+                yield text, seen, details.get(key)
             if len(found) < ROWS_AT_ONCE:
                 return
 
