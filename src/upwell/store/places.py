@@ -5,7 +5,6 @@ The file never has a password: PostgreSQL's own ways bring it (PGPASSWORD, PGPAS
 
 import json
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
@@ -82,10 +81,10 @@ def open_database(place: Path | InPostgres | None, *, is_only_read: bool = False
     """The database at a place, in this process's memory where there is none."""
     if not isinstance(place, InPostgres):
         return SqliteDatabase(place)
-    if find_spec("psycopg") is None:
-        raise MissingExtra(f"{place} needs the package psycopg: pip install 'upwell[postgres]'")
-    from upwell.store.postgres import PostgresDatabase
-
+    try:
+        from upwell.store.postgres import PostgresDatabase
+    except ImportError as missing:  # psycopg, or the library that it needs
+        raise MissingExtra(f"{place} needs the package psycopg: pip install 'upwell[postgres]'") from missing
     return PostgresDatabase(place.address, place.site, is_only_read=is_only_read)
 
 
