@@ -105,7 +105,8 @@ class _Server:
         self.listening.clear()
         for runner, _, _ in self.sites:
             for connection in list(runner.server.connections if runner.server else ()):
-                connection.close()
+                if connection.transport is not None:
+                    connection.transport.close()
         await asyncio.sleep(seconds)
         await self.listen()
 

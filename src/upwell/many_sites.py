@@ -152,6 +152,8 @@ class Sites:
             told_again = 0
             try:
                 return await engine.run(work, host_of(work.job.url).partition(":")[0], observe)  # type: ignore[no-any-return] # harvest_site's
+            except asyncio.CancelledError:  # before it had a worker
+                return not_begun(work.job.url)
             except WorkerLost as error:
                 losses += 1
                 if losses > WORKER_LOSSES or (task is not None and task.cancelling()):

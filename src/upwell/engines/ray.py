@@ -1,37 +1,28 @@
-"""The engine of a Ray cluster: an actor a core, each with an event loop; hosts are divided among the actors.
-
-`RAY_ADDRESS` names the cluster; without it a Ray of this machine alone is started, and ended when the work is done.
-"""
+"""The engine of a Ray cluster: an actor a core, each with an event loop; hosts are divided among the actors."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import secrets
-import shutil
-import sys
-import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from upwell.engines.frame import Function, Observe
 from upwell.engines.limits import room_for
+from upwell.engines.ray_connection import RayConnection
 from upwell.engines.ray_worker import RayWorker
-from upwell.errors import MissingExtra, Unreachable, WorkerLost
+from upwell.errors import WorkerLost
 
 __all__ = ["RayEngine"]
 
 PLACE_SECONDS = 30.0  # for the cluster to find a place for an actor, before another actor has the work; not swept
 START_SECONDS = 600.0  # for the first actor to be there: a cluster that grows on demand needs minutes for a machine
 UNAVAILABLE_SECONDS = 1.0  # before an actor that cannot be reached is asked again; Ray decides when it is dead
-END_SECONDS = 60.0  # for actors that are not needed any more to end
-OBJECT_STORE_BYTES = 100_000_000  # of a Ray of this machine alone: messages are small, and it is taken from memory
 
 
 @dataclass(eq=False)
@@ -54,13 +45,13 @@ class RayEngine:
         self._function, self._wanted = function, workers
         self._actors: list[Actor] = []
         self._numbers = count()
-        self._own_folder: Path | None = None  # of a Ray that was started here
-        self._is_connected_here = False
+        self._connection = RayConnection(workers)
+        self._ray: Any = None  # the module, once it is connected
 
     @property
     def workers(self) -> int:
         """How many actors there may be: as many as were asked for, else one for each core that the cluster has now."""
-        return self._wanted or max(1, int(_ray().cluster_resources().get("CPU", 1)))
+        return self._wanted or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     @property
     def room(self) -> int:
@@ -69,9 +60,8 @@ class RayEngine:
         return self.workers * (room_for(cores) // cores)
 
     async def __aenter__(self) -> RayEngine:
-        if not _ray().is_initialized():
-            await asyncio.to_thread(self._connect)
-            self._is_connected_here = True
+        # in a thread, because it takes seconds, and would take SIGTERM for itself in the main one
+        self._ray = await asyncio.to_thread(self._connection.__enter__)
         return self
 
     async def __aexit__(
@@ -82,11 +72,8 @@ class RayEngine:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for actor in self._actors:
-            _ray().kill(actor.handle)
-        if self._is_connected_here:
-            await asyncio.to_thread(_ray().shutdown)
-        if self._own_folder is not None:
-            shutil.rmtree(self._own_folder, ignore_errors=True)
+            self._ray.kill(actor.handle)
+        await asyncio.to_thread(self._connection.__exit__, kind, error, trace)
 
     async def run(self, work: Any, host: str, observe: Observe) -> Any:
         """What the function returned in an actor."""
@@ -136,7 +123,7 @@ class RayEngine:
         return min(usable, key=lambda actor: actor.hosts.total())
 
     def _start(self) -> Actor:
-        kind = _ray().remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(RayWorker)
+        kind = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(RayWorker)
         handle = kind.remote(self._function)
         actor = Actor(handle, asyncio.ensure_future(_wait_for(handle.ready.remote())))
         actor.listening = asyncio.ensure_future(self._listen(actor))
@@ -173,44 +160,10 @@ class RayEngine:
             if not future.done():
                 future.set_exception(WorkerLost(f"an actor of the Ray cluster is gone: {why}"))
 
-    def _connect(self) -> None:
-        """Connects to the cluster that RAY_ADDRESS names, with this very code; else starts a Ray that only this machine can reach."""
-        logging.getLogger("ray").setLevel(logging.ERROR)
-        shared: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-        if address := os.environ.get("RAY_ADDRESS"):
-            code = str(Path(__file__).parents[1])
-            try:
-                _ray().init(**shared, runtime_env={"py_modules": [code], "excludes": ["__pycache__"]})
-            except (ConnectionError, RuntimeError) as error:
-                why = str(error).strip().partition("\n")[0]
-                raise Unreachable(f"RAY_ADDRESS {address}: {why}; is the cluster up? (`ray status`)") from error
-            return
-        # the path of a socket has at most 107 characters
-        self._own_folder = Path(tempfile.mkdtemp(prefix="upwell-ray-", dir="/tmp"))  # made for us alone
-        _ray().init(
-            **shared,
-            num_cpus=self._wanted or len(os.sched_getaffinity(0)),
-            object_store_memory=OBJECT_STORE_BYTES,
-            include_dashboard=False,
-            _temp_dir=str(self._own_folder),
-        )
-
 
 async def _wait_for(reference: Any) -> None:
-    await reference
+    """Waits for an answer; that there will be none is for the listener to say."""
+    from ray.exceptions import RayError
 
-
-def _ray() -> Any:
-    """The module `ray`, set up before it is first loaded: it sends no statistics, and what it starts listens on loopback only."""
-    if "ray" not in sys.modules:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if not os.environ.get("RAY_ADDRESS"):
-            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # what Ray reads as: use the loopback address
-            os.environ.setdefault("RAY_AUTH_MODE", "token")
-            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    try:
-        import ray
-    except ImportError as missing:
-        raise MissingExtra("--engine ray needs the package ray: pip install 'upwell[ray]'") from missing
-    return ray
+    with suppress(RayError):
+        await reference

@@ -1,11 +1,11 @@
 """Where the parts of much work run: one after the other here, in processes of this machine, or on a Ray cluster; results in their order."""
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
-from upwell.errors import MissingExtra, UpwellError, WrongUsage
+from upwell.engines.ray_connection import RayConnection
+from upwell.errors import UpwellError, WrongUsage
 
 __all__ = ["ENGINES", "PartEngine", "run_parts"]
 
@@ -70,20 +70,7 @@ def _on_ray(
     workers: int, work: Callable[[Learned, Part], Done], learned: Learned, parts: Sequence[Part]
 ) -> Iterator[Done]:
     """On the cluster that RAY_ADDRESS names, or on one of this machine for as long as the work takes; a lost part is done again."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ModuleNotFoundError as error:
-        raise MissingExtra("--engine ray needs the package ray: pip install 'upwell[ray]'") from error
-    started = not ray.is_initialized()
-    if started and os.environ.get("RAY_ADDRESS"):
-        ray.init(log_to_driver=False, logging_level=logging.ERROR)
-    elif started:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    try:
+    with RayConnection(workers) as ray:
         task, shared = ray.remote(max_retries=3)(work), ray.put(learned)
         for pending in [task.remote(shared, part) for part in parts]:
             yield ray.get(pending)
-    finally:
-        if started:
-            ray.shutdown()
