@@ -59,6 +59,7 @@ class EmptyModel:
     message: frozenset[Text] = frozenset()
     sure: bool = False  # the message was seen to be missing from full answers
     rows: int = 0  # how large a background page is
+    echoes: frozenset[str] = frozenset()  # where all of them repeat what was asked
 
     def as_dict(self) -> dict[str, Any]:
         """As a source model keeps it; the signatures only as what all background pages have, which is what they are for."""
@@ -71,6 +72,7 @@ class EmptyModel:
             "message": sorted(map(list, self.message)),
             "sure": self.sure,
             "rows": self.rows,
+            "echoes": sorted(self.echoes),
         }
 
     def shortened(self) -> "EmptyModel":
@@ -88,6 +90,7 @@ class EmptyModel:
             message=frozenset((place, text) for place, text in kept["message"]),
             sure=kept["sure"],
             rows=kept["rows"],
+            echoes=frozenset(kept.get("echoes", ())),
         )
 
 
@@ -123,6 +126,7 @@ def learn_empty(background: Sequence[Asked], answers: Sequence[Asked] = ()) -> E
         places=frozenset(place for page in pages for place in page.places),
         changing=frozenset(changing),
         rows=int(np.median([len(page.tree) for page in pages])),
+        echoes=frozenset.intersection(*(page.echoes() for page in pages)) if len(pages) > 1 else frozenset(),
     )
     steady = [text for text, n in counts.items() if n == len(pages) and text[0] not in changing]
     return _with_message(model, steady, [_Page(tree, query) for tree, query in answers])
@@ -181,6 +185,9 @@ def judge(
         and (note := next((t for _, t in mine if QUERY_REJECTED.search(t)), ""))
     ):
         return verdict("error", note)
+    is_small = own <= params.note and not records
+    if not said and is_small and query and model.echoes and not model.echoes & page.echoes():
+        return verdict("missing", "does not repeat the query, as empty answers do")
     if said and (model.sure or not read_totals(tree).total):
         return verdict("none", "says what empty answers say")
     if model.message and not said and page.other(model):
@@ -222,6 +229,14 @@ class _Page:
         """A text without numbers and without the echo of the query."""
         text = re.sub(r"\d+", " ", text.lower())
         return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
+
+    def echoes(self) -> frozenset[str]:
+        """The places that repeat what was asked: of texts, of fields, and the title."""
+        tree, asked = self.tree, " ".join(self.query.lower().split())
+        texts = [(self.places[int(row)], text) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)]
+        texts += [(self.places[int(row)], tree.attr(int(row), "value") or "") for row in tree.rows("input")]
+        found = {place for place, text in [*texts, ("title", tree.title)] if asked in " ".join(text.lower().split())}
+        return frozenset(found) if asked else frozenset()
 
     def says(self, text: Text) -> bool:
         """Whether a text of an empty page stands here, but for words that were asked for."""

@@ -50,6 +50,7 @@ SET_APART = [
     FEATURES.index(name)
     for name in ("in_control", "in_aside", "in_figure", "named_caption", "named_aside", "date", "byline")
 ]
+IN_ASIDE = FEATURES.index("in_aside")  # nav, footer, aside: beside the text, as the HTML standard has it
 # Elements (header; article, main) in which a headline is the page's own, and a block of its own.
 OF_PAGE = [FEATURES.index(name) for name in ("in_header", "in_article")]
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
@@ -193,6 +194,9 @@ def read_blocks(
     is_lifted = is_new & runs_on(flow, lines, x, evidence > 0, _is_prose(lines))
     evidence = np.where(is_lifted, np.maximum(evidence, params.lifted), evidence)
     evidence[heads_nothing(x, evidence > 0)] = -params.lifted
+    is_beside = x[:, IN_ASIDE] > 0
+    if 2 * lines.chars[is_beside & (evidence > 0)].sum() < lines.chars[evidence > 0].sum():
+        evidence[is_beside] = np.minimum(evidence[is_beside], -params.lifted)  # but where the whole text stands in one
     kept = np.flatnonzero(evidence > 0).astype(np.int32)
     prose = kept[_is_prose(lines)[kept]]
     # without links between its lines, prose cannot be a list of results
