@@ -24,7 +24,7 @@ from upwell.answers.totals import read_totals
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 
-__all__ = ["EmptyModel", "EmptyParams", "Verdict", "judge", "learn_empty", "similarity"]
+__all__ = ["EmptyModel", "EmptyParams", "Verdict", "judge", "learn_empty", "matching_links", "similarity"]
 
 Asked = tuple[TagTree, str]
 Text = tuple[str, str]  # place, text
@@ -199,6 +199,17 @@ def judge(
     return verdict("matches", f"{own} characters of its own")
 
 
+def matching_links(model: EmptyModel, tree: TagTree, query: str) -> list[int]:
+    """The links of an answer that must be its matches: it is not empty, and empty answers have nothing at their places.
+
+    Only where that is certain: it does not say what empty answers are known to say, or it states how many matches there are (it may
+    still say the same of one block of several, or nothing but the query).
+    """
+    kind = judge(model, tree, query, records=0).kind
+    has_matches = (kind == "matches" and model.sure) or (kind in ("matches", "none") and read_totals(tree).total)
+    return _Page(tree, query).new_links(model) if has_matches and model.places else []
+
+
 def similarity(model: EmptyModel, tree: TagTree, query: str = "") -> float:
     """The mean Jaccard similarity of a page's signature to those of the background pages (Entity Definition 3)."""
     mine = _signature(tree, query)
@@ -257,9 +268,9 @@ class _Page:
         rows = [int(row) for row in self.tree.rows("a") if self.places[int(row)] not in model.places]
         return bool(words) and any(word in self.tree.text(row).lower() for row in rows for word in words)
 
-    def new_links(self, model: EmptyModel) -> bool:
-        """Whether there are links where empty pages have nothing."""
-        return any(self.places[int(row)] not in model.places for row in self.tree.rows("a"))
+    def new_links(self, model: EmptyModel) -> list[int]:
+        """The links where empty pages have nothing."""
+        return [row for row in self.tree.rows("a").tolist() if self.places[row] not in model.places]
 
 
 def _echo(query: str) -> re.Pattern[str] | None:
