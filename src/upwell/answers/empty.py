@@ -242,12 +242,12 @@ class _Page:
         return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
 
     def echoes(self) -> frozenset[str]:
-        """The places that repeat what was asked: of texts, of fields, and the title."""
-        tree, asked = self.tree, " ".join(self.query.lower().split())
-        texts = [(self.places[int(row)], text) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)]
-        texts += [(self.places[int(row)], tree.attr(int(row), "value") or "") for row in tree.rows("input")]
-        found = {place for place, text in [*texts, ("title", tree.title)] if asked in " ".join(text.lower().split())}
-        return frozenset(found) if asked else frozenset()
+        """The places that repeat a word of what was asked: of texts, of fields, and the title."""
+        tree, words = self.tree, tokens(self.query)
+        said = [(self.places[int(row)], text) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)]
+        said += [(self.places[int(row)], tree.attr(int(row), "value") or "") for row in tree.rows("input")]
+        said.append(("title", tree.title))
+        return frozenset(place for place, text in said if any(word in text.lower() for word in words))
 
     def says(self, text: Text) -> bool:
         """Whether a text of an empty page stands here, but for words that were asked for."""

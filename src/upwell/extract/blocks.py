@@ -259,7 +259,9 @@ def _article(
     """The article and its metadata; the headline is part of its text where no element of the page sets it apart."""
     headline = _headline(x, evidence, int(prose[0]), params)
     of_page = headline is not None and bool(np.any(x[headline, OF_PAGE] > 0))
-    chosen = sorted({*kept.tolist(), *([headline] if headline is not None else [])} - ({headline} if of_page else set()))
+    chosen = sorted(
+        {*kept.tolist(), *([headline] if headline is not None else [])} - ({headline} if of_page else set())
+    )
     row = common_row(tree, lines.row[prose])
     score = float(np.average(1 / (1 + np.exp(-evidence[prose])), weights=lines.chars[prose]))
     text = "\n".join(lines.texts[i] for i in chosen)

@@ -13,9 +13,10 @@ from upwell.page.tree import Ints, TagTree
 
 __all__ = ["flow_rows", "heads_nothing", "kept_share", "runs_on"]
 
-TEXT_TAGS = INLINE | set(
-    "p h1 h2 h3 h4 h5 h6 ul ol li dl dt dd blockquote pre center table tbody thead tfoot tr caption".split()
-)
+TEXT_TAGS = INLINE | {
+    "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "center", "table", "tbody", "thead",
+    "tfoot", "tr", "caption",
+}  # fmt: skip
 CELL_TAGS = ("td", "th")
 # Where most of a flow is text, the rest is too; swept: 0.5, 0.7, no difference
 MIN_KEPT_SHARE = 0.5
