@@ -34,6 +34,21 @@ def test_an_empty_answer_has_no_records() -> None:
     assert not learn_source([empty, empty, empty]).leader
 
 
+def test_a_match_in_a_form_that_no_rule_knows() -> None:
+    """Links where empty answers have nothing are the matches of an answer that does not say what empty ones say."""
+    nothing = [
+        read(FRAME.format("<p class=note>Nothing found."), url=f"http://h/s?q={word}") for word in ("xqv", "vqx")
+    ]
+    answers = [page("list", things(first)) for first in (0, 3, 6)]
+    model = learn_source(answers, nothing, queries=["report"] * 3, background_queries=["xqv", "vqx"])
+    one = read(
+        FRAME.format('<p class=note>Just one:<div class=hit><a href="/item/7">Amber report</a></div>'), url="http://h/s"
+    )
+    reading = apply(model, one, query="amber")
+    assert (reading.kind, [record.url for record in reading.records]) == ("multi", ["http://h/item/7"])
+    assert apply(model, nothing[0], query="xqv").kind == "none"
+
+
 def test_it_checks_itself() -> None:
     """The page's own count and the query's words are compared with what was read; both may be unknown."""
     around, one = SHAPES["list"]

@@ -185,8 +185,8 @@ def judge(
         and (note := next((t for _, t in mine if QUERY_REJECTED.search(t)), ""))
     ):
         return verdict("error", note)
-    is_small = own <= params.note and not records
-    if not said and is_small and query and model.echoes and not model.echoes & page.echoes():
+    is_bare = own <= params.note and records == 0
+    if not said and is_bare and query and model.echoes and not model.echoes & page.echoes():
         return verdict("missing", "does not repeat the query, as empty answers do")
     if said and (model.sure or not read_totals(tree).total):
         return verdict("none", "says what empty answers say")
@@ -207,7 +207,10 @@ def matching_links(model: EmptyModel, tree: TagTree, query: str) -> list[int]:
     """
     kind = judge(model, tree, query, records=0).kind
     has_matches = (kind == "matches" and model.sure) or (kind in ("matches", "none") and read_totals(tree).total)
-    return _Page(tree, query).new_links(model) if has_matches and model.places else []
+    if not has_matches or not model.places:
+        return []
+    page = _Page(tree, query)
+    return [row for row in page.new_links(model) if " ".join(tree.text(row).lower().split()) not in model.known]
 
 
 def similarity(model: EmptyModel, tree: TagTree, query: str = "") -> float:
