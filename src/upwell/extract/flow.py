@@ -69,7 +69,7 @@ def runs_on(flow: Ints, lines: Lines, x: Floats, is_kept: Bools, is_prose: Bools
     in_flow = (kept_share(flow, lines, is_kept) > MIN_KEPT_SHARE) & ~np.any(x[:, SET_APART] > 0, axis=1)
     is_caption = (x[:, IN_FIGURE] > 0) & (x[:, IN_CONTROL] == 0) & (at > prose[0]) & (at < prose[-1])
     is_plain = lines.linked < 0.5
-    return (in_flow & (is_plain | is_listed)) | (is_caption & is_plain)
+    return np.asarray((in_flow & (is_plain | is_listed)) | (is_caption & is_plain))
 
 
 def heads_nothing(x: Floats, is_kept: Bools) -> Ints:

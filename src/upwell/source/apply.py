@@ -17,6 +17,7 @@ from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
 from upwell.extract.fields import RecordReader, fields_of_subtree, split_trailing_dates
 from upwell.extract.groups import GROUP, groups_of
 from upwell.extract.leaves import Leaves, leaves_of
+from upwell.extract.records_beside import with_records_beside
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import without_arguments
@@ -79,6 +80,11 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
 
 def find_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
     """The cut of an answer by the first rule that fits, or by a later one whose cut scores clearly higher."""
+    cut = _fitting_cut(model, leaves)
+    return with_records_beside(leaves, cut) if cut is not None else None
+
+
+def _fitting_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
     fitting = [cuts for rule in model.rules if (cuts := apply_rule(leaves, rule))]
     if not fitting or all(len(cuts) == 1 and cuts[0].has_same_records(fitting[0][0]) for cuts in fitting):
         return fitting[0][0] if fitting else None
