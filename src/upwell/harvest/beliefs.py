@@ -8,8 +8,8 @@ size      of the source, as far as it is needed to choose; what is said to peopl
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, By, OpenQuery
 from upwell.queries.calibration import Calibration
-from upwell.queries.policy import WordIndex
 from upwell.queries.size import chao
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["GOOD_SHARE", "HORIZON", "Beliefs", "rate", "value"]
 
@@ -94,7 +94,9 @@ class Beliefs:
         if reach < total or not (is_everything or is_counted):
             usual = self._of_pages.share(self._kind(query))
             share = (query.received + OWN_RECORDS * usual) / (query.predicted + OWN_RECORDS)
-        return Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
+        belief = Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
+        query.last_rate = rate(belief)
+        return belief
 
     def asks_for_everything(self, query: OpenQuery) -> bool:
         """Whether a query asks for all that the source has: nothing, a star, or a list without a query."""

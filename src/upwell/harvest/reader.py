@@ -15,7 +15,6 @@ from upwell.answers.next_page import next_page, request_of
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
 from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
-from upwell.harvest.chooser import EVERYTHING, broad_questions
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
@@ -36,6 +35,7 @@ from upwell.page.data import read_page
 from upwell.page.languages import language_of
 from upwell.page.terms import query_words, words_of_query
 from upwell.page.tree import TagTree
+from upwell.queries.frequent_words import EVERYTHING, broad_questions
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery

@@ -44,6 +44,7 @@ from upwell.site.interface_trial import is_usable
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
+from upwell.store.scratch import ScratchFile
 from upwell.store.typed import typed_fields
 
 __all__ = ["SourceSession", "Steps"]
@@ -77,6 +78,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
+            blobs=ScratchFile(),
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
@@ -274,7 +276,7 @@ class SourceSession:
         self.walks_list = query.listing is not None and query in self.chooser.open_queries
         self.missing.difference_update(record.key for record in page.records)
         if query.request is None or query not in self.chooser.open_queries:
-            self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
+            self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
             self.ended[query.asked] = not query.listing and 0 < ledger.limit <= query.pages.matches
         self._report(query.question.address or query.query)
 
