@@ -214,7 +214,7 @@ def test_probe_words_without_spaces(language: str, text: str) -> None:
 
 
 def test_looking_at_few_words_finds_what_looking_at_all_finds() -> None:
-    """Between two looks at all words, the best of then and those that changed: the same word as of all, asked after asked."""
+    """Between two looks at all words, the best of then and those that changed: a word that promises as much as the best of all."""
     texts = made(1200, 9000, rich=8)
     some, all_of_them = policy.Promising(limit=50, page_size=10), policy.Promising(limit=50, page_size=10)
     equal = 0
@@ -226,7 +226,7 @@ def test_looking_at_few_words_finds_what_looking_at_all_finds() -> None:
         few, best = some.propose(1.0, 1000, 0.6), all_of_them.propose(1.0, 1000, 0.6)
         assert few is not None
         assert best is not None
-        equal += few == best
+        equal += few[1:] == best[1:]  # of words that promise as much, either
         for asks in (some, all_of_them):
             asks.mark_asked(best[0])
     assert len(some.words()) > 2 * policy.POOL
