@@ -17,6 +17,7 @@ __all__ = ["NEARLY_BEST_SHARE", "Frequency", "Greedy", "Policy", "Promising", "R
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
 LIFT = 10.0
 POOL = 256  # words that are looked at for every request, beside those whose counts have changed
+GROWTH = 0.05  # of the records held, after which all words are looked at again
 ALL_EVERY = 2000  # words for each request until all are looked at again, so that this costs the same for each request
 
 
@@ -80,7 +81,7 @@ class Promising(Policy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._pool: Numbers = np.zeros(0, dtype=np.int64)  # the words that were best when all were looked at
-        self._looks = 0  # since then
+        self._looks, self._held_then = 0, 0  # since then, and records held then
 
     def worth(self) -> Floats:
         new, pages = self.beliefs(np.arange(len(self._texts)))
@@ -131,9 +132,9 @@ class Promising(Policy):
     def _candidates(self) -> NDArray[np.int64]:
         """The words that may be the best: all, now and then; else those that were it when all were looked at, or have changed since."""
         self._looks += 1
-        is_due = self._looks * ALL_EVERY >= len(self._texts) or len(self._pool) < POOL
-        if is_due or self._is_changed_everywhere:
-            self._looks, self._is_changed_everywhere = 0, False
+        is_due = self._looks * ALL_EVERY >= len(self._texts) or self.held >= (1 + GROWTH) * self._held_then
+        if is_due or len(self._pool) < POOL or self._is_changed_everywhere:
+            self._looks, self._held_then, self._is_changed_everywhere = 0, self.held, False
             words = np.arange(len(self._texts))
         else:
             words = np.unique(np.concatenate((self._pool, *self._changed)))

@@ -274,7 +274,7 @@ class WordIndex:
 
     def _found(self, words: Sequence[str]) -> list[int]:
         """The numbers of words; -1 for those that no record held has."""
-        return list(self._numbers.find([hash(word) for word in words]))
+        return list(self._numbers.find([hash_of(word) for word in words]))
 
     def _ids(self, words: Sequence[str], fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
         ids = []
@@ -301,14 +301,14 @@ class WordIndex:
 
     def number(self, word: str) -> int:
         """The place of a word among all words; -1 where no record held has it."""
-        return self._numbers.find_one(hash(word))
+        return self._numbers.find_one(hash_of(word))
 
     def word(self, number: int) -> str:
         """The way back."""
         return self._texts[number]
 
     def _add(self, word: str, column: str) -> int:
-        number = self._numbers.add(hash(word))
+        number = self._numbers.add(hash_of(word))
         self._texts.append(word)
         if number == len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
