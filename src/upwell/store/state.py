@@ -30,6 +30,7 @@ from upwell.store.state_tables import delete_trailing_errors, forget_records, ro
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
+ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
@@ -137,6 +138,36 @@ class State:
                 self._allow_reuse(key, outcome_id, outcome.response)
                 return outcome
         return None
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether nothing is left to replay; robots.txt is, for some time."""
+        return not any(ids for key, ids in self._unreplayed.items() if ROBOTS not in key)
+
+    def last_outcome(self) -> tuple[int, float] | None:
+        """Number and time of the last outcome of this run; None where it is an error, which a later process asks again."""
+        last = self._db.execute(
+            "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1", (self.run_number,)
+        ).fetchone()
+        return (int(last[0]), float(last[1])) if last and _is_good(last[2]) else None
+
+    def has_outcome(self, number: int, at: float) -> bool:
+        """Whether this run has an outcome of that number and time."""
+        found = self._db.execute(
+            "SELECT at FROM outcomes WHERE id = ? AND run = ?", (number, self.run_number)
+        ).fetchone()
+        return found is not None and float(found[0]) == at
+
+    def skip_replay(self, number: int) -> None:
+        """Acts as if all outcomes up to this one had been replayed."""
+        for key, ids in self._unreplayed.items():
+            if ROBOTS not in key:
+                ids[:] = [outcome_id for outcome_id in ids if outcome_id > number]
+        for outcome_id, key, head in self._db.execute(
+            "SELECT id, request, head FROM outcomes WHERE run = ? AND id <= ? ORDER BY id", (self.run_number, number)
+        ):
+            if _is_good(head):
+                self._last_answer[key] = outcome_id
 
     def store(self, request: Request, outcome: Outcome) -> None:
         """Commits what a request brought; an archived body must be with the operating system already."""
@@ -357,3 +388,11 @@ def _request_key(request: Request) -> str:
         fields.pop("headers")
     fields["body"] = request.body.decode("latin-1")
     return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)
+
+
+def _is_good(head: str | None) -> bool:
+    """Whether an answer is neither an error page nor a refusal."""
+    if head is None:
+        return False
+    fields = json.loads(head)
+    return bool(fields["status"] < 400 and not fields["blocked"])
