@@ -94,9 +94,7 @@ class Beliefs:
         if reach < total or not (is_everything or is_counted):
             usual = self._of_pages.share(self._kind(query))
             share = (query.received + OWN_RECORDS * usual) / (query.predicted + OWN_RECORDS)
-        belief = Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
-        query.last_rate = rate(belief)
-        return belief
+        return Belief(min(1.0, share * new_share) * rest, max(1.0, rest / page))
 
     def asks_for_everything(self, query: OpenQuery) -> bool:
         """Whether a query asks for all that the source has: nothing, a star, or a list without a query."""

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-import upwell
 from upwell.harvest.events import Observer
 from upwell.harvest.plan import Plan
 from upwell.harvest.reader import Spent
@@ -182,6 +181,6 @@ def rows_held(state: State, sessions: Sequence[SourceSession]) -> Iterator[dict[
 def _versions() -> str:
     """What a checkpoint must have been written by: this Python, this NumPy, and just this code."""
     code = hashlib.sha256()
-    for file in sorted(Path(upwell.__file__).parent.rglob("*.py")):
+    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
         code.update(file.read_bytes())
     return f"{sys.version_info[:3]} {np.__version__} {code.hexdigest()}"

@@ -13,6 +13,7 @@ elsewhere. So of two questions that bring as much for a request, the one that go
 The chooser sees pages as values, never as HTML, so that it runs against simulated sources as well.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -126,7 +127,6 @@ class Chooser:
         for query in self.open_queries:
             if query.is_check:
                 return query
-        chosen: Question | OpenQuery | None = None
         size = self.beliefs.size()
         options: list[tuple[Belief, Question | OpenQuery]] = [
             (self.beliefs.of(q, size), q) for q in self.open_queries.looked_at()
@@ -142,8 +142,9 @@ class Chooser:
                 and rate(belief) >= GOOD_SHARE * best
             ):
                 return option
-        if options:
-            chosen = max(options, key=lambda option: value(option[0], best))[1]
+        values = [value(belief, best) for belief, _ in options]
+        self.open_queries.note_values([option for _, option in options], values)
+        chosen = options[values.index(max(values))][1] if options else None
         if isinstance(chosen, Question) and chosen.facet:
             self.facets.mark_asked()
         return chosen
@@ -233,7 +234,7 @@ class Chooser:
 
     def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
         """Takes in a page of an open query; gives the records that are new. A query without a further page is closed."""
-        query.failures = 0
+        query.failures, query.last_value = 0, math.inf
         end = query.pages.add_page([record.key for record in page.records], page.totals, has_next=page.has_next)
         is_repeated = query.pages.ends_with_false_page and bool(page.records)
         new = [] if is_repeated else self.hold(query, page.wanted)

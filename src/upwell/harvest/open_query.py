@@ -16,8 +16,8 @@ from upwell.queries.pairs import Pair
 
 __all__ = ["LIST_MARK", "Belief", "By", "OpenQueries", "OpenQuery", "Question"]
 
-MAX_LOOKED_AT = 8  # open queries that are compared for every request; with 16 the ground took as many requests
-LOOKED_AT_BY_TURNS = 4
+MAX_LOOKED_AT = 24  # open queries that are compared for every request
+LOOKED_AT_BY_TURNS = 8
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
 # given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
@@ -77,7 +77,7 @@ class OpenQuery:
     received: float = 0.0
     next_page: float = 0.0  # new records that its next page should bring, before calibration
     failures: int = 0  # of its next page, in a row
-    last_rate: float = math.inf  # new records for a request, when it was looked at last
+    last_value: float = math.inf  # by which it was compared when it was looked at last; new again after each page
 
     def __post_init__(self) -> None:
         self.words = tuple(dict.fromkeys(self._words()))
@@ -146,10 +146,16 @@ class OpenQueries(list[OpenQuery]):
         """All; of many, those that promised most when they were looked at last, and a few others by turns."""
         if len(self) <= MAX_LOOKED_AT + LOOKED_AT_BY_TURNS:
             return self
-        best = heapq.nlargest(MAX_LOOKED_AT, self, key=attrgetter("last_rate"))
+        best = heapq.nlargest(MAX_LOOKED_AT, self, key=attrgetter("last_value"))
         self._turn += LOOKED_AT_BY_TURNS
         by_turns = (self[(self._turn + i) % len(self)] for i in range(LOOKED_AT_BY_TURNS))
         return list({id(query): query for query in (*best, *by_turns)}.values())
+
+    def note_values(self, options: Sequence[Question | OpenQuery], values: Sequence[float]) -> None:
+        """Takes in by what values some of them were compared with questions."""
+        for option, value in zip(options, values, strict=True):
+            if isinstance(option, OpenQuery):
+                option.last_value = value
 
     def largest_total(self) -> int:
         """The most matches that one of them has, as the source says."""
