@@ -157,31 +157,32 @@ class WordTexts:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._places: list[tuple[int, int]] = []
+        self._places: list[int] = []  # of blocks: where each text ends, then the texts
         self._last: list[str] = []
 
     def __len__(self) -> int:
         return MIN_BLOCK * len(self._places) + len(self._last)
 
     def __iter__(self) -> Iterator[str]:
-        for number in range(len(self._places)):
-            yield from self._block(number)
-        yield from self._last
+        return (self[number] for number in range(len(self)))
 
     def __getitem__(self, number: int) -> str:
         block, at = divmod(number, MIN_BLOCK)
-        return self._last[at] if block == len(self._places) else self._block(block)[at]
+        if block == len(self._places):
+            return self._last[at]
+        place = self._places[block]
+        start, end = np.frombuffer(self._blobs.read(place + INT * at, 2 * INT), dtype=np.int32).tolist()
+        data = self._blobs.read(place + INT * (MIN_BLOCK + 1) + start, end - start)
+        return data.decode("utf-8", "surrogatepass")
 
     def append(self, text: str) -> None:
-        """A further text, without a line break in it."""
+        """A further text."""
         self._last.append(text)
         if len(self._last) == MIN_BLOCK:
-            data = "\n".join(self._last).encode("utf-8", "surrogatepass")
-            self._places.append((self._blobs.append(data), len(data)))
+            texts = [text.encode("utf-8", "surrogatepass") for text in self._last]
+            ends = np.cumsum([0, *map(len, texts)]).astype(np.int32)
+            self._places.append(self._blobs.append(ends.tobytes() + b"".join(texts)))
             self._last = []
-
-    def _block(self, number: int) -> list[str]:
-        return self._blobs.read(*self._places[number]).decode("utf-8", "surrogatepass").split("\n")
 
 
 def _picked(cells: Numbers, starts: Numbers, records: NDArray[np.integer]) -> Numbers:
