@@ -117,8 +117,10 @@ class SourceLedger:
     @property
     def totals_are_usable(self) -> bool:
         """Whether the stated totals are good enough to choose by: not known to be wrong, nor to count what was shown so far."""
+        if self.growing_totals >= MIN_GROWING:
+            return False
         wrong = self.totals_trust["growing"] + self.totals_trust["false"]
-        return 2 * wrong <= self._judged_totals and self.growing_totals < MIN_GROWING
+        return not wrong or 2 * wrong <= self._judged_totals
 
     def tells_by_total(self, total: int | None) -> bool:
         """Whether a stated total tells the number of matches: totals are usable, and it is none that all long answers state."""

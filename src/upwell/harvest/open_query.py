@@ -16,8 +16,8 @@ from upwell.queries.pairs import Pair
 
 __all__ = ["LIST_MARK", "Belief", "By", "OpenQueries", "OpenQuery", "Question"]
 
-MAX_LOOKED_AT = 24  # open queries that are compared for every request
-LOOKED_AT_BY_TURNS = 8
+MAX_LOOKED_AT = 12  # open queries that are compared for every request
+LOOKED_AT_BY_TURNS = 4
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
 # given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
@@ -81,6 +81,8 @@ class OpenQuery:
 
     def __post_init__(self) -> None:
         self.words = tuple(dict.fromkeys(self._words()))
+        # whether it is a query of its own, neither narrowed nor reordered
+        self.is_plain = self.pair is None and self.facet is None and self.listing is None
 
     def _words(self) -> tuple[str, ...]:
         if self.pair:
@@ -115,11 +117,6 @@ class OpenQuery:
         if self.listing:
             return f"{LIST_MARK}{self.question.address}"
         return self.facet.link.url if self.facet else self.query
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a query of its own, neither narrowed nor reordered."""
-        return self.pair is None and self.facet is None and self.listing is None
 
     def is_shown(self, text: str, words: Sequence[str]) -> bool:
         """Whether a text with these words shows all of the query; one of a script without spaces may stand inside a longer run."""
