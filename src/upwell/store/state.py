@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Connection
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state_records import add_records, row_of, varying_fields
+from upwell.store.state_records import add_records, is_good_answer, row_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
@@ -149,14 +149,19 @@ class State:
         last = self._db.execute(
             "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1", (self.run_number,)
         ).fetchone()
-        return (int(last[0]), float(last[1])) if last and _is_good(last[2]) else None
+        return (int(last[0]), float(last[1])) if last and is_good_answer(last[2]) else None
 
     def has_outcome(self, number: int, at: float) -> bool:
-        """Whether this run has an outcome of that number and time."""
+        """Whether this run has an outcome of that number and time, and what lies in the archive is there."""
+        ids = self._db.execute(
+            "SELECT MAX(id) FROM outcomes WHERE run = ? AND id <= ? AND head IS NOT NULL GROUP BY archive_file",
+            (self.run_number, number),
+        ).fetchall()
         found = self._db.execute(
             "SELECT at FROM outcomes WHERE id = ? AND run = ?", (number, self.run_number)
         ).fetchone()
-        return found is not None and float(found[0]) == at
+        is_there = all(self._load(int(last), Request(url="")) is not None for (last,) in ids)
+        return found is not None and float(found[0]) == at and is_there
 
     def skip_replay(self, number: int) -> None:
         """Acts as if all outcomes up to this one had been replayed."""
@@ -166,7 +171,7 @@ class State:
         for outcome_id, key, head in self._db.execute(
             "SELECT id, request, head FROM outcomes WHERE run = ? AND id <= ? ORDER BY id", (self.run_number, number)
         ):
-            if _is_good(head):
+            if is_good_answer(head):
                 self._last_answer[key] = outcome_id
 
     def store(self, request: Request, outcome: Outcome) -> None:
@@ -388,11 +393,3 @@ def _request_key(request: Request) -> str:
         fields.pop("headers")
     fields["body"] = request.body.decode("latin-1")
     return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)
-
-
-def _is_good(head: str | None) -> bool:
-    """Whether an answer is neither an error page nor a refusal."""
-    if head is None:
-        return False
-    fields = json.loads(head)
-    return bool(fields["status"] < 400 and not fields["blocked"])
