@@ -7,7 +7,7 @@
     varying     how often a field said the same, and something else, of a record that another query brought again
     sights      which query brought which record, in which run and on which page
 
-Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
+Nothing else is needed. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
 stored outcomes, and sends requests only where these end. So a kill at any moment costs the requests in flight, and no stage of the
 harvest needs code for resuming.
 """
