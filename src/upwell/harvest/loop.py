@@ -203,7 +203,7 @@ async def run(
         site.keep_size()
         if site.stopped in ENDS:
             checkpoint.remove()
-        observe(Stopped(reason=site.stopped))
+        observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
 
 

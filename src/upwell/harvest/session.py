@@ -332,6 +332,7 @@ class SourceSession:
                 size=size,
                 lower_bound=size is not None and ledger.lower_bound,
                 requests_to_goal=to_goal,
+                expected=round(self.chooser.beliefs.best_rate, 3),
                 source=self.reader.interface.url,
             )
         )

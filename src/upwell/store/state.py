@@ -20,13 +20,16 @@ from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Connection
 from upwell.store.places import InPostgres, open_database
 from upwell.store.state_records import add_records, is_good_answer, row_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
+
+if TYPE_CHECKING:
+    from upwell.store.postgres_leases import PostgresLeases
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
@@ -66,7 +69,8 @@ class State:
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
         self._db = open_database(place, is_only_read=is_only_read)
         try:
-            self._open(is_only_read and self._db.is_remote)
+            self._is_only_read = is_only_read and self._db.is_remote  # a file is locked all the same
+            self._open()
         except BaseException:  # close in any case, or the place stays locked
             self._db.close()
             raise
@@ -79,9 +83,9 @@ class State:
     ) -> None:
         self._db.close()
 
-    def _open(self, is_only_read: bool) -> None:
+    def _open(self) -> None:
         self.run_number = int(self.note("run", "1"))
-        if is_only_read:
+        if self._is_only_read:
             return
         self._db.transaction(delete_trailing_errors)
         (last,) = self._db.execute("SELECT COALESCE(MAX(id), 0) FROM outcomes").fetchone()
@@ -95,6 +99,11 @@ class State:
     def is_remote(self) -> bool:
         """Whether asking it may wait for another machine."""
         return self._db.is_remote
+
+    @property
+    def host_leases(self) -> "PostgresLeases | None":
+        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
+        return self._db.host_leases
 
     # -- notes about the harvest ---------------------------------------------------------------------------------------
 
@@ -296,12 +305,12 @@ class State:
         last = -1
         while True:
             found = self._db.execute(
-                "SELECT records.rowid, records.row, records.seen, details.row FROM records LEFT JOIN details ON details.key = records.key "
-                "WHERE records.rowid > ? ORDER BY records.rowid LIMIT ?",
-                (last, ROWS_AT_ONCE),
+                "SELECT rowid, key, row, seen FROM records WHERE rowid > ? ORDER BY rowid LIMIT ?", (last, ROWS_AT_ONCE)
             ).fetchall()
-            for last, text, seen, details in found:  # noqa: B007 # where the next rows begin
-                yield text, seen, details
+            keys = [key for _, key, _, _ in found]
+            details = dict(self._db.of_keys("SELECT key, row FROM details WHERE key = ?", keys))
+            for last, key, text, seen in found:  # noqa: B007 # where the next rows begin
+                yield text, seen, details.get(key)
             if len(found) < ROWS_AT_ONCE:
                 return
 
