@@ -47,15 +47,6 @@ def test_cut_off_and_continued_asks_the_same(tmp_path: Path, switches: Switches)
         assert (first + rest, kept) == whole
 
 
-def test_what_is_held_is_told_of_again(tmp_path: Path) -> None:
-    """Who follows the records gets all of them, those from before the break too; each once."""
-    with serve() as site:
-        api.harvest(site.url, out=tmp_path, plan=Plan(budget=80), manners=FREE)
-        rows = list(upwell.records(site.url, plan=Plan(budget=100), manners=FREE, out=tmp_path))
-    (table,) = tmp_path.rglob("records.parquet")
-    assert sorted(str(row["_key"]) for row in rows) == sorted(read_keys(table))
-
-
 class Evil:
     """What a folder from elsewhere may have in its checkpoint."""
 
@@ -73,3 +64,12 @@ def test_a_checkpoint_from_elsewhere_runs_nothing(tmp_path: Path, monkeypatch: p
         asked, _ = harvested(site, tmp_path, 90)
     assert 0 < len(asked) <= 11
     assert not (tmp_path / "evil").exists()
+
+
+def test_what_is_held_is_told_of_again(tmp_path: Path) -> None:
+    """Who follows the records gets all of them, those from before the break too; each once."""
+    with serve() as site:
+        api.harvest(site.url, out=tmp_path, plan=Plan(budget=80), manners=FREE)
+        rows = list(upwell.records(site.url, plan=Plan(budget=100), manners=FREE, out=tmp_path))
+    (table,) = tmp_path.rglob("records.parquet")
+    assert sorted(str(row["_key"]) for row in rows) == sorted(read_keys(table))
