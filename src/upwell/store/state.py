@@ -155,22 +155,18 @@ class State:
 
     def last_outcome(self) -> tuple[int, float] | None:
         """Number and time of the last outcome of this run; None where it is an error, which a later process asks again."""
-        last = self._db.execute(
-            "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1", (self.run_number,)
-        ).fetchone()
+        query = "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1"
+        last = self._db.execute(query, (self.run_number,)).fetchone()
         return (int(last[0]), float(last[1])) if last and is_good_answer(last[2]) else None
 
     def has_outcome(self, number: int, at: float) -> bool:
         """Whether this run has an outcome of that number and time, and what lies in the archive is there."""
-        ids = self._db.execute(
-            "SELECT MAX(id) FROM outcomes WHERE run = ? AND id <= ? AND head IS NOT NULL GROUP BY archive_file",
-            (self.run_number, number),
-        ).fetchall()
-        found = self._db.execute(
-            "SELECT at FROM outcomes WHERE id = ? AND run = ?", (number, self.run_number)
-        ).fetchone()
-        is_there = all(self._load(int(last), Request(url="")) is not None for (last,) in ids)
-        return found is not None and float(found[0]) == at and is_there
+        query = (
+            "SELECT MAX(id), MAX(at) FROM outcomes WHERE run = ? AND id <= ? AND head IS NOT NULL GROUP BY archive_file"
+        )
+        last = self._db.execute(query, (self.run_number, number)).fetchall()
+        is_there = all(self._load(int(outcome_id), Request(url="")) is not None for outcome_id, _ in last)
+        return is_there and any(int(outcome_id) == number and float(stored) == at for outcome_id, stored in last)
 
     def skip_replay(self, number: int) -> None:
         """Acts as if all outcomes up to this one had been replayed."""
