@@ -1,6 +1,6 @@
 """Fields that depend on the query are one snippet, or nothing."""
 
-from upwell.extract.query_dependent import without_query
+from upwell.extract.query_dependent import query_fields
 
 
 def test_passages_become_a_snippet_and_ranks_go() -> None:
@@ -15,11 +15,11 @@ def test_passages_become_a_snippet_and_ranks_go() -> None:
         }
         for i in range(3)
     ]
-    settled = without_query(rows, {"rank", "p1", "p2"})
-    assert settled[0] == {"_url": "http://x/0", "title": "T0", "snippet": "a longer passage of the text"}
+    fields = query_fields(rows, {"rank", "p1", "p2"})
+    assert fields.settle(rows[0]) == {"_url": "http://x/0", "title": "T0", "snippet": "a longer passage of the text"}
 
 
 def test_a_field_that_repeats_the_address_goes() -> None:
     """`_url` has it already; a link elsewhere stays."""
     rows = [{"_url": f"http://x/p/{i}", "shown": f"/p/{i}", "home": f"http://y/{i}"} for i in range(3)]
-    assert without_query(rows, ()) == [{"_url": f"http://x/p/{i}", "home": f"http://y/{i}"} for i in range(3)]
+    assert query_fields(rows, ()).settle(rows[1]) == {"_url": "http://x/p/1", "home": "http://y/1"}

@@ -4,29 +4,37 @@ Passages become one column `snippet`; ranks and scores say nothing of the record
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["SNIPPET", "without_query"]
+__all__ = ["SNIPPET", "QueryFields", "query_fields"]
 
 SNIPPET = "snippet"
 MIN_PASSAGE_CHARS = 20  # on average; what is shorter is a rank, a score or a number of words found
 MIN_ALIKE = 0.98  # share of the texts of a column that are the record's own address
 
 
-def without_query(rows: Sequence[Mapping[str, Any]], varying: Collection[str]) -> list[dict[str, Any]]:
-    """The rows with a `snippet` in place of the fields that vary with the query, and without fields that repeat `_url`."""
-    passages = [name for name in sorted(varying) if _mean_length(rows, name) >= MIN_PASSAGE_CHARS]
-    names = {name for row in rows for name in row if not name.startswith("_")}
-    left_out = set(varying) | {name for name in names if _is_own_address(rows, name)}
-    if not left_out:
-        return [dict(row) for row in rows]
-    settled = []
-    for row in rows:
-        kept = {name: value for name, value in row.items() if name not in left_out}
-        if passage := max((row[name] for name in passages if row.get(name)), key=len, default=None):
+@dataclass(frozen=True)
+class QueryFields:
+    """Which fields of the rows of a source depend on the query or repeat `_url`, and which of them are passages."""
+
+    left_out: frozenset[str]
+    passages: tuple[str, ...]
+
+    def settle(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row with a `snippet` in place of them."""
+        kept = {name: value for name, value in row.items() if name not in self.left_out}
+        if passage := max((row[name] for name in self.passages if row.get(name)), key=len, default=None):
             kept[SNIPPET] = passage
-        settled.append(kept)
-    return settled
+        return kept
+
+
+def query_fields(rows: Sequence[Mapping[str, Any]], varying: Collection[str]) -> QueryFields:
+    """What to leave out of the rows of a source, of which these are all or a sample."""
+    passages = tuple(name for name in sorted(varying) if _mean_length(rows, name) >= MIN_PASSAGE_CHARS)
+    names = {name for row in rows for name in row if not name.startswith("_")}
+    addresses = {name for name in names if _is_own_address(rows, name)}
+    return QueryFields(frozenset(varying) | addresses, passages)
 
 
 def _mean_length(rows: Sequence[Mapping[str, Any]], name: str) -> float:

@@ -20,7 +20,9 @@ from upwell.extract.phrases_in_texts import phrases_of, values_between
 from upwell.extract.values import Type, column_type, split_unit
 from upwell.model import PAGE
 
-__all__ = ["MIN_ROWS", "OTHER", "PAGE", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of"]
+__all__ = [
+    "MIN_ROWS", "OTHER", "PAGE", "OtherFields", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of", "shaped",
+]  # fmt: skip
 
 Cell = str | list[str] | None
 OTHER = "_other"
@@ -168,21 +170,40 @@ def rows_of(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn], *, with_pages: bool = True
 ) -> Iterator[dict[str, Cell]]:
     """The rows with these columns; what stands in none of them, and is not always the same, is in `_other`."""
-    shown = [column for column in columns if not column.drop]
-    in_table = {name for column in columns for name in column.of}
-    seen: defaultdict[str, set[str]] = defaultdict(set)
-    rows = list(rows)
+    others, rows = OtherFields(columns), list(rows)
     for row in rows:
-        for name in row.keys() - in_table:
-            if not name.startswith("_") and len(seen[name]) < 2 and row[name]:  # enough to tell it from a constant
-                seen[name].add(_text(row[name]))
-    rare = [name for name, values in seen.items() if len(values) > 1 and (with_pages or not name.startswith(PAGE))]
-    for row in rows:
-        kept: dict[str, Cell] = {name: value for name, value in row.items() if name.startswith("_")}
-        left = [f"{name.removeprefix(PAGE)}: {_text(row[name])}" for name in sorted(rare) if row.get(name)]
-        if rare:
-            kept[OTHER] = "; ".join(left) or None
-        yield kept | {column.name: column.cell(row) for column in shown}
+        others.add(row)
+    shown, names = [column for column in columns if not column.drop], others.names(with_pages=with_pages)
+    return (shaped(row, shown, names) for row in rows)
+
+
+class OtherFields:
+    """The names of fields that stand in none of the columns, and are not always the same."""
+
+    def __init__(self, columns: Iterable[TableColumn]) -> None:
+        self._in_table = {name for column in columns for name in column.of}
+        self._seen: defaultdict[str, set[str]] = defaultdict(set)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Looks at a row."""
+        for name in row.keys() - self._in_table:
+            if (
+                not name.startswith("_") and len(self._seen[name]) < 2 and row[name]
+            ):  # enough to tell it from a constant
+                self._seen[name].add(_text(row[name]))
+
+    def names(self, *, with_pages: bool = True) -> list[str]:
+        """In the order of the alphabet, of all rows that were looked at."""
+        rare = [name for name, values in self._seen.items() if len(values) > 1]
+        return sorted(name for name in rare if with_pages or not name.startswith(PAGE))
+
+
+def shaped(row: Mapping[str, Any], columns: Iterable[TableColumn], others: Sequence[str]) -> dict[str, Cell]:
+    """A row with these columns, and with other fields in `_other`."""
+    kept: dict[str, Cell] = {name: value for name, value in row.items() if name.startswith("_")}
+    if others:
+        kept[OTHER] = "; ".join(f"{name.removeprefix(PAGE)}: {_text(row[name])}" for name in others if row.get(name)) or None  # fmt: skip
+    return kept | {column.name: column.cell(row) for column in columns}
 
 
 def _parts(column: TableColumn, texts: Collection[str]) -> list[tuple[TableColumn, set[str]]]:

@@ -96,7 +96,7 @@ def export(
     if len(harvests) > 1:
         raise WrongUsage(f"{folder} has {len(harvests)} harvests; name one of {', '.join(map(str, harvests))}")
     tables = saved_tables(harvests[0])
-    known = {name for table in tables for row in table.rows for name in row}
+    known = {name for table in tables for name in table.names}
     if unknown := [name for name in columns if name not in known]:
         raise WrongUsage(f"{harvests[0]} has no column {', '.join(unknown)}; it has {', '.join(sorted(known))}")
     target = out if out is not None else harvests[0]
@@ -109,13 +109,12 @@ def _export(
     table: Table, first: Path, target: str | Path, format: Format, columns: Sequence[str], keep_formulas: bool
 ) -> Exported:
     """Writes one table beside the first."""
-    rows = [{name: row.get(name) for name in columns} for row in table.rows] if columns else table.rows
+    if columns:
+        table.take(columns)
     file = first.with_name(f"{first.stem}-{table.kind}{first.suffix}") if table.kind else first
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write(rows, file.parent, format, file=file, keep_formulas=keep_formulas)
+        write(table.rows, file.parent, format, file=file, keep_formulas=keep_formulas)
     except OSError as error:
         raise WrongUsage(f"{file} cannot be written ({error.strerror}); name another with -o") from error
-    return Exported(
-        file=written_at(target, file), records=len(rows), columns=len({name for row in rows for name in row})
-    )
+    return Exported(file=written_at(target, file), records=len(table.rows), columns=len(table.names))

@@ -1,69 +1,31 @@
 """The tables of a harvest: one for each kind of thing that its sources have."""
 
-import datetime
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from upwell.extract.column_names import column_name
-from upwell.extract.neighbours import without_neighbours
-from upwell.extract.query_dependent import without_query
-from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns, rows_of
+from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns
+from upwell.harvest.table import Draft, Settler, Table, source_of, streamed_tables, with_time
 from upwell.model import PAGE, TEMPLATE
 from upwell.page.address_shapes import AddressShape, learn_shapes
 from upwell.store.places import place_of
 from upwell.store.state import State
-from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, types_of, with_types
+from upwell.store.streamed_rows import Row
 
 __all__ = ["WITH_PAGES", "Table", "earlier_columns", "saved_tables", "tables_of"]
 
-Row = dict[str, Any]
 WITH_PAGES = "with pages"  # the note in the state that says whether the tables have what record pages say
 SAME_KIND_SHARE = 0.5  # of the columns of two sources, that both have where they are of one kind; not swept
 MIN_KIND_SHARE = 0.02  # of the rows of a source that are of a kind of their own, where their pages look otherwise
+MAX_HELD_ROWS = 100_000  # of more records a sample is held, about 3 KB each; not swept
+MIN_SOURCE_ROWS = 1000  # of a source, that are in the sample in any case
 # Words in the path of a search that do not say what is searched.
 NO_KIND = re.compile(r"(?:search|find|query|index|results?|list|browse|catalog\w*|cgi|bin|api|v\d+|data|q|s)$", re.I)
-
-
-@dataclass(kw_only=True)
-class Table:
-    """One table: its kind ("" where there is just one), its columns, and its rows with values."""
-
-    kind: str
-    columns: list[TableColumn]
-    rows: list[Row]
-    types: dict[str, str] = field(default_factory=dict)
-    of_pages: list[str] = field(
-        default_factory=list
-    )  # columns that record pages add, also where only a sample was read
-
-    @property
-    def name(self) -> str:
-        """The name of its file, without what the format adds."""
-        return f"records-{self.kind}" if self.kind else "records"
-
-    def choose(self, names: Sequence[str], drop: Collection[str]) -> None:
-        """Leaves columns out of the rows, and puts those that are named into their order; `source.json` keeps all."""
-        shown = [name for name in (names or self.types) if name in self.types and name not in drop]
-        self.types = {name: self.types[name] for name in shown}
-        suffixes = ("", UNIT_SUFFIX, CURRENCY_SUFFIX)
-        for row in self.rows:
-            whole = dict(row)
-            row.clear()
-            row.update({name: value for name, value in whole.items() if name.startswith("_")})
-            row.update({name + s: whole[name + s] for name in shown for s in suffixes if name + s in whole})
-
-    def fill(self) -> dict[str, float]:
-        """The share of the rows that have each column, the fullest first."""
-        names = list(self.types)
-        counts = {name: sum(row.get(name) not in (None, "", []) for row in self.rows) for name in names}
-        ordered = sorted(counts.items(), key=lambda pair: -pair[1])
-        return {name: round(count / max(1, len(self.rows)), 3) for name, count in ordered}
 
 
 def earlier_columns(folder: Path) -> dict[str, list[TableColumn]]:
@@ -80,9 +42,19 @@ def saved_tables(folder: Path, state: State | None = None) -> list[Table]:
     """The tables of a harvest by what lies in its folder, without a replay."""
     if state is None:
         with State(place_of(folder), is_only_read=True) as opened:
-            return saved_tables(folder, opened)
+            return _saved_tables(folder, opened, partial(_rows_in, folder))
+    return _saved_tables(folder, state, state.rows)
+
+
+def _saved_tables(folder: Path, state: State, read: Callable[[], Iterator[Row]]) -> list[Table]:
     with_pages = state.note(WITH_PAGES) == "yes"
-    return tables_of(state, lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages)
+    return tables_of(state, lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages, read=read)
+
+
+def _rows_in(folder: Path) -> Iterator[Row]:
+    """The rows of a state that is open as long as they are read."""
+    with State(place_of(folder), is_only_read=True) as state:
+        yield from state.rows()
 
 
 def _lists(folder: Path) -> set[str]:
@@ -101,36 +73,57 @@ def tables_of(
     lists: Iterable[str] = (),
     earlier: dict[str, list[TableColumn]] | None = None,
     with_pages: bool = True,
+    read: Callable[[], Iterator[Row]] | None = None,
 ) -> list[Table]:
     """The tables, the largest first: sources whose records have other columns and other addresses are of another kind.
 
     Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
+    Of more than `MAX_HELD_ROWS` records a sample says what the columns are, and the rows come from `read` whenever they are needed.
     """
-    by_source: dict[str, list[Row]] = defaultdict(list)
-    for row in state.rows():
-        by_source[str(row.get("_source") or "")].append(_with_time(row))
+    is_whole = len(state) <= MAX_HELD_ROWS
+    sample = _sample(state.rows(), len(state))
     varying = state.varying()
-    by_source = {
-        source: without_neighbours(without_query(part, varying.get(source, ()))) for source, part in by_source.items()
-    }
-    groups = _alike(by_source)
+    settlers: dict[str, Settler] = {}
+    for source, part in sample.items():
+        every = None if is_whole else _of_source(state.rows(), source)
+        settlers[source] = Settler(part, varying.get(source, ()), every)
+        sample[source] = [settlers[source].settled(row) for row in part]
+    groups = _alike(sample)
     names = _kinds([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
-    tables = []
-    parts = [
-        (_joined(kind, part), rows)
-        for kind, group in zip(names, groups, strict=True)
-        for part, rows in _by_template([row for source in group for row in by_source[source]], with_pages)
-    ]
-    for kind, held in parts:
-        arranged = arrange(held, lists=lists, earlier=(earlier or {}).get(kind, ()))
-        added = [column.name for column in arranged if column.is_of_page]
-        if not with_pages:
-            arranged = [column for column in arranged if not column.is_of_page]
-        texts = list(rows_of(held, arranged, with_pages=with_pages))
-        typed = list(with_types(texts, arranged))
-        tables.append(Table(kind=kind, columns=arranged, rows=typed, types=types_of(texts, arranged), of_pages=added))
+    drafts: list[Draft] = []
+    for kind, group in zip(names, groups, strict=True):
+        first = len(drafts)
+        for of_page, templates, rows in _by_template([row for source in group for row in sample[source]], with_pages):
+            name = _joined(kind, of_page)
+            columns = arrange(rows, lists=lists, earlier=(earlier or {}).get(name, ()))
+            for source in group:
+                settlers[source].tables |= dict.fromkeys(templates, len(drafts)) | {None: first}
+            drafts.append(Draft(name, columns, rows, with_pages=with_pages))
+    del sample
+    tables = (
+        [draft.table() for draft in drafts]
+        if is_whole
+        else streamed_tables(drafts, settlers, state.rows, read or state.rows)
+    )
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
+
+
+def _sample(rows: Iterable[Row], count: int) -> dict[str, list[Row]]:
+    """The rows by source: all, or of many so many as can be held, from the first to the last, and more of small sources."""
+    step = -(-count // MAX_HELD_ROWS) or 1
+    sample: defaultdict[str, list[Row]] = defaultdict(list)
+    seen: Counter[str] = Counter()
+    for row in rows:
+        source = source_of(row)
+        if seen[source] % step == 0 or seen[source] < MIN_SOURCE_ROWS:
+            sample[source].append(with_time(row))
+        seen[source] += 1
+    return sample
+
+
+def _of_source(rows: Iterable[Row], source: str) -> Iterator[Row]:
+    return (row for row in rows if source_of(row) == source)
 
 
 def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
@@ -150,15 +143,15 @@ def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
     return groups
 
 
-def _by_template(rows: Sequence[Row], with_pages: bool) -> list[tuple[str, list[Row]]]:
-    """The rows by what kind of page their records have, with a name for each kind; rows without a page are with most of the others."""
+def _by_template(rows: Sequence[Row], with_pages: bool) -> list[tuple[str, list[str], list[Row]]]:
+    """The rows by what kind of page their records have, with a name for each kind and its templates; rows without a page are with most of the others."""
     by_template: defaultdict[str, list[Row]] = defaultdict(list)
     without: list[Row] = []
     for row in rows:
         number = row.pop(PAGE + TEMPLATE, None)
         (by_template[number] if number is not None else without).append(row)
     if not with_pages or len(by_template) < 2:
-        return [("", list(rows))]
+        return [("", [], list(rows))]
     of_pages = {
         number: [{name: value for name, value in row.items() if name.startswith(PAGE)} for row in part]
         for number, part in by_template.items()
@@ -167,10 +160,11 @@ def _by_template(rows: Sequence[Row], with_pages: bool) -> list[tuple[str, list[
     kinds = [[row for number in group for row in by_template[number]] for group in groups]
     least = max(MIN_ROWS, MIN_KIND_SHARE * len(rows))
     kinds[0] += without + [row for kind in kinds[1:] if len(kind) < least for row in kind]
+    groups = [groups[0], *(group for group, kind in zip(groups[1:], kinds[1:], strict=True) if len(kind) >= least)]
     kinds = [kinds[0], *(kind for kind in kinds[1:] if len(kind) >= least)]
     if len(kinds) == 1:
-        return [("", list(rows))]
-    return list(zip(_kinds_by_address(kinds), kinds, strict=True))
+        return [("", [], list(rows))]
+    return list(zip(_kinds_by_address(kinds), groups, kinds, strict=True))
 
 
 def _kinds_by_address(kinds: Sequence[Sequence[Row]]) -> list[str]:
@@ -228,8 +222,3 @@ def _kinds(sources: Sequence[str]) -> list[str]:
         kind = words[-1] if words else ""
         kinds.append(kind if kind and kind not in kinds else str(number))
     return kinds
-
-
-def _with_time(row: Row) -> Row:
-    fetched = row.get("_fetched")
-    return row | {"_fetched": datetime.datetime.fromisoformat(fetched)} if isinstance(fetched, str) else row

@@ -22,7 +22,7 @@ MAX_INTEGER = 2**63 - 1
 BATCH_ROWS = 10_000  # that are read at once
 
 
-def write(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
+def write(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
     """Writes rows; `columns` says how the column of each key is called (names that differ in case alone are the same to DuckDB).
 
     The rows go through a file of JSON lines beside the table: DuckDB reads it ten times as fast as it takes values one by one.
@@ -32,7 +32,7 @@ def write(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path
         database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", values)
 
 
-def write_database(rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
+def write_database(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
     """Writes rows as the table `records` of a new DuckDB file."""
     with _rows_as_query(rows, columns, path) as (query, values), connect(path) as database:
         database.execute(f"CREATE TABLE records AS {query}", values)
@@ -76,31 +76,27 @@ class RowWriter:
 
 @contextmanager
 def _rows_as_query(
-    rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path
+    rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """A query that gives the rows, typed, and the values for it; as long as their file is there."""
     columns = columns or {"_key": "_key"}  # a table has at least one column
-    types = ", ".join(f"c{i}: '{column_type(row.get(key) for row in rows)}'" for i, key in enumerate(columns))
     names = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(columns.values()))
-    lines = path.with_name(f"{path.name}.jsonl")
+    lines, longest = path.with_name(f"{path.name}.jsonl"), DEFAULT_LINE_BYTES
+    found = {key: _ColumnType() for key in columns}
     try:
-        longest = _write_lines(rows, list(columns), lines)
+        with lines.open("w", encoding="utf-8", errors="replace") as out:
+            for row in rows:
+                for key, kind in found.items():
+                    kind.add(row.get(key))
+                longest = max(longest, _write_line(out, row, columns))
+        types = ", ".join(f"c{i}: '{kind.name}'" for i, kind in enumerate(found.values()))
         query = (
             f"SELECT {names} FROM read_json($lines, format = 'newline_delimited', columns = {{{types}}}, "  # noqa: S608 # names are quoted
             "maximum_object_size = $longest)"
         )
-        yield query, {"lines": glob.escape(str(lines)), "longest": max(longest, DEFAULT_LINE_BYTES)}
+        yield query, {"lines": glob.escape(str(lines)), "longest": longest}
     finally:
         lines.unlink(missing_ok=True)
-
-
-def _write_lines(rows: Iterable[Mapping[str, object]], keys: list[str], path: Path) -> int:
-    """Writes rows as JSON lines with the fields c0, c1 …; gives a bound on the bytes of the longest."""
-    longest = 0
-    with path.open("w", encoding="utf-8", errors="replace") as out:
-        for row in rows:
-            longest = max(longest, _write_line(out, row, keys))
-    return longest
 
 
 def _write_line(out: TextIO, row: Mapping[str, object], keys: Iterable[str]) -> int:
@@ -110,25 +106,46 @@ def _write_line(out: TextIO, row: Mapping[str, object], keys: Iterable[str]) -> 
     return 4 * len(line)
 
 
+class _ColumnType:
+    """DuckDB's type for the values of a column that come one by one."""
+
+    def __init__(self) -> None:
+        self._types: set[type] = set()
+        self._are_short = self._have_zone = True
+
+    def add(self, value: object) -> None:
+        """Looks at a value."""
+        if value is None:
+            return
+        self._types.add(type(value))
+        if isinstance(value, int):
+            self._are_short = self._are_short and -MAX_INTEGER <= value <= MAX_INTEGER
+        elif isinstance(value, datetime.datetime):
+            self._have_zone = self._have_zone and value.tzinfo is not None
+
+    @property
+    def name(self) -> str:
+        """Text, unless all values that are there are of one other type."""
+        if self._types == {int}:
+            return "BIGINT" if self._are_short else "VARCHAR"
+        if self._types == {datetime.datetime}:
+            return "TIMESTAMPTZ" if self._have_zone else "TIMESTAMP"
+        for types, name in (({bool}, "BOOLEAN"), ({datetime.date}, "DATE"), ({list}, "VARCHAR[]")):
+            if self._types == types:
+                return name
+        return "DOUBLE" if self._types and self._types <= {int, float} else "VARCHAR"
+
+
 def column_type(values: Iterable[object]) -> str:
     """DuckDB's type for the values of a column: text, unless all that are there are of one other type.
 
     >>> column_type([1, None]), column_type([1, 2.5]), column_type([["a"], []]), column_type([1, "n/a"]), column_type([2**70])
     ('BIGINT', 'DOUBLE', 'VARCHAR[]', 'VARCHAR', 'VARCHAR')
     """
-    present = [value for value in values if value is not None]
-    types = {type(value) for value in present}
-    if types == {bool}:
-        return "BOOLEAN"
-    if types == {int}:
-        return "BIGINT" if all(-MAX_INTEGER <= value <= MAX_INTEGER for value in present) else "VARCHAR"  # type: ignore[operator] # ints
-    if types and types <= {int, float}:
-        return "DOUBLE"
-    if types == {datetime.date}:
-        return "DATE"
-    if types == {datetime.datetime}:
-        return "TIMESTAMPTZ" if all(value.tzinfo for value in present) else "TIMESTAMP"  # type: ignore[attr-defined] # datetimes
-    return "VARCHAR[]" if types == {list} else "VARCHAR"
+    kind = _ColumnType()
+    for value in values:
+        kind.add(value)
+    return kind.name
 
 
 def read(path: Path, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:

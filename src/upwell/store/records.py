@@ -15,6 +15,7 @@ from typing import Literal
 
 from upwell.errors import WrongUsage
 from upwell.store import parquet
+from upwell.store.streamed_rows import StreamedRows
 
 __all__ = ["FORMATS", "READABLE", "Format", "csv_lines", "read_keys", "write"]
 
@@ -45,7 +46,10 @@ def write(
     """
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
-    rows = list(rows)
+    if isinstance(rows, StreamedRows):
+        columns = columns or rows.names
+    else:
+        rows = list(rows)
     path = file or folder / f"{name}.{format}"
     partial = path.with_name(f".{path.name}.part")
     columns = list(columns or dict.fromkeys(column for row in rows for column in row))
@@ -86,7 +90,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
         line.truncate()
 
 
-def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
+def _write_sqlite(rows: Iterable[Mapping[str, object]], columns: list[str], path: Path) -> None:
     """Writes the table `records`, and `records_fts` over its fields: an index that stores no text again (SQLite FTS5 §4.4.3)."""
     path.unlink(missing_ok=True)
     names = _distinct_names([f"{name}_" if name.lower() in ROWID_NAMES else name for name in columns])
@@ -114,7 +118,7 @@ def _write_sqlite(rows: list[Mapping[str, object]], columns: list[str], path: Pa
         db.commit()
 
 
-def _write_xlsx(rows: list[Mapping[str, object]], columns: list[str], path: Path) -> None:
+def _write_xlsx(rows: Sequence[Mapping[str, object]], columns: list[str], path: Path) -> None:
     """Writes one sheet with a head; texts stay texts, whatever they look like."""
     import xlsxwriter  # here, because few want it
 
