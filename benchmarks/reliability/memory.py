@@ -4,10 +4,12 @@ Made records go through the real ledger, chooser and state, a page of each site 
 everything; the others are asked by words. Resident memory is that of the whole process. Bars: 100 sites of 10,000 records end with at
 most 1.3 times what they have at a quarter, and 600 MB; one site of 2 million has at most 1 GB.
 
-With `--addresses N` so many addresses of 1,000 hosts go through the repository of second-level addresses instead.
+With `--addresses N` so many addresses of 1,000 hosts go through the repository of second-level addresses instead; with `--table N` a
+state of so many records is written as a table (`--format`), and the bar is for the most that the process ever had.
 """
 
 import argparse
+import resource
 import sys
 import tempfile
 import time
@@ -18,11 +20,14 @@ import numpy as np
 from upwell.answers.totals import StatedTotals
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.chooser import Chooser
+from upwell.harvest.files import write_tables
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.plan import Plan
+from upwell.harvest.tables import tables_of
 from upwell.model import FormInterface, Record
 from upwell.source.model import SourceModel
+from upwell.store.records import FORMATS, Format
 from upwell.store.scratch import ScratchFile
 from upwell.store.state import State
 from upwell.store.url_repository import UrlRepository
@@ -35,6 +40,7 @@ ATTRIBUTES = {"kind": 7, "place": 61, "maker": 1009, "year": 40}
 OTHER_WORDS = 10  # of a record, as frequent as those of a language
 RARE = 2_000_000
 HOSTS = 1000
+ROWS_AT_ONCE = 500  # of a table, that are added
 STEPS = (0.05, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -136,13 +142,50 @@ def addresses(number: int) -> None:
           f"{number / 10 / (again - added):,.0f} seen again ({known} new) and {taken / (end - again):,.0f} taken in a CPU second")  # fmt: skip
 
 
+def table(number: int, format: Format, folder: Path) -> int:
+    """Writes a table of made records with six columns; gives 1 where that took too much memory."""
+    with State(folder / "state.sqlite") as state:
+        origin = {"_source": "http://site.example/", "_query": "", "_page": "", "_fetched": "2026-01-01T00:00:00+00:00"}
+        for first in range(0, number, ROWS_AT_ONCE):
+            numbers = range(first, min(first + ROWS_AT_ONCE, number))
+            state.add([_row(n, ranks) for n, ranks in zip(numbers, _ranks(numbers), strict=True)], origin)
+        filled, start = _peak_megabytes(), time.process_time()
+        tables = tables_of(state)
+        known, looked = _peak_megabytes(), time.process_time()
+        written = write_tables(tables, folder, format)
+        end, size = time.process_time(), written.stat().st_size / 1e6
+    print(f"{number:,} rows as {format}, {size:.0f} MB: {filled:.0f} MB when the state was filled, {known:.0f} when the columns were known, "
+          f"{_peak_megabytes():.0f} at most (bar {MAX_MEGABYTES[False]}); {looked - start:.0f} and {end - looked:.0f} CPU s")  # fmt: skip
+    return int(_peak_megabytes() > MAX_MEGABYTES[False])
+
+
+def _row(number: int, ranks: list[int]) -> Record:
+    fields = {name: f"{name}{number % values}" for name, values in ATTRIBUTES.items() if name != "year"}
+    fields |= {
+        "title": " ".join(f"w{rank}" for rank in ranks),
+        "year": str(1980 + number % 40),
+        "price": f"${number % 997}.50",
+    }
+    address = f"http://site.example/item/{number}"
+    return Record(key=address, url=address, path="/", text="", fields=fields)
+
+
+def _peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.memory", description=__doc__)
     parser.add_argument("--sites", type=int, default=MANY_SITES)
     parser.add_argument("--records", type=int, default=10_000, help="of each site")
     parser.add_argument("--page", type=int, default=20, help="records on a page")
     parser.add_argument("--addresses", type=int, default=0)
+    parser.add_argument("--table", type=int, default=0)
+    parser.add_argument("--format", choices=FORMATS, default="parquet")
     arguments = parser.parse_args()
+    if arguments.table:
+        with tempfile.TemporaryDirectory() as folder:
+            return table(arguments.table, arguments.format, Path(folder))
     if arguments.addresses:
         addresses(arguments.addresses)
         return 0

@@ -74,14 +74,15 @@ def tables_of(
     earlier: dict[str, list[TableColumn]] | None = None,
     with_pages: bool = True,
     read: Callable[[], Iterator[Row]] | None = None,
+    max_held: int = MAX_HELD_ROWS,
 ) -> list[Table]:
     """The tables, the largest first: sources whose records have other columns and other addresses are of another kind.
 
     Without `with_pages` what only the records' own pages say is left out: just a sample of them was read.
-    Of more than `MAX_HELD_ROWS` records a sample says what the columns are, and the rows come from `read` whenever they are needed.
+    Of more than `max_held` records a sample says what the columns are, and the rows come from `read` whenever they are needed.
     """
-    is_whole = len(state) <= MAX_HELD_ROWS
-    sample = _sample(state.rows(), len(state))
+    is_whole = len(state) <= max_held
+    sample = _sample(state.rows(), -(-len(state) // max_held))
     varying = state.varying()
     settlers: dict[str, Settler] = {}
     for source, part in sample.items():
@@ -109,9 +110,8 @@ def tables_of(
     return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
 
 
-def _sample(rows: Iterable[Row], count: int) -> dict[str, list[Row]]:
-    """The rows by source: all, or of many so many as can be held, from the first to the last, and more of small sources."""
-    step = -(-count // MAX_HELD_ROWS) or 1
+def _sample(rows: Iterable[Row], step: int) -> dict[str, list[Row]]:
+    """The rows by source: one in so many, from the first to the last, and more of small sources."""
     sample: defaultdict[str, list[Row]] = defaultdict(list)
     seen: Counter[str] = Counter()
     for row in rows:
