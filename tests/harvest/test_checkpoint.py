@@ -4,6 +4,7 @@ import hashlib
 import os
 import pickle
 import re
+import signal
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from upwell import api
 from upwell.demo import Running, Switches, serve
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
+from upwell.signals import stopping_by_signals
 from upwell.store.records import read_keys
 
 FREE = Manners(rate=0)
@@ -73,3 +75,11 @@ def test_what_is_held_is_told_of_again(tmp_path: Path) -> None:
         rows = list(upwell.records(site.url, plan=Plan(budget=100), manners=FREE, out=tmp_path))
     (table,) = tmp_path.rglob("records.parquet")
     assert sorted(str(row["_key"]) for row in rows) == sorted(read_keys(table))
+
+
+def test_sigterm_is_for_the_tests_not_for_their_harvests() -> None:
+    """A test run that is ended while a test harvests ends, and the test does not go on with a harvest that was interrupted."""
+    taken: list[str] = []
+    with stopping_by_signals(lambda: taken.append("stopped")), pytest.raises(pytest.exit.Exception):
+        signal.raise_signal(signal.SIGTERM)
+    assert not taken

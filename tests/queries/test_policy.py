@@ -6,7 +6,7 @@ from benchmarks.papers.text_source import Order, TextSource
 
 from tests.queries.test_select import made
 from upwell.page.tree import read
-from upwell.queries import grammar, policy, size
+from upwell.queries import grammar, policy, size, word_index
 from upwell.queries.snapshot import of_texts
 from upwell.queries.words import dictionary, nonsense, of_page, probes
 
@@ -80,7 +80,7 @@ def test_a_policy_of_ones_own_is_ten_lines() -> None:
     """A subclass that prefers long words."""
 
     class Longest(policy.Policy):
-        def worth(self) -> policy.Floats:
+        def worth(self) -> word_index.Floats:
             return np.array([float(len(word)) for word in self.words()])
 
     asks = Longest()

@@ -148,7 +148,9 @@ class WordIndex:
         self._exhausted += len(numbers)
         for ids in self._records.words_of(np.array(sorted(numbers), dtype=np.int64)):
             np.add.at(self._whole, ids, 1)
-            self._note_change(ids)
+            if len(numbers) <= MAX_CHANGED:
+                self._note_change(ids)
+        self._is_changed_everywhere |= len(numbers) > MAX_CHANGED
 
     def mark_asked(self, query: str) -> None:
         """A query is on its way: it is not given again."""
