@@ -26,10 +26,11 @@ def s3_server(patch: pytest.MonkeyPatch, *buckets: str) -> Iterator[str]:
         values = {"ENDPOINT_URL": address, "ACCESS_KEY_ID": "an-id", "SECRET_ACCESS_KEY": "a-very-secret-key"}
         for name, value in {**values, "DEFAULT_REGION": "us-east-1"}.items():
             patch.setenv(f"AWS_{name}", value)
-        files = fsspec.filesystem("s3", skip_instance_cache=True)
+        fsspec.get_filesystem_class("s3").clear_instance_cache()  # one of an earlier test has other credentials
+        files = fsspec.filesystem("s3")
         for bucket in buckets:
             files.mkdir(bucket)
         yield address
     finally:
-        fsspec.filesystem("s3").clear_instance_cache()
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
         server.stop()

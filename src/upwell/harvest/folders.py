@@ -18,6 +18,7 @@ from upwell.store.remote import address_in, is_remote, local_copy, output, shown
 
 __all__ = ["export", "status"]
 
+TEMPORARY = ("-shm", "-wal")  # ends of names of files that SQLite makes, also where somebody only looks
 TAIL_BYTES = 50_000  # of the events of a harvest that runs, that are looked at
 
 
@@ -41,8 +42,9 @@ def _status(folder: Path) -> FolderStatus:
     except Busy:
         records, requests = _so_far(folder / EVENTS, summary)
         harvest, is_running = [], True
-    files = tuple(sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")))
-    changed = max(path.stat().st_mtime for path in folder.iterdir())
+    paths = [path for path in folder.iterdir() if not path.name.endswith(TEMPORARY)]
+    files = tuple(sorted(path.name for path in paths if path.is_file() and not path.name.startswith(".")))
+    changed = max(path.stat().st_mtime for path in paths)
     return FolderStatus(
         folder=folder,
         site=str(summary.get("site") or (harvest[0].partition("/")[0] if harvest else folder.name)),

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from upwell.harvest.event_log import FolderLog
 from upwell.harvest.events import Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
-from upwell.harvest.plan import Plan
+from upwell.harvest.plan import ENDS, Plan
 from upwell.model import Skipped
 from upwell.net.access import Access
 from upwell.net.manners import Manners
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["folder_for", "harvest_into"]
 
 _harvested_now: dict[Path, str] = {}  # the folders that this process harvests into, and for what
-ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that stay true, however often the same is asked
 
 
 async def harvest_into(
@@ -103,7 +102,17 @@ async def _harvest_here(
         if not plan.models and (corrected := state.note(CORRECTED)):
             plan = replace(plan, models=load_all(corrected))
         try:
-            site = await run(url, plan, manners, observe, state=state, recorder=archive)
+            unlimited = _plan_key(replace(plan, budget=1, seconds=0.0, bytes=0), manners)
+            site = await run(
+                url,
+                plan,
+                manners,
+                observe,
+                state=state,
+                recorder=archive,
+                folder=folder,
+                key=unlimited and wanted + unlimited,
+            )
         except asyncio.CancelledError:
             if len(state):
                 write_tables(saved_tables(folder, state), folder, format)

@@ -7,7 +7,7 @@
     varying     how often a field said the same, and something else, of a record that another query brought again
     sights      which query brought which record, in which run and on which page
 
-Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
+Nothing else is needed. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
 stored outcomes, and sends requests only where these end. So a kill at any moment costs the requests in flight, and no stage of the
 harvest needs code for resuming.
 """
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Connection
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state_records import add_records, row_of, varying_fields
+from upwell.store.state_records import add_records, is_good_answer, row_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
+ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
@@ -146,6 +147,37 @@ class State:
                 self._allow_reuse(key, outcome_id, outcome.response)
                 return outcome
         return None
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether nothing is left to replay; robots.txt is, for some time."""
+        return not any(ids for key, ids in self._unreplayed.items() if ROBOTS not in key)
+
+    def last_outcome(self) -> tuple[int, float] | None:
+        """Number and time of the last outcome of this run; None where it is an error, which a later process asks again."""
+        query = "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1"
+        last = self._db.execute(query, (self.run_number,)).fetchone()
+        return (int(last[0]), float(last[1])) if last and is_good_answer(last[2]) else None
+
+    def has_outcome(self, number: int, at: float) -> bool:
+        """Whether this run has an outcome of that number and time, and what lies in the archive is there."""
+        query = (
+            "SELECT MAX(id), MAX(at) FROM outcomes WHERE run = ? AND id <= ? AND head IS NOT NULL GROUP BY archive_file"
+        )
+        last = self._db.execute(query, (self.run_number, number)).fetchall()
+        is_there = all(self._load(int(outcome_id), Request(url="")) is not None for outcome_id, _ in last)
+        return is_there and any(int(outcome_id) == number and float(stored) == at for outcome_id, stored in last)
+
+    def skip_replay(self, number: int) -> None:
+        """Acts as if all outcomes up to this one had been replayed."""
+        for key, ids in self._unreplayed.items():
+            if ROBOTS not in key:
+                ids[:] = [outcome_id for outcome_id in ids if outcome_id > number]
+        for outcome_id, key, head in self._db.execute(
+            "SELECT id, request, head FROM outcomes WHERE run = ? AND id <= ? ORDER BY id", (self.run_number, number)
+        ):
+            if is_good_answer(head):
+                self._last_answer[key] = outcome_id
 
     def store(self, request: Request, outcome: Outcome) -> None:
         """Commits what a request brought; an archived body must be with the operating system already."""

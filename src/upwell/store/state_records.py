@@ -9,7 +9,7 @@ from typing import Any
 from upwell.model import Record
 from upwell.store.database import Connection
 
-__all__ = ["add_records", "row_of", "varying_fields"]
+__all__ = ["add_records", "is_good_answer", "row_of", "varying_fields"]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
@@ -121,3 +121,11 @@ def row_of(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
+
+
+def is_good_answer(head: str | None) -> bool:
+    """Whether an answer is neither an error page nor a refusal."""
+    if head is None:
+        return False
+    fields = json.loads(head)
+    return bool(fields["status"] < 400 and not fields["blocked"])
