@@ -86,6 +86,7 @@ FORMATTING = frozenset(
 INLINE = FORMATTING | frozenset(
     ["a", "button", "data", "img", "input", "label", "meter", "output", "picture", "select", "span", "svg", "time"]
 )
+MARKING = ("span", "a")  # they may mark a part of a word (`word_marks`)
 KEEPS_SPACE = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
 
 
@@ -98,6 +99,7 @@ class Spot:
         self.above, self.tag, self.cls, self.column, self.prop, self.hidden = above, tag, cls, column, prop, hidden
         self.depth: int = above.depth + 1 if above else 0
         self.shapes = tag in FORMATTING
+        self.marks = tag in MARKING
         self.edge = GLUED if self.shapes else SPACED if tag in INLINE else BROKEN
         shown = UNSHOWN if hidden or tag in UNSEEN else KEPT if tag in KEEPS_SPACE else SHOWN
         self.shown: int = max(shown, above.shown) if above else shown

@@ -80,3 +80,6 @@ PyObject *page_walk(PyObject *module, PyObject *args);
 PyObject *page_terms(PyObject *module, PyObject *text);
 PyObject *page_tokens(PyObject *module, PyObject *text);
 PyObject *page_has_crowded_tag(PyObject *module, PyObject *args);
+PyObject *page_is_utf8(PyObject *module, PyObject *bytes);
+PyObject *page_count(PyObject *module, PyObject *args);
+PyObject *page_glue(PyObject *module, PyObject *args);
