@@ -76,6 +76,11 @@ class Columns:
         return names
 
     @cached_property
+    def _names_of_places(self) -> dict[int, str]:
+        """The names of the places whose pieces are all one column."""
+        return {place: name for (place, nth), name in self._names.items() if not nth}
+
+    @cached_property
     def own_link(self) -> tuple[int, int]:
         """The place of the link to a record's own page, and which of the links there it is; (-1, 1) where there is none."""
         place, _, nth = self.link.partition(":")
@@ -99,16 +104,18 @@ class Columns:
         """The texts of one record by name; what repeats is joined with "; "."""
         fields: dict[str, str] = {}
         pieces_at: dict[int, int] = {}
-        names = self._names
+        names, names_of_places = self._names, self._names_of_places
         labelled = _with_labels(pieces, self._label_names) if self.labels else [(p, "", p[1]) for p in pieces]
         for piece, label, text in labelled:
             if label:
                 name = self._label_names[label]
             else:
                 place = piece[0]
-                nth = pieces_at[place] = pieces_at.get(place, 0) + 1
-                known = names.get((place, 0))
-                name = known if known is not None else names.get((place, nth), OTHER)
+                known = names_of_places.get(place)
+                if known is None:
+                    nth = pieces_at[place] = pieces_at.get(place, 0) + 1
+                    known = names.get((place, nth), OTHER)
+                name = known
             if name:
                 fields[name] = f"{fields[name]}; {text}" if name in fields else text
         return fields

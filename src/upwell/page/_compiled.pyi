@@ -1,20 +1,44 @@
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.spots import Spot
 
+T = TypeVar("T")
+Info = TypeVar("Info", bound=tuple[int, int, bool])
+
 class Attributes(Mapping[int, Mapping[str, str | None]]):
     def __new__(
         cls, names: tuple[str, ...], first: bytes, numbers: bytes, ends: bytes, values: bytes
     ) -> Attributes: ...
-    def rows_with(self, name: str, values: frozenset[str]) -> list[int]: ...
+    def having(self, name: str) -> dict[int, str]: ...
     def value(self, row: int, name: str) -> str | None: ...
     def __getitem__(self, row: int) -> Mapping[str, str | None]: ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
+
+class Leaves:
+    def __new__(
+        cls,
+        texts: Sequence[str],
+        row: NDArray[np.int32],
+        gap: NDArray[np.int8],
+        spots: tuple[Spot, ...],
+        spot: NDArray[np.int32],
+        parent: NDArray[np.int32],
+    ) -> Leaves: ...
+    def add_pieces(
+        self,
+        pieces: list[T],
+        first: int,
+        last: int,
+        below: dict[Spot | None, Info],
+        piece: type[T],
+        place_of: Callable[[dict[Spot | None, Info], Spot], Info],
+    ) -> None: ...
+    def text(self, first: int, last: int, shortest: int) -> str: ...
 
 def bind(path: str, td: int, th: int, dialog: int) -> None: ...
 def walk(

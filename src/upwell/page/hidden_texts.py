@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from upwell.page.spots import Spot
 from upwell.page.style_rules import StyleRules
-from upwell.page.tag_tree import Ints
+from upwell.page.tag_tree import Ints, having
 
 __all__ = ["kept_chunks"]
 
@@ -41,7 +41,7 @@ def _hidden_rows(
     is_named = np.array([rules.name_class(at.cls) for at in spots], dtype=bool)
     rows: list[int] = np.flatnonzero(is_named[spot]).tolist() if is_named.any() else []
     if rules.ids:
-        rows = sorted({*rows, *_rows_with_id(attributes, rules.ids)})
+        rows = sorted({*rows, *(row for row, name in having(attributes, "id").items() if name in rules.ids)})
     if not rows:
         return None
     hidden = np.zeros(len(end), dtype=bool)
@@ -51,9 +51,3 @@ def _hidden_rows(
             if rules.hide(spots[spot[row]].tag, found) and "display" not in (found.get("style") or ""):
                 hidden[row : end[row]] = True
     return hidden
-
-
-def _rows_with_id(attributes: Attributes, ids: frozenset[str]) -> list[int]:
-    if (compiled := getattr(attributes, "rows_with", None)) is not None:
-        return compiled("id", ids)  # type: ignore[no-any-return] # of page.compiled
-    return [row for row, found in attributes.items() if found.get("id") in ids]

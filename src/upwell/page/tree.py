@@ -22,7 +22,7 @@ from upwell.page.hidden_texts import kept_chunks
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 from upwell.page.style_rules import StyleRules, style_rules
-from upwell.page.tag_tree import Ints, TagTree, made_of
+from upwell.page.tag_tree import Ints, TagTree, having, made_of
 from upwell.page.word_marks import glue_inside_words
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]
@@ -355,11 +355,9 @@ def _language(columns: _Columns, header: str) -> str:
     html = columns.attributes.get(0, {})
     said = html.get("lang") or html.get("xml:lang")
     if not said:
-        is_meta = np.array([at.tag == "meta" for at in columns.spots], dtype=bool)
-        for row in np.flatnonzero(is_meta[columns.spot]).tolist():
-            found = columns.attributes.get(row, {})
-            if (found.get("http-equiv") or "").lower() == "content-language":
-                said = found.get("content")
+        for row, name in having(columns.attributes, "http-equiv").items():
+            if name.lower() == "content-language" and columns.spots[columns.spot[row]].tag == "meta":
+                said = columns.attributes[row].get("content")
                 break
     primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")
     return primary[1].lower() if primary else ""

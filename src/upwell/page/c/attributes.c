@@ -73,24 +73,24 @@ static PyObject *attributes_value(PyObject *object, PyObject *const *args, Py_ss
     Py_RETURN_NONE;
 }
 
-static PyObject *attributes_rows_with(PyObject *object, PyObject *const *args, Py_ssize_t count) {
+static PyObject *attributes_having(PyObject *object, PyObject *name) {
     Attributes *self = (Attributes *)object;
-    if (count != 2 || !PyUnicode_Check(args[0]) || !PyAnySet_Check(args[1])) { PyErr_SetString(PyExc_TypeError, "rows_with takes a name and a set of values"); return NULL; }
-    PyObject *rows = PyList_New(0);
+    if (!PyUnicode_Check(name)) { PyErr_SetString(PyExc_TypeError, "having takes a name"); return NULL; }
+    PyObject *found = PyDict_New();
     int32_t number = 0;
     Py_ssize_t names = PyTuple_GET_SIZE(self->names);
-    while (number < names && PyUnicode_Compare(PyTuple_GET_ITEM(self->names, number), args[0]) != 0) number++;
-    for (Py_ssize_t row = 0; rows && number < names && row < count_rows(self); row++)
+    while (number < names && PyUnicode_Compare(PyTuple_GET_ITEM(self->names, number), name) != 0) number++;
+    for (Py_ssize_t row = 0; found && number < names && row < count_rows(self); row++)
         for (int32_t i = INTS(self->first)[row]; i < INTS(self->first)[row + 1]; i++) {
-            if (INTS(self->numbers)[i] != number) continue;
-            PyObject *value = value_at(self, i);
-            int found = value ? PySet_Contains(args[1], value) : -1;
-            Py_XDECREF(value);
-            PyObject *key = found > 0 ? PyLong_FromSsize_t(row) : NULL;
-            if (found < 0 || (found && (!key || PyList_Append(rows, key) < 0))) { Py_XDECREF(key); Py_DECREF(rows); return NULL; }
+            int32_t own = INTS(self->numbers)[i];
+            if (own != number && own != ~number) continue;
+            PyObject *key = PyLong_FromSsize_t(row), *value = own < 0 ? PyUnicode_New(0, 0) : value_at(self, i);
+            int failed = !key || !value ? -1 : PyDict_SetItem(found, key, value);
             Py_XDECREF(key);
+            Py_XDECREF(value);
+            if (failed) { Py_DECREF(found); return NULL; }
         }
-    return rows;
+    return found;
 }
 
 static PyObject *listed(const Attributes *self, int keys, int values) {
@@ -163,7 +163,7 @@ static void attributes_dealloc(PyObject *object) {
 static PyMethodDef attributes_methods[] = {
     {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "The attributes of a row, or the default."},
     {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "One attribute of a row: None where it is absent, \"\" where it is empty."},
-    {"rows_with", (PyCFunction)(void (*)(void))attributes_rows_with, METH_FASTCALL, "The rows whose attribute of a name has one of these values."},
+    {"having", attributes_having, METH_O, "One attribute of all rows that have it, by row: \"\" where it is empty."},
     {"keys", attributes_keys, METH_NOARGS, "The rows that have attributes."},
     {"values", attributes_values, METH_NOARGS, "The attributes of each row that has any."},
     {"items", attributes_items, METH_NOARGS, "Each row that has attributes, with them."},

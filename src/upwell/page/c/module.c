@@ -15,6 +15,6 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compile
 
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);
-    if (made && PyModule_AddType(made, &AttributesType) < 0) Py_CLEAR(made);
+    if (made && (PyModule_AddType(made, &AttributesType) < 0 || PyModule_AddType(made, &LeavesType) < 0)) Py_CLEAR(made);
     return made;
 }
