@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
@@ -24,7 +24,7 @@ from upwell.page.links import acts
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
-__all__ = ["PLAIN_NUMBER", "NextPage", "likely_link", "next_link", "next_number"]
+__all__ = ["PLAIN_NUMBER", "NextPage", "Pager", "next_link", "next_number"]
 
 Via = Literal["link", "numbers", "button", "more", "older", "declared"]
 
@@ -74,20 +74,25 @@ class NextPage:
 class _Link:
     """A link, with what tells whether it leads to the next page."""
 
-    def __init__(self, tree: TagTree, row: int, page_url: str) -> None:
-        self.tree, self.row, self.page_url = tree, row, page_url
+    def __init__(self, pager: "Pager", row: int, href: str) -> None:
+        self.tree, self.row, self.page_url, self.href, self._pager = pager.tree, row, pager.page_url, href, pager
 
     @cached_property
     def url(self) -> str:
         """Its target without fragment; "" if that is this page or another site, or if it acts."""
-        url = _target(self.tree, self.row)
-        if not url or url == self.page_url or leaves_site(url, site_host(self.page_url)):
+        url = urldefrag(self.tree.resolve(self.href) or "")[0]
+        if not url or url == self.page_url or leaves_site(url, self._pager.host):
             return ""
         return "" if acts(url, self.text) else url
 
     @cached_property
     def text(self) -> str:
         return " ".join(self.tree.text(self.row).split())
+
+    @property
+    def has_next_class(self) -> bool:
+        """Whether a class or an id of it says "next"."""
+        return self._pager.has_next_class and bool(NEXT_CLASS.search(self.classes))
 
     @cached_property
     def rel(self) -> list[str]:
@@ -139,41 +144,102 @@ class _Link:
         return " ".join(classes + files)
 
 
+class Pager:
+    """What of a page may lead to the next one; each is worked out once."""
+
+    def __init__(self, tree: TagTree) -> None:
+        self.tree, self.page_url = tree, _page_url(tree)
+        self.host = site_host(self.page_url)
+
+    def next_link(self, query: str = "") -> NextPage | None:
+        """The certain link to the next page, or None."""
+        score, link = max(self._scored_links(), key=lambda scored: scored[0], default=(0.0, None))
+        number_url = self.next_number_url
+        if number_url is not None and not _repeats_search(self.tree, number_url, query):
+            number_url = None
+        # an arrow that leads farther than the next number leads to the last page, or ten pages on
+        if link is not None and score >= MIN_SCORE and (number_url is None or _step_up(number_url, link.url) <= 0):
+            return NextPage(url=link.url)
+        if number_url is not None:
+            return NextPage(url=number_url, via="numbers")
+        if self.declared_url is not None and _repeats_search(self.tree, self.declared_url, query):
+            return NextPage(url=self.declared_url, via="declared")
+        return None
+
+    @cached_property
+    def likely_link(self) -> NextPage | None:
+        """A link that only probably leads on: older entries, the next number, or a rel=next that no visible link repeats."""
+        for link in self.links:
+            if OLDER.fullmatch(link.text) and link.url and _step_up(link.page_url, link.url) > 0:
+                return NextPage(url=link.url, via="older")
+        if self.next_number_url is not None:
+            return NextPage(url=self.next_number_url, via="numbers")
+        return NextPage(url=self.declared_url, via="declared") if self.declared_url else None
+
+    @cached_property
+    def links(self) -> list[_Link]:
+        """The links that are short enough to be a pager's."""
+        tree, targets = self.tree, self.tree.having("href")
+        rows = tree.rows("a", "area")
+        short = rows[tree.chars[rows] <= MAX_LABEL_CHARS].tolist()
+        return [_Link(self, row, targets[row]) for row in short if targets.get(row)]
+
+    @cached_property
+    def has_next_class(self) -> bool:
+        """Whether a class or an id of the page says "next"."""
+        return any(_says_next(at.cls) for at in self.tree.spots) or any(
+            map(_says_next, self.tree.having("id").values())
+        )
+
+    @cached_property
+    def declared_url(self) -> str | None:
+        """The target of a rel=next in the head."""
+        tree = self.tree
+        for row in tree.rows("link"):
+            if "next" in (tree.attr(row, "rel") or "").lower().split():
+                url = tree.resolve(tree.attr(row, "href"))
+                if url and urldefrag(url)[0] != self.page_url and not leaves_site(url, self.host) and not acts(url):
+                    return urldefrag(url)[0]
+        return None
+
+    @cached_property
+    def next_number_link(self) -> _Link | None:
+        """The number link after the current page."""
+        numbered = [(number, link) for link in self.links if (number := _number(link.text)) is not None]
+        row = next_number(self.tree, [(number, link.row) for number, link in numbered])
+        return next((link for _, link in numbered if link.row == row), None)
+
+    @cached_property
+    def next_number_url(self) -> str | None:
+        """The target of the number link after the current page, if it counts up and resembles the page's URL."""
+        link = self.next_number_link
+        if link is None or not link.url:
+            return None
+        if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
+            return None
+        return link.url
+
+    def _scored_links(self) -> Iterator[tuple[float, _Link]]:
+        """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
+        number_link = self.next_number_link
+        known_urls = {url for url in (self.declared_url, number_link.url if number_link else None) if url}
+        links = [(score, link) for link in self.links if (score := _label_score(link, known_urls)) > 0 and link.url]
+        urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
+        for _, link in links:
+            urls_of_text[link.text].add(link.url)
+        for score, link in links:
+            if len(urls_of_text[link.text]) <= MAX_URLS_PER_TEXT:
+                yield score + _url_score(self.page_url, link.url) + 1.0 * (link.url == self.declared_url), link
+
+
 def next_link(tree: TagTree, query: str = "") -> NextPage | None:
     """The certain link to the next page, or None."""
-    score, link = max(_scored_links(tree), key=lambda scored: scored[0], default=(0.0, None))
-    number_url = _next_number_url(tree)
-    if number_url is not None and not _repeats_search(tree, number_url, query):
-        number_url = None
-    # an arrow that leads farther than the next number leads to the last page, or ten pages on
-    if link is not None and score >= MIN_SCORE and (number_url is None or _step_up(number_url, link.url) <= 0):
-        return NextPage(url=link.url)
-    if number_url is not None:
-        return NextPage(url=number_url, via="numbers")
-    declared = _declared_url(tree)
-    if declared is not None and _repeats_search(tree, declared, query):
-        return NextPage(url=declared, via="declared")
-    return None
+    return Pager(tree).next_link(query)
 
 
-def likely_link(tree: TagTree) -> NextPage | None:
-    """A link that only probably leads on: older entries, the next number, or a rel=next that no visible link repeats."""
-    for link in _links(tree):
-        if OLDER.fullmatch(link.text) and link.url and _step_up(link.page_url, link.url) > 0:
-            return NextPage(url=link.url, via="older")
-    number_url = _next_number_url(tree)
-    if number_url is not None:
-        return NextPage(url=number_url, via="numbers")
-    declared = _declared_url(tree)
-    return NextPage(url=declared, via="declared") if declared else None
-
-
-def _links(tree: TagTree) -> Iterator[_Link]:
-    """The links that are short enough to be a pager's."""
-    page_url = _page_url(tree)
-    for row in map(int, tree.rows("a", "area")):
-        if tree.chars[row] <= MAX_LABEL_CHARS and tree.attr(row, "href"):
-            yield _Link(tree, row, page_url)
+@lru_cache(maxsize=10_000)
+def _says_next(name: str) -> bool:
+    return NEXT_CLASS.search(name) is not None
 
 
 def _page_url(tree: TagTree) -> str:
@@ -190,31 +256,6 @@ def _page_url(tree: TagTree) -> str:
     return ""
 
 
-def _declared_url(tree: TagTree) -> str | None:
-    """The target of a rel=next in the head."""
-    for row in tree.rows("link"):
-        if "next" in (tree.attr(row, "rel") or "").lower().split():
-            url = tree.resolve(tree.attr(row, "href"))
-            page_url = _page_url(tree)
-            if url and urldefrag(url)[0] != page_url and not leaves_site(url, site_host(page_url)) and not acts(url):
-                return urldefrag(url)[0]
-    return None
-
-
-def _scored_links(tree: TagTree) -> Iterator[tuple[float, _Link]]:
-    """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
-    declared, page_url = _declared_url(tree), _page_url(tree)
-    number_link = _next_number_link(tree)
-    known_urls = {url for url in (declared, number_link.url if number_link else None) if url}
-    links = [(score, link) for link in _links(tree) if (score := _label_score(link, known_urls)) > 0 and link.url]
-    urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
-    for _, link in links:
-        urls_of_text[link.text].add(link.url)
-    for score, link in links:
-        if len(urls_of_text[link.text]) <= MAX_URLS_PER_TEXT:
-            yield score + _url_score(page_url, link.url) + 1.0 * (link.url == declared), link
-
-
 def _label_score(link: _Link, known_urls: Set[str]) -> float:
     """How strongly a link says, by text, rel, labels, classes and icons, that it leads to the next page; 0 if it says otherwise.
 
@@ -224,7 +265,7 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
     is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
     if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text):
         return 0.0
-    if LEFT_ARROW.match(text) and not NEXT_CLASS.search(link.classes):
+    if LEFT_ARROW.match(text) and not link.has_next_class:
         return 0.0
     # HTML's own word for it, whatever the text is
     is_rel_next = "next" in link.rel and _keeps_arguments(link.page_url, link.url)
@@ -232,9 +273,9 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
         # reaches MIN_SCORE only if the URL is this one with a number counted up: "More details" may be a title
         return 1.5 * _keeps_arguments(link.page_url, link.url)
     if text and not is_arrow and not is_next_word and not PLAIN_NUMBER.fullmatch(text) and not is_rel_next:
-        if link.url in known_urls:
+        if known_urls and link.url in known_urls:
             return KNOWN_URL_SCORE
-        if not NEXT_CLASS.search(link.classes):
+        if not link.has_next_class:
             return 0.0
         is_newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
         return NEWER_SCORE if is_newer else 2.0
@@ -244,7 +285,7 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
         return 0.0
     labels = [label for label in link.labels if not PLAIN_NUMBER.fullmatch(label)]
     has_back_label = any(LAST.fullmatch(label) or PREVIOUS.fullmatch(label) for label in labels)
-    has_next_class = bool(NEXT_CLASS.search(link.classes))
+    has_next_class = link.has_next_class
     has_back_class = bool(BACK_CLASS.search(link.classes)) and not has_next_class
     if (has_back_label or has_back_class) and not is_next_word:
         return 0.0
@@ -303,23 +344,6 @@ def _url_similarity(page_url: str, url: str) -> float:
     shared = set(parse_arguments(here.query)) & set(parse_arguments(there.query))
     is_same_folder = len(here_path) > 1 and here_path[:-1] == there_path[: len(here_path) - 1]
     return 0.5 if is_same_folder or any(value for _, value in shared) else -1.0
-
-
-def _next_number_url(tree: TagTree) -> str | None:
-    """The target of the number link after the current page, if it counts up and resembles the page's URL."""
-    link = _next_number_link(tree)
-    if link is None or not link.url:
-        return None
-    if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
-        return None
-    return link.url
-
-
-def _next_number_link(tree: TagTree) -> _Link | None:
-    """The number link after the current page."""
-    numbered = [(number, link) for link in _links(tree) if (number := _number(link.text)) is not None]
-    row = next_number(tree, [(number, link.row) for number, link in numbered])
-    return next((link for _, link in numbered if link.row == row), None)
 
 
 def _number(text: str) -> int | None:

@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ __all__ = ["Ints", "TagTree", "having", "made_of"]
 
 Ints = NDArray[np.int32]
 MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
+OF_ATTRIBUTES = ("_one_attribute", "_links", "base", "_origin", "attribute_names")  # what is worked out from them
 BETWEEN = ("", " ", "\n")  # what is written for GLUED, SPACED and BROKEN
 # A path from the root as most links have it: what `urljoin` would put behind the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
@@ -120,6 +121,22 @@ class TagTree:
     def _one_attribute(self) -> Callable[[int, str], str | None] | None:
         """How one attribute is read without the others of its row, where the compiled walk has kept them."""
         return getattr(self.attributes, "value", None)
+
+    def without_attributes(self, rows: Set[int]) -> "TagTree":
+        """The same page, on which some rows have no attributes."""
+        other = object.__new__(TagTree)
+        other.__dict__.update(self.__dict__)  # with all that is already known of the page …
+        for name in OF_ATTRIBUTES:  # … but for what is known of its attributes
+            other.__dict__.pop(name, None)
+        other.__dict__["attributes"] = _Without(self.attributes, rows)
+        return other
+
+    @cached_property
+    def attribute_names(self) -> frozenset[str]:
+        """The names of all attributes of the page."""
+        if (names := getattr(self.attributes, "names", None)) is not None:
+            return frozenset(names())
+        return frozenset(name for found in self.attributes.values() for name in found)
 
     def having(self, name: str) -> dict[int, str]:
         """One attribute of all rows that have it, by row: "" where it is empty."""
@@ -317,6 +334,27 @@ class TagTree:
         """For each row, the sum of a value of chunks over its subtree's text."""
         sums = _prefix(values)
         return np.asarray(sums[self.text_end] - sums[self.text_at])
+
+
+class _Without(Mapping[int, Mapping[str, str | None]]):
+    """Attributes without those of some rows."""
+
+    def __init__(self, attributes: Mapping[int, Mapping[str, str | None]], rows: Set[int]) -> None:
+        self._all, self._rows = attributes, rows
+
+    def __getitem__(self, row: int) -> Mapping[str, str | None]:
+        if row in self._rows:
+            raise KeyError(row)
+        return self._all[row]
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for row in self._all if row not in self._rows)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def having(self, name: str) -> dict[int, str]:
+        return {row: value for row, value in having(self._all, name).items() if row not in self._rows}
 
 
 def having(attributes: Mapping[int, Mapping[str, str | None]], name: str) -> dict[int, str]:

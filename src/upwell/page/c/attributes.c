@@ -112,6 +112,8 @@ static PyObject *attributes_keys(PyObject *self, PyObject *none) { (void)none; r
 static PyObject *attributes_values(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 0, 1); }
 static PyObject *attributes_items(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 1, 1); }
 
+static PyObject *attributes_names(PyObject *self, PyObject *none) { (void)none; return Py_NewRef(((Attributes *)self)->names); }
+
 static PyObject *attributes_iter(PyObject *self) {
     PyObject *keys = listed((Attributes *)self, 1, 0), *iterator = keys ? PyObject_GetIter(keys) : NULL;
     Py_XDECREF(keys);
@@ -164,6 +166,7 @@ static PyMethodDef attributes_methods[] = {
     {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "The attributes of a row, or the default."},
     {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "One attribute of a row: None where it is absent, \"\" where it is empty."},
     {"having", attributes_having, METH_O, "One attribute of all rows that have it, by row: \"\" where it is empty."},
+    {"names", attributes_names, METH_NOARGS, "The names of all attributes of the page."},
     {"keys", attributes_keys, METH_NOARGS, "The rows that have attributes."},
     {"values", attributes_values, METH_NOARGS, "The attributes of each row that has any."},
     {"items", attributes_items, METH_NOARGS, "Each row that has attributes, with them."},
