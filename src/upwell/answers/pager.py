@@ -78,9 +78,14 @@ class _Link:
         self.tree, self.row, self.page_url, self.href, self._pager = pager.tree, row, pager.page_url, href, pager
 
     @cached_property
+    def target(self) -> str:
+        """Where it leads, without fragment."""
+        return urldefrag(self.tree.resolve(self.href) or "")[0]
+
+    @cached_property
     def url(self) -> str:
-        """Its target without fragment; "" if that is this page or another site, or if it acts."""
-        url = urldefrag(self.tree.resolve(self.href) or "")[0]
+        """Its target; "" if that is this page or another site, or if it acts."""
+        url = self.target
         if not url or url == self.page_url or leaves_site(url, self._pager.host):
             return ""
         return "" if acts(url, self.text) else url
@@ -273,7 +278,7 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
         # reaches MIN_SCORE only if the URL is this one with a number counted up: "More details" may be a title
         return 1.5 * _keeps_arguments(link.page_url, link.url)
     if text and not is_arrow and not is_next_word and not PLAIN_NUMBER.fullmatch(text) and not is_rel_next:
-        if known_urls and link.url in known_urls:
+        if link.target in known_urls and link.url:
             return KNOWN_URL_SCORE
         if not link.has_next_class:
             return 0.0
