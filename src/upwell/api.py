@@ -5,7 +5,7 @@ A verb imports what it needs when it is called, so that no verb pays for another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.harvest.folders import export, status
+    from upwell.many_sites import Running
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
     from upwell.offline.entities import entities
@@ -44,6 +45,7 @@ else:
             "Catalogue": "upwell.together.catalogue",
             "Job": "upwell.aio",
             "Result": "upwell.harvest.files",
+            "Running": "upwell.many_sites",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
             "compare": "upwell.together.verbs",
@@ -61,7 +63,7 @@ else:
     )
 
 __all__ = [
-    "Catalogue", "Job", "Result", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "Catalogue", "Job", "Result", "Running", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "match", "match_columns", "open", "probe",
     "queries", "records", "sites_of", "status",
 ]  # fmt: skip
@@ -121,6 +123,7 @@ def harvest(
     queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    running: Running | None = None,
     observe: Observer = _ignore,
 ) -> Result:
     """From a home page to a table, a summary and a report under `out/<host>`.
@@ -141,6 +144,7 @@ def harvest(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
+        running=running,
         observe=observe,
         stopper=stopper,
     )
@@ -148,7 +152,7 @@ def harvest(
 
 
 def harvest_all(
-    urls: Sequence[str | Job],
+    urls: Iterable[str | Job],
     *,
     out: str | Path = "harvest",
     plan: Plan | None = None,
@@ -157,9 +161,10 @@ def harvest_all(
     queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    running: Running | None = None,
     observe: Observer = _ignore,
 ) -> list[Result | UpwellError]:
-    """Harvests several sites at once; a result or an error for each, in their order: one that fails does not stop the others."""
+    """Harvests several sites; a result or an error for each, in their order: one that fails does not stop the others."""
     from upwell import aio
     from upwell.net.run import run_to_end
 
@@ -173,6 +178,7 @@ def harvest_all(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
+        running=running,
         observe=observe,
         stopper=stopper,
     )

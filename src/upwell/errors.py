@@ -12,6 +12,7 @@
     ├── Crashed             a fault of Upwell itself
     ├── BudgetSpent         the requests, seconds or bytes that the user allowed are spent
     ├── Interrupted         somebody stopped it before anything was learned (exit code 3)
+    ├── WorkerLost          a process or machine that worked is gone; its work runs again elsewhere
     ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
     └── MissingExtra        an optional part is not installed
 
@@ -31,6 +32,7 @@ __all__ = [
     "TookTooLong",
     "Unreachable",
     "UpwellError",
+    "WorkerLost",
     "WouldAct",
     "WrongUsage",
 ]
@@ -91,6 +93,10 @@ class Interrupted(UpwellError):
     """Somebody stopped it before anything was learned; what was asked is kept."""
 
     exit_code = 3
+
+
+class WorkerLost(UpwellError):
+    """A process or a machine that worked is gone; what it kept is there, and its work can run elsewhere."""
 
 
 class CannotKeep(UpwellError):

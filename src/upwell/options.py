@@ -64,6 +64,17 @@ IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site 
 Browser = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
 AnswersFolder = Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")]
 
+# Where harvests run.
+ENGINES = ("local", "processes", "ray")
+Engine = Annotated[
+    str, typer.Option(help="Where sites are harvested: local (this process), processes (one a core), or ray.")
+]
+AtOnce = Annotated[int, typer.Option(min=0, help="Sites at once; 0 means as many as memory and open files allow.")]
+StateAddress = Annotated[
+    str, typer.Option("--state", help="Where the state is kept: postgresql://…; a file in each folder if not given.")
+]
+Retries = Annotated[int, typer.Option(min=0, help="How often a site that did not answer is tried again later.")]
+
 # upwell forms
 Page = Annotated[str, typer.Argument(help="An address, or a saved HTML file.")]
 FileUrl = Annotated[str, typer.Option("--base-url", help="Where a saved file came from.")]

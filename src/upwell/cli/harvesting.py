@@ -85,6 +85,10 @@ def harvest(
     format: options.Format = "parquet",
     log: options.EventLog = None,
     browser: options.Browser = "auto",
+    engine: options.Engine = "local",
+    at_once: options.AtOnce = 0,
+    state: options.StateAddress = "",
+    retries: options.Retries = 2,
     as_json: options.Json = False,
 ) -> None:
     """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
@@ -102,6 +106,12 @@ def harvest(
             queries=queries,
             query_log=query_log,
             knowledge_base=knowledge,
+            running=api.Running(
+                engine=options.choice("--engine", engine, options.ENGINES),
+                at_once=at_once,
+                state=state,
+                retries=retries if len(jobs) > 1 else 0,
+            ),
             observe=observe,
         )
     code = _print_harvests(results, as_json)

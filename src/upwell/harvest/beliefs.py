@@ -8,8 +8,8 @@ size      of the source, as far as it is needed to choose; what is said to peopl
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, By, OpenQuery
 from upwell.queries.calibration import Calibration
-from upwell.queries.policy import WordIndex
 from upwell.queries.size import chao
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["GOOD_SHARE", "HORIZON", "Beliefs", "rate", "value"]
 

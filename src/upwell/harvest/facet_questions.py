@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from upwell.answers.facets import SecondLevelLink
 from upwell.page.terms import tokens
 from upwell.page.url_arguments import split
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["FacetQuestion", "FacetQuestions", "from_earlier_run"]
 
@@ -96,13 +96,12 @@ class FacetQuestions:
         link, matches = candidate.link, candidate.matches
         limit, page_size = self.word_index.limit, self.word_index.page_size
         words = tuple(tokens(candidate.query))
-        held_of_query, beside = self.word_index.count_beside(*words)
-        held: float = held_of_query * matches / candidate.query_matches
+        held: float = self.word_index.count_with(*words) * matches / candidate.query_matches
         shown: tuple[str, ...] = ()
         if link.narrows:
             name = tuple(word for word in tokens(link.text) if not word.isdigit())
-            held_with_name = [int(beside[n]) for word in name if (n := self.word_index.number(word)) >= 0 and beside[n]]
-            if held_with_name and len(held_with_name) == len(name):
+            held_with_name = [0 if word in words else self.word_index.count_with(*words, word) for word in name]
+            if held_with_name and all(held_with_name):
                 held, shown = min(held_with_name), (*words, *name)
         new = max(MIN_NEW_SHARE * matches, matches - held)
         if limit and matches > limit:

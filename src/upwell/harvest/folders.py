@@ -10,6 +10,8 @@ from upwell.errors import CannotKeep, WrongUsage
 from upwell.harvest.tables import saved_tables
 from upwell.results import Exported, FolderStatus
 from upwell.store.folder import harvest_folders
+from upwell.store.peek import is_leased
+from upwell.store.places import place_of
 from upwell.store.records import FORMATS, Format, write
 from upwell.store.state import State
 
@@ -30,7 +32,8 @@ def _status(folder: Path) -> FolderStatus:
             raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
     records, is_running = int(summary.get("records", 0)), False
     try:
-        with State(folder / "state.sqlite") as state:
+        is_running = is_leased(folder)
+        with State(place_of(folder), is_only_read=True) as state:
             records, requests = len(state), state.requests_sent()
             harvest = json.loads(state.note("harvest", "[]"))
     except CannotKeep as error:

@@ -1,7 +1,6 @@
 """Finding lists without a query: which links of the pages seen so far to open, and whether what comes is a list of records."""
 
 from collections import deque
-from itertools import islice
 
 from upwell.harvest.listing import Listing, learn_listing
 from upwell.harvest.open_query import LIST_MARK
@@ -13,7 +12,6 @@ from upwell.source.paging import next_page_of
 
 __all__ = ["ListFinder"]
 
-MAX_ADDRESSES = 500  # of records held, that their shape is learned from
 MIN_WHOLE_LIST = 50  # records of a list of one page, and twice what an answer shows
 MIN_FAMILY = 5  # other lists that look like one of one page
 MIN_EXPECTED = 5.0  # records of a list that should be held already, before it tells that none is: by chance one list in 150 has none
@@ -34,7 +32,7 @@ class ListFinder:
     def records(self) -> RecordAddresses | None:
         """Which addresses are those of records, by those that are held; None where these have none of their own."""
         held = self.reader.ledger.held
-        addresses = [key for key in islice(held, MAX_ADDRESSES) if "://" in key]
+        addresses = [key for key in self.reader.ledger.first_keys if "://" in key]
         frame_pages = [*self.reader.background, self.reader.discovery.home]
         records = RecordAddresses.learn(addresses, frame_pages, self.reader.ledger.model.volatile)
         records.held = held

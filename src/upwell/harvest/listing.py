@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from upwell.key_set import KeySet
 from upwell.model import Record
 from upwell.page.tree import TagTree
 from upwell.site.lists import RecordAddresses
@@ -33,7 +34,7 @@ class Listing:
     model: SourceModel
     records: RecordAddresses
     names: dict[str, str] = field(default_factory=dict)  # columns of the list that answers call otherwise
-    keys: set[str] = field(default_factory=set)  # that its lists brought
+    keys: KeySet = field(default_factory=KeySet)  # that its lists brought
     family: deque[str] = field(default_factory=deque)  # lists that were not asked yet
     asked: int = 1  # lists of the family
     pages: int = 0  # of these lists

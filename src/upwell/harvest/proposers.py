@@ -18,7 +18,7 @@ from typing import Protocol
 from upwell.harvest.open_query import Belief
 from upwell.queries.entity_questions import EntityQuestions
 from upwell.queries.knowledge import Knowledge
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["Names", "Proposer", "ProposerFactory", "Related"]
 

@@ -1,6 +1,7 @@
 """How connections are made: directly or by a proxy, with which certificates, and which cookies they begin with."""
 
 from http.cookies import Morsel
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -11,7 +12,7 @@ from upwell.net.access import SOCKS, Access
 from upwell.net.addresses import GuardedResolver
 from upwell.net.cookies import Cookie
 
-__all__ = ["connector", "cookie_jar"]
+__all__ = ["connector", "cookie_jar", "when_sent"]
 
 DNS_SECONDS = 300  # that an address stays known
 
@@ -33,6 +34,20 @@ def connector(access: Access, proxy: str, resolver: GuardedResolver) -> aiohttp.
         parts = yarl.URL(proxy)
         resolver.proxy = parts.host or "", parts.port
     return aiohttp.TCPConnector(resolver=resolver, limit=0, ttl_dns_cache=DNS_SECONDS, ssl=context or True)
+
+
+def when_sent() -> aiohttp.TraceConfig:
+    """What tells the paces that a request names as its context when it was sent."""
+
+    async def tell(
+        _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
+    ) -> None:
+        for pace in context.trace_request_ctx:
+            pace.was_sent()
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(tell)
+    return trace
 
 
 def cookie_jar(access: Access) -> aiohttp.CookieJar:

@@ -17,16 +17,17 @@ from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsag
 from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.access import SOCKS
 from upwell.net.addresses import GuardedResolver
-from upwell.net.connect import connector, cookie_jar
+from upwell.net.connect import connector, cookie_jar, when_sent
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
+from upwell.net.memory import Memory, ask_memory
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
-from upwell.page.hosts import encoded, host_and_port, is_loopback, site_host, without_login
+from upwell.page.hosts import encoded, host_and_port, is_loopback, is_same_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -45,21 +46,6 @@ class Recorder(Protocol):
 
     def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
         """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
-        ...
-
-
-class Memory(Protocol):
-    """Stores what requests brought, so that an interrupted harvest can go on: `upwell.store.state.State`."""
-
-    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
-        """The next stored outcome of a request; None if it has to be sent.
-
-        With `reuse`, an answer that was used before will do; with `max_age`, one that is older (in seconds) will not.
-        """
-        ...
-
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Stores what a request brought; it survives a kill when this returns."""
         ...
 
 
@@ -89,6 +75,7 @@ class Fetcher:
         for url in self._user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
+        self._paces: dict[str, Pace] = {}  # by host
         self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
         self._proxies: dict[str, str | None] = {}  # by host and port
 
@@ -114,6 +101,7 @@ class Fetcher:
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
             max_headers=MAX_HEADERS,
+            trace_configs=[when_sent()],
         )
         self._session._retry_connection = False  # or aiohttp sends again by itself, past the rate and uncounted
         return self
@@ -131,7 +119,7 @@ class Fetcher:
         robots.txt disallows the address, and Refused if the address is private and not one of `user_urls` (if there are none, the first
         address fetched counts as the user's).
         """
-        host = _hostname(urlsplit(request.url).netloc)
+        host = _site(request.url)[0]
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
         if not self._user_sites:
@@ -173,7 +161,8 @@ class Fetcher:
         """The stored outcome of a request, or else what `send` brings, which is stored before it is used."""
         if self.memory is None:
             return await send()
-        stored = self.memory.replay(request, reuse=reuse, max_age=max_age)
+        memory = self.memory
+        stored = await ask_memory(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
             if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
@@ -186,11 +175,13 @@ class Fetcher:
         except Refused:
             raise
         except Unreachable as error:
-            self.memory.store(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
+            failure = Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size)
+            await ask_memory(memory, lambda: memory.store(request, failure))
             raise
         if max_age and response.status in RETRY_STATUSES:
             return response  # a passing failure of robots.txt is asked again by the next run
-        self.memory.store(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
+        outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
+        await ask_memory(memory, lambda: memory.store(request, outcome))
         return response
 
     async def _send_with_retries(
@@ -241,7 +232,7 @@ class Fetcher:
             if response.status not in REDIRECT_STATUSES or not location:
                 return response if current is request else replace(response, request=request)
             target = urldefrag(urljoin(current.url, location))[0]
-            if not _is_same_host(target, request.url):
+            if not is_same_host(target, request.url):
                 return replace(response, request=request)
             if not self.manners.ignore_robots:
                 await self.robots.check(target)
@@ -307,6 +298,7 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
                 proxy=self._http_proxy(request.url),
+                trace_request_ctx=(own_pace, pace),
             ) as answer:
                 body = self.access.hide_in_page(await self._read_body(answer, cut_at))
             self.bytes += len(body)
@@ -366,8 +358,11 @@ class Fetcher:
 
     def _pace(self, url: str) -> Pace:
         """The pace of a host, whatever its port, with or without "www."."""
-        gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
-        return pace_of(_site(url)[0].removeprefix("www."), gap=gap, concurrency=self.manners.concurrency)
+        host = _site(url)[0].removeprefix("www.")
+        if host not in self._paces:
+            gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
+            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency)
+        return self._paces[host]
 
     def _own_pace(self, url: str) -> Pace:
         """The pace that the robots.txt of one server asks for, which is one port of a host."""
@@ -384,17 +379,7 @@ class Fetcher:
 
 
 @lru_cache(4096)
-def _hostname(netloc: str) -> str:
-    return urlsplit(f"//{netloc}").hostname or ""
-
-
-@lru_cache(4096)
 def _site(url: str) -> tuple[str, int | None]:
     """Host and port of an address; None stands for the usual ports."""
     host, port = host_and_port(url)
     return host, None if port in (80, 443) else port
-
-
-def _is_same_host(target: str, url: str) -> bool:
-    hosts = [site_host(address) for address in (target, url)]
-    return hosts[0] == hosts[1] and urlsplit(target).scheme in ("http", "https")

@@ -4,8 +4,9 @@ import sqlite3
 from pathlib import Path
 
 from upwell.errors import CannotKeep
+from upwell.store.state_tables import VERSION
 
-__all__ = ["cannot_keep"]
+__all__ = ["cannot_keep", "newer_version"]
 
 
 def cannot_keep(path: Path | None, error: sqlite3.Error) -> CannotKeep:
@@ -24,3 +25,11 @@ def cannot_keep(path: Path | None, error: sqlite3.Error) -> CannotKeep:
     else:
         advice = "run the same command again, or use another -o"
     return CannotKeep(f"{path or 'the state in memory'}: {message}; {advice}")
+
+
+def newer_version(place: str, version: int) -> CannotKeep:
+    """The tables are of a version that this Upwell does not know."""
+    return CannotKeep(
+        f"{place} was written by a newer Upwell (version {version}, this one knows {VERSION}); "
+        "update Upwell, or use another -o"
+    )

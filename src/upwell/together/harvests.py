@@ -8,6 +8,7 @@ from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.store.folder import refuse_links
+from upwell.store.places import STATE_FILES
 from upwell.store.records import READABLE
 
 __all__ = ["Harvest", "harvests_at"]
@@ -15,7 +16,7 @@ __all__ = ["Harvest", "harvests_at"]
 TABLE = (
     "records"  # the name of the table of a harvest, with "-" and the kind of thing behind it where there are several
 )
-MARKS = ("state.sqlite", "summary.json", "source.json")  # files that only the folder of a harvest has
+MARKS = (*STATE_FILES, "summary.json", "source.json")  # files that only the folder of a harvest has
 
 
 @dataclass(frozen=True, kw_only=True)

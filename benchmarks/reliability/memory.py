@@ -1,0 +1,127 @@
+"""Memory while records come, and what is held of each: `python -m benchmarks.reliability.memory [--sites N] [--records N] [--page N]`.
+
+Made records go through the real ledger, chooser and state, a page of each site in turn; there is no HTML. Every second site lists
+everything; the others are asked by words. Resident memory is that of the whole process. Bars: 100 sites of 10,000 records end with at
+most 1.3 times what they have at a quarter, and 600 MB; one site of 2 million has at most 1 GB.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from upwell.answers.totals import StatedTotals
+from upwell.harvest.answer_page import AnswerPage
+from upwell.harvest.chooser import Chooser
+from upwell.harvest.ledger import SourceLedger
+from upwell.harvest.open_query import OpenQuery, Question
+from upwell.harvest.plan import Plan
+from upwell.model import FormInterface, Record
+from upwell.source.model import SourceModel
+from upwell.store.scratch import ScratchFile
+from upwell.store.state import State
+
+MAX_GROWTH = 1.3  # from a quarter of the records to all
+MAX_MEGABYTES = {True: 600, False: 1000}  # of many sites, of one
+MANY_SITES = 100
+# Words that a record shares with others, and how many of each there are: what a site can be asked by.
+ATTRIBUTES = {"kind": 7, "place": 61, "maker": 1009, "year": 40}
+OTHER_WORDS = 10  # of a record, as frequent as those of a language
+RARE = 2_000_000
+STEPS = (0.05, 0.25, 0.5, 0.75, 1.0)
+
+
+class MadeSite:
+    """A site whose answers are computed, so that it takes no memory itself."""
+
+    def __init__(self, number: int, records: int, page_size: int, folder: Path) -> None:
+        self.records, self.page_size, self.lists_everything = records, page_size, number % 2 == 0
+        self.state = State(folder / f"{number}.sqlite")
+        interface = FormInterface(method="GET", url=f"http://site{number}.example/", query_field="q")
+        self.ledger = SourceLedger(interface=interface, model=SourceModel())
+        self.chooser = Chooser(self.ledger, Plan(), language="en", takes_text=True, is_about=False, blobs=ScratchFile())
+        self.chooser.start([f"kind{value}" for value in range(ATTRIBUTES["kind"])])
+        self.requests = 0
+
+    def step(self) -> bool:
+        """One request; whether there was something to ask."""
+        self.chooser.reason_to_stop()
+        chosen = self.chooser.next()
+        if chosen is None:
+            return False
+        query: OpenQuery = self.chooser.open(chosen) if isinstance(chosen, Question) else chosen
+        numbers, total, has_next = self._matches(query.query, query.pages.pages)
+        records = [self._record(number) for number in numbers]
+        page = AnswerPage(records=records, wanted=records, totals=StatedTotals(total=total or None), has_next=has_next)
+        self.chooser.take(query, page)
+        self.ledger.page_size = max(self.ledger.page_size, len(records))
+        origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": "", "_fetched": ""}
+        self.state.add(records, origin)
+        self.requests += 1
+        return True
+
+    def _matches(self, query: str, page: int) -> tuple[range, int, bool]:
+        first, step = 0, 1
+        if query or not self.lists_everything:
+            found = [(name, query.removeprefix(name)) for name in ATTRIBUTES if query.startswith(name)]
+            if not found or not found[0][1].isdigit() or int(found[0][1]) >= ATTRIBUTES[found[0][0]]:
+                return range(0), 0, False
+            first, step = int(found[0][1]), ATTRIBUTES[found[0][0]]
+        every = range(first, self.records, step)
+        part = every[page * self.page_size : (page + 1) * self.page_size]
+        return part, len(every), (page + 1) * self.page_size < len(every)
+
+    def _record(self, number: int) -> Record:
+        rng = np.random.default_rng(number)
+        words = [f"{name}{number % values}" for name, values in ATTRIBUTES.items()]
+        words += [f"w{rank}" for rank in np.minimum(rng.pareto(0.9, OTHER_WORDS) * 3, RARE).astype(int).tolist()]
+        address = f"{self.ledger.interface.url}item/{number}"
+        return Record(key=address, url=address, path="/", text=" ".join(words), fields={"title": " ".join(words)})
+
+
+def resident_megabytes() -> float:
+    """Of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def run(sites: int, records: int, page_size: int, folder: Path) -> list[tuple[int, float, float]]:
+    """Records held, megabytes and CPU seconds at some shares of all records."""
+    made = [MadeSite(number, records, page_size, folder) for number in range(sites)]
+    rows: list[tuple[int, float, float]] = []
+    active, steps = list(made), list(STEPS)
+    while active and steps:
+        active = [site for site in active if len(site.ledger) < steps[0] * records and site.step()]
+        if not active:
+            held = sum(len(site.ledger) for site in made)
+            rows.append((held, resident_megabytes(), time.process_time()))
+            print(f"{held:>12,}{rows[-1][1]:>10.0f}{rows[-1][2]:>10.0f}", flush=True)
+            steps.pop(0)
+            active = [site for site in made if len(site.ledger) < records]
+    for site in made:
+        site.state.__exit__(None, None, None)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.memory", description=__doc__)
+    parser.add_argument("--sites", type=int, default=MANY_SITES)
+    parser.add_argument("--records", type=int, default=10_000, help="of each site")
+    parser.add_argument("--page", type=int, default=20, help="records on a page")
+    arguments = parser.parse_args()
+    print(f"{'records held':>12}{'MB':>10}{'CPU s':>10}")
+    with tempfile.TemporaryDirectory() as folder:
+        rows = run(arguments.sites, arguments.records, arguments.page, Path(folder))
+    quarter, end = rows[1], rows[-1]
+    growth = end[1] / quarter[1]
+    per_record = 1e6 * (end[1] - quarter[1]) / (end[0] - quarter[0])
+    bar = MAX_MEGABYTES[arguments.sites >= MANY_SITES]
+    print(f"end ÷ quarter: {growth:.2f} (bar {MAX_GROWTH} for {MANY_SITES} sites), {per_record:.0f} bytes a record, "
+          f"{end[1]:.0f} MB (bar {bar})")  # fmt: skip
+    return int(end[1] > bar or (arguments.sites >= MANY_SITES and growth > MAX_GROWTH))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
