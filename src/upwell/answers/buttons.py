@@ -4,7 +4,8 @@ import re
 from functools import lru_cache
 from urllib.parse import urldefrag
 
-from upwell.answers.pager import PLAIN_NUMBER, NextPage, next_number
+from upwell.answers.number_links import PLAIN_NUMBER, next_number
+from upwell.answers.pager import NextPage
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_data
 from upwell.page.acting import words_of_address, words_of_fields, words_of_label

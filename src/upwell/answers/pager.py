@@ -8,7 +8,6 @@ Entity has no pager: it asks for one page a query.
 """
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -18,13 +17,14 @@ from urllib.parse import urldefrag, urlsplit
 
 import numpy as np
 
+from upwell.answers.number_links import PLAIN_NUMBER, next_number, plain_number, url_of_page
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
-__all__ = ["PLAIN_NUMBER", "NextPage", "Pager", "next_link", "next_number"]
+__all__ = ["NextPage", "Pager", "next_link"]
 
 Via = Literal["link", "numbers", "button", "more", "older", "declared"]
 
@@ -39,9 +39,7 @@ RIGHT_ICON = re.compile(
     re.I,
 )
 DISABLED_CLASS = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
-CURRENT_CLASS = re.compile(r"(?<![a-z])(?:current|selected|active)(?![a-z])", re.I)
 # Texts.
-PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
 LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
 DECORATION = " ←→«»‹›<>|"
@@ -51,7 +49,6 @@ KNOWN_URL_SCORE = 5.0  # a link in any words that leads where the next number or
 NEWER_SCORE = 5.0  # "newer posts →" of a blog is called next though its number goes down
 MIN_SCORE = 3.0  # of a certain link; swept
 MAX_LABEL_CHARS = 40  # of a pager link
-MAX_NUMBER_CHARS = 12  # of a number link with what stands around the number
 MAX_URLS_PER_TEXT = 2  # one text that leads to more URLs, like a "weiter" at every match, is no pager's
 MAX_POSITION = 100_000_000  # a larger number is a time or an identifier, no position in a list
 MAX_DECORATION_CHARS = 20  # around a link
@@ -153,7 +150,7 @@ class Pager:
     """What of a page may lead to the next one; each is worked out once."""
 
     def __init__(self, tree: TagTree) -> None:
-        self.tree, self.page_url = tree, _page_url(tree)
+        self.tree, self.page_url = tree, url_of_page(tree)
         self.host = site_host(self.page_url)
 
     def next_link(self, query: str = "") -> NextPage | None:
@@ -210,7 +207,7 @@ class Pager:
     @cached_property
     def next_number_link(self) -> _Link | None:
         """The number link after the current page."""
-        numbered = [(number, link) for link in self.links if (number := _number(link.text)) is not None]
+        numbered = [(number, link) for link in self.links if (number := plain_number(link.text)) is not None]
         row = next_number(self.tree, [(number, link.row) for number, link in numbered])
         return next((link for _, link in numbered if link.row == row), None)
 
@@ -245,20 +242,6 @@ def next_link(tree: TagTree, query: str = "") -> NextPage | None:
 @lru_cache(maxsize=10_000)
 def _says_next(name: str) -> bool:
     return NEXT_CLASS.search(name) is not None
-
-
-def _page_url(tree: TagTree) -> str:
-    """The URL of the page without fragment: where it was fetched, else the canonical one that it names, else ""."""
-    if tree.url:
-        return urldefrag(tree.url)[0]
-    for row in tree.rows("link", "meta"):
-        if (tree.attr(row, "rel") or "").lower() == "canonical" or (
-            tree.attr(row, "property") or ""
-        ).lower() == "og:url":
-            url = tree.attr(row, "href") or tree.attr(row, "content") or ""
-            if url.startswith(("http://", "https://")):
-                return urldefrag(url)[0]
-    return ""
 
 
 def _label_score(link: _Link, known_urls: Set[str]) -> float:
@@ -349,69 +332,6 @@ def _url_similarity(page_url: str, url: str) -> float:
     shared = set(parse_arguments(here.query)) & set(parse_arguments(there.query))
     is_same_folder = len(here_path) > 1 and here_path[:-1] == there_path[: len(here_path) - 1]
     return 0.5 if is_same_folder or any(value for _, value in shared) else -1.0
-
-
-def _number(text: str) -> int | None:
-    match = PLAIN_NUMBER.fullmatch(text) if len(text) <= MAX_NUMBER_CHARS else None
-    return int(re.sub(r"\D", "", match[1])) if match else None
-
-
-def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
-    """Of number links (number, row) that stand side by side, the row of the one after the current page."""
-    groups: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for number, row in numbered:
-        groups[_container_of_numbers(tree, row)].append((number, row))
-    for container, group in groups.items():
-        current = _current_number(tree, container, group)
-        following = next((row for number, row in group if current is not None and number == current + 1), None)
-        if following is not None:
-            return following
-    return None
-
-
-def _container_of_numbers(tree: TagTree, row: int) -> int:
-    """What holds a number link and its neighbours: the first row above it with more than one child."""
-    container = int(tree.parent[row])
-    while container > 0 and tree.fanout[container] < 2 and tree.chars[container] <= MAX_NUMBER_CHARS:
-        container = int(tree.parent[container])
-    return container
-
-
-def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]]) -> int | None:
-    """The number of the current page: the one that is no link, else the link marked as current, else 1 if the links begin with 2, 3."""
-    linked = {number for number, _ in group}
-    rows = sorted(row for _, row in group)
-    unlinked = []
-    for i in range(int(tree.text_at[container]), int(tree.text_end[container])):
-        text_row = int(tree.chunk_row[i])
-        before = bisect_right(rows, text_row) - 1  # no link holds another
-        if before >= 0 and text_row < int(tree.end[rows[before]]):
-            continue
-        if (number := _number(tree.chunks[i])) is not None:
-            unlinked.append(number)
-    before_link = [number for number in unlinked if number + 1 in linked and number not in linked]
-    if before_link:
-        return before_link[0]
-    here = _page_url(tree)
-    marked = [number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)]
-    if len(marked) == 1:
-        return marked[0]
-    return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
-
-
-def _target(tree: TagTree, row: int) -> str:
-    """Where a link leads, without fragment."""
-    return urldefrag(tree.resolve(tree.attr(row, "href")) or "")[0]
-
-
-def _is_marked_current(tree: TagTree, link: int) -> bool:
-    """Whether a number link, or a parent that holds nothing else, is marked as the current page."""
-    parent = int(tree.parent[link])
-    rows = (link, parent) if tree.chars[parent] == tree.chars[link] else (link,)
-    return any(
-        tree.attr(row, "aria-current") not in (None, "false") or CURRENT_CLASS.search(tree.attr(row, "class") or "")
-        for row in rows
-    )
 
 
 def _repeats_search(tree: TagTree, url: str, query: str) -> bool:
