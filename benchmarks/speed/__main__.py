@@ -81,7 +81,7 @@ def harvest_rows() -> list[Row]:
 
 
 def choice_row() -> Row:
-    _, held, seconds, _ = growth.choice_rows()[-1]
+    _, held, seconds, _ = growth.choice_rows(growth.BAR_AT)[-1]
     ratio = 1000 * seconds / growth.CHOOSE_BAR_MS
     return (
         f"choosing with {held:,} records held",
