@@ -25,7 +25,7 @@ from typing import Any
 BAR = 0.8  # our CPU time ÷ that of the spider, at most
 REPLAY_BAR = 0.1  # CPU time of the replay ÷ that of the harvest, at most
 BUDGET = 700
-ROUNDS = 2
+ROUNDS = int(os.environ.get("ROUNDS", "2"))
 CONCURRENT_REQUESTS = 16
 DEMO = ("li.city", "h3 a::text", ".country::text", ".region::text", ".continent::text", ".population::text", ".timezone::text",
         ".also::text")  # fmt: skip
