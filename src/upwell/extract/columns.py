@@ -121,12 +121,13 @@ class Columns:
         return fields
 
 
-def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tuple[Piece, str, str]]:
+def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> list[tuple[Piece, str, str]]:
     """The pieces that are no labels, each with its label ("": none) and its text without the label."""
+    labelled: list[tuple[Piece, str, str]] = []
     current, beginnings = "", tuple(labels)
     for piece in pieces:
         text = piece[1]
-        if text.startswith(beginnings) and (piece.is_term or ":" in text):
+        if (piece[3] or ":" in text) and text.startswith(beginnings):
             label = LABEL.match(text)
             name, rest = (label[1], label[2] or "") if label else (text, "")
             if name in labels:
@@ -134,8 +135,9 @@ def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[t
                     current = name
                     continue
                 current, text = name, rest
-        yield piece, current, text
+        labelled.append((piece, current, text))
         current = ""
+    return labelled
 
 
 class _Sample(NamedTuple):

@@ -193,7 +193,7 @@ def leaves_of(tree: TagTree) -> Leaves:
 
 def _keeps_line_breaks(tree: TagTree) -> list[bool] | None:
     """For each chunk, whether it keeps its line breaks; None where no element of the page does."""
-    if not any(spot.shown == KEPT for spot in tree.spots):
+    if KEPT not in [spot.shown for spot in tree.spots]:
         return None
     found: list[bool] = tree.by_spot([spot.shown == KEPT for spot in tree.spots], np.bool_)[tree.chunk_row].tolist()
     return found
