@@ -144,6 +144,7 @@ def test_attributes_are_a_mapping(html: str) -> None:
     assert len(fast) == len(plain)
     assert dict(pickle.loads(pickle.dumps(fast)).items()) == plain  # noqa: S301 # our own bytes
     names = {name for found in plain.values() for name in found}
+    assert isinstance(fast, compiled.Attributes)
     assert set(fast.names()) == names
     for name in (*names, "no-such-name"):
         assert fast.having(name) == having(plain, name)

@@ -128,7 +128,7 @@ class RecordReader:
 
     def _add_pieces(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
         """Appends the pieces of the leaves first … last of one unit."""
-        if (compiled := self.leaves.compiled) is not None:
+        if (compiled := self.leaves.for_compiled) is not None:
             compiled.add_pieces(pieces, first, last, below, Piece, self._place)
         else:
             self.add_plain_pieces(pieces, first, last, below)

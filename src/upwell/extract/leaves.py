@@ -10,7 +10,6 @@ Whatever is asked of a region of the page is then asked of a range of leaves.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,6 @@ from numpy.typing import NDArray
 from upwell.page.compiled import compiled
 from upwell.page.spots import GLUED, KEPT, STATED, look
 from upwell.page.tree import Ints, TagTree
-
-if TYPE_CHECKING:
-    from upwell.page._compiled import Leaves as CompiledLeaves
 
 __all__ = ["SEPARATOR_TAGS", "Hashes", "Leaves", "leaves_of", "step_of"]
 
@@ -125,8 +121,8 @@ class Leaves:
 
     def text(self, start: int, end: int) -> str:
         """The text of a range of leaves on one line; what the page says twice (for another size of screen) is said once."""
-        if self.compiled is not None and self.texts is self.tree.chunks:
-            return self.compiled.text(start, end, MIN_REPEATED_CHARS)
+        if self.for_compiled is not None and self.texts is self.tree.chunks:
+            return self.for_compiled.text(start, end, MIN_REPEATED_CHARS)
         return self.plain_text(start, end)
 
     def plain_text(self, start: int, end: int) -> str:
@@ -150,7 +146,7 @@ class Leaves:
         return self.texts if self.texts is self.tree.chunks else [text.strip() for text in self.texts]
 
     @cached_property
-    def compiled(self) -> "CompiledLeaves | None":
+    def for_compiled(self) -> "compiled.Leaves | None":
         """The same leaves for the compiled parts, where there are any."""
         if compiled is None:
             return None
