@@ -10,6 +10,7 @@ help: ## this list
 
 setup: .venv/.ready ## the virtual environment with the upwell command, and the system packages
 	@sh scripts/system-packages.sh chromium
+	@sh scripts/system-packages.sh postgresql || true # for the tests of --state, which say so where it is missing
 
 # the compiled page is part of it: built in place where there is a compiler and Python.h, left out elsewhere
 .venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/page/c/*)
@@ -26,7 +27,7 @@ test: setup ## all checks: ruff, mypy, import-linter, pytest; what passes is onl
 	@echo "· ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "· mypy" && $(BIN)/mypy --no-error-summary
 	@echo "· import-linter" && $(BIN)/lint-imports > .venv/lint-imports.txt || (cat .venv/lint-imports.txt && false)
-	@echo "· pytest" && $(BIN)/python -m pytest
+	@echo "· pytest" && $(BIN)/python -m pytest -n $$(nproc) --dist worksteal
 
 plain: setup ## builds the wheel, installs it alone in an environment of its own, and tries what works without extras
 	@echo "· plain install"

@@ -3,6 +3,8 @@
 Made records go through the real ledger, chooser and state, a page of each site in turn; there is no HTML. Every second site lists
 everything; the others are asked by words. Resident memory is that of the whole process. Bars: 100 sites of 10,000 records end with at
 most 1.3 times what they have at a quarter, and 600 MB; one site of 2 million has at most 1 GB.
+
+With `--addresses N` so many addresses of 1,000 hosts go through the repository of second-level addresses instead.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from upwell.model import FormInterface, Record
 from upwell.source.model import SourceModel
 from upwell.store.scratch import ScratchFile
 from upwell.store.state import State
+from upwell.store.url_repository import UrlRepository
 
 MAX_GROWTH = 1.3  # from a quarter of the records to all
 MAX_MEGABYTES = {True: 600, False: 1000}  # of many sites, of one
@@ -31,6 +34,7 @@ MANY_SITES = 100
 ATTRIBUTES = {"kind": 7, "place": 61, "maker": 1009, "year": 40}
 OTHER_WORDS = 10  # of a record, as frequent as those of a language
 RARE = 2_000_000
+HOSTS = 1000
 STEPS = (0.05, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -54,7 +58,7 @@ class MadeSite:
             return False
         query: OpenQuery = self.chooser.open(chosen) if isinstance(chosen, Question) else chosen
         numbers, total, has_next = self._matches(query.query, query.pages.pages)
-        records = [self._record(number) for number in numbers]
+        records = [self._record(number, ranks) for number, ranks in zip(numbers, _ranks(numbers), strict=True)]
         page = AnswerPage(records=records, wanted=records, totals=StatedTotals(total=total or None), has_next=has_next)
         self.chooser.take(query, page)
         self.ledger.page_size = max(self.ledger.page_size, len(records))
@@ -74,12 +78,20 @@ class MadeSite:
         part = every[page * self.page_size : (page + 1) * self.page_size]
         return part, len(every), (page + 1) * self.page_size < len(every)
 
-    def _record(self, number: int) -> Record:
-        rng = np.random.default_rng(number)
+    def _record(self, number: int, ranks: list[int]) -> Record:
         words = [f"{name}{number % values}" for name, values in ATTRIBUTES.items()]
-        words += [f"w{rank}" for rank in np.minimum(rng.pareto(0.9, OTHER_WORDS) * 3, RARE).astype(int).tolist()]
+        text = " ".join([*words, *(f"w{rank}" for rank in ranks)])
         address = f"{self.ledger.interface.url}item/{number}"
-        return Record(key=address, url=address, path="/", text=" ".join(words), fields={"title": " ".join(words)})
+        return Record(key=address, url=address, path="/", text=text, fields={"title": text})
+
+
+def _ranks(numbers: range) -> list[list[int]]:
+    """The other words of some records: always the same for a record, and as often as words of a language (Pareto, 0.9)."""
+    mixed = np.outer(np.array(numbers, dtype=np.uint64) + np.uint64(1), np.arange(1, OTHER_WORDS + 1, dtype=np.uint64))
+    mixed = (mixed ^ (mixed >> np.uint64(7))) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    share = ((mixed >> np.uint64(11)).astype(float) + 1) / 2**53
+    return np.minimum(3 * (share ** (-1 / 0.9) - 1), RARE).astype(int).tolist()  # type: ignore[no-any-return] # a table of ints
 
 
 def resident_megabytes() -> float:
@@ -105,12 +117,35 @@ def run(sites: int, records: int, page_size: int, folder: Path) -> list[tuple[in
     return rows
 
 
+def addresses(number: int) -> None:
+    """What an address takes, and how many can be added and taken in a second, of 1,000 hosts in turn."""
+    urls, before, start = UrlRepository(ScratchFile()), resident_megabytes(), time.process_time()
+    for n in range(number):
+        urls.add(f"http://host{n % HOSTS}.example/search/record/{n}?from=list")
+    added, held = time.process_time(), resident_megabytes() - before
+    known = sum(urls.add(f"http://host{n % HOSTS}.example/search/record/{n}?from=list") for n in range(0, number, 10))
+    again = time.process_time()
+    taken, now = 0, 0.0
+    while len(urls):
+        while (found := urls.take_due(now)) is not None:
+            urls.answered(found[0], now, 0.1)
+            taken += 1
+        now += 1.0
+    end = time.process_time()
+    print(f"{number:,} addresses of {HOSTS:,} hosts: {1e6 * held / number:.0f} bytes each in memory; {number / (added - start):,.0f} added, "
+          f"{number / 10 / (again - added):,.0f} seen again ({known} new) and {taken / (end - again):,.0f} taken in a CPU second")  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability.memory", description=__doc__)
     parser.add_argument("--sites", type=int, default=MANY_SITES)
     parser.add_argument("--records", type=int, default=10_000, help="of each site")
     parser.add_argument("--page", type=int, default=20, help="records on a page")
+    parser.add_argument("--addresses", type=int, default=0)
     arguments = parser.parse_args()
+    if arguments.addresses:
+        addresses(arguments.addresses)
+        return 0
     print(f"{'records held':>12}{'MB':>10}{'CPU s':>10}")
     with tempfile.TemporaryDirectory() as folder:
         rows = run(arguments.sites, arguments.records, arguments.page, Path(folder))

@@ -18,6 +18,7 @@ from upwell.errors import UpwellError
 from upwell.harvest.events import Held, Stopping
 from upwell.harvest.plan import Plan
 from upwell.harvest.site_work import Job, at_first_address
+from upwell.many_sites import Running, SiteOutcome, Sites, not_begun
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
 from upwell.places import address_of
@@ -25,14 +26,16 @@ from upwell.places import address_of
 if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
-    from upwell.many_sites import Running, SiteOutcome
     from upwell.results import FormsOnPage, ProbeSummary
     from upwell.site.discover import Browser
     from upwell.store.records import Format
     from upwell.together.enrich import Enriched
     from upwell.together.merge import AskResult
 
-__all__ = ["Job", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "harvest_each", "probe", "records"]
+__all__ = [
+    "Job", "Running", "SiteOutcome", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "harvest_each", "probe",
+    "records", "tell_of_each",
+]  # fmt: skip
 
 
 def _ignore(_: Event) -> None:
@@ -205,9 +208,8 @@ async def harvest_all(
 
     A `Job` in place of an address has a plan and manners of its own. `running` says how many at once, and where.
     """
-    from upwell.many_sites import not_begun
-
     places = list(urls)
+    running = running or Running()
     found: dict[int, Result | UpwellError] = {}
     each = harvest_each(
         places,
@@ -218,7 +220,7 @@ async def harvest_all(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
-        running=running,
+        running=running if running.sites is not None else replace(running, sites=len(places)),
         observe=observe,
         stopper=stopper,
     )
@@ -246,8 +248,6 @@ async def harvest_each(
 
     Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
     """
-    from upwell.many_sites import Running, Sites
-
     if isinstance(urls, Sequence):
         for place in urls:
             address_of(place.url if isinstance(place, Job) else place)  # raises if it is none, before anything is asked
@@ -269,6 +269,13 @@ async def harvest_each(
     async with aclosing(sites.outcomes()) as outcomes:
         async for outcome in outcomes:
             yield outcome
+
+
+async def tell_of_each(each: AsyncGenerator[SiteOutcome], ended: Callable[[SiteOutcome], None]) -> None:
+    """Calls a function with what came of each site as it ends."""
+    async with aclosing(each):
+        async for outcome in each:
+            ended(outcome)
 
 
 async def records(

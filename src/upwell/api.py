@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.harvest.folders import export, status
-    from upwell.many_sites import Running
+    from upwell.harvest.run_log import run_status
+    from upwell.many_sites import Running, SiteOutcome
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
     from upwell.offline.entities import entities
@@ -58,14 +59,15 @@ else:
             "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
             "sites_of": "upwell.places",
+            "run_status": "upwell.harvest.run_log",
             "status": "upwell.harvest.folders",
         },
     )
 
 __all__ = [
     "Catalogue", "Job", "Result", "Running", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
-    "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "match", "match_columns", "open", "probe",
-    "queries", "records", "sites_of", "status",
+    "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
+    "queries", "records", "run_status", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on
@@ -183,6 +185,44 @@ def harvest_all(
         stopper=stopper,
     )
     return run_to_end(asked, stopper.stop)
+
+
+def harvest_each(
+    urls: Iterable[str | Job],
+    ended: Callable[[SiteOutcome], None],
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    running: Running | None = None,
+    observe: Observer = _ignore,
+) -> None:
+    """Harvests sites, of which there may be very many, and calls `ended` with what came of each as it ends.
+
+    Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
+    """
+    from upwell import aio
+    from upwell.net.run import run_to_end
+
+    stopper = aio.Stopper()
+    each = aio.harvest_each(
+        urls,
+        out=out,
+        plan=plan,
+        manners=manners,
+        format=format,
+        queries=queries,
+        query_log=query_log,
+        knowledge_base=knowledge_base,
+        running=running,
+        observe=observe,
+        stopper=stopper,
+    )
+    run_to_end(aio.tell_of_each(each, ended), stopper.stop)
 
 
 def records(

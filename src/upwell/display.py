@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from upwell.errors import UpwellError
+from upwell.harvest.run_log import RunStatus
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["lines", "lines_of_harvest", "lines_of_many"]
 
 SAMPLED = 10  # record pages that are read at most where nobody asks for them, with answers that were such pages
+MAX_FAILURES = 10  # of a run that are named
 MAX_NAMES = 6  # of columns that are named
 BLOCK_CHARS = 90  # of a block's text that are shown
 
@@ -101,6 +103,19 @@ def _(result: FolderStatus) -> Iterator[str]:
         more = result.next_hour
         yield f"  another {more['requests']:,} requests should bring about {more['records']:,} more"
     yield f"  {', '.join(result.files)}"
+
+
+@lines.register
+def _(result: RunStatus) -> Iterator[str]:
+    waiting = f"{result.waiting:,} waiting, " if result.waiting is not None else ""
+    sites = f"{result.sites:,} sites: " if result.sites is not None else ""
+    ended = f"{result.done:,} done, {result.stopped:,} stopped early, {result.failed:,} failed"
+    yield f"run {result.run}: {sites}{waiting}{result.running:,} running, {ended}"
+    yield f"  {result.records:,} records, {result.requests:,} requests of those that ended; began {result.started}, seen {result.updated}"
+    for line in result.failures[:MAX_FAILURES]:
+        yield f"  failed: {line['url']}: {line['reason']}"
+    if len(result.failures) > MAX_FAILURES:
+        yield f"  and {len(result.failures) - MAX_FAILURES:,} more, in summary.jsonl"
 
 
 @lines.register

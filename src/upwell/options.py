@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.places import address_of, sites_of
 
 if TYPE_CHECKING:  # the rooms that define these choices load numpy
     from upwell.answers.clusters import Algorithm as AlgorithmName
@@ -72,6 +73,9 @@ Engine = Annotated[
 AtOnce = Annotated[int, typer.Option(min=0, help="Sites at once; 0 means as many as memory and open files allow.")]
 StateAddress = Annotated[
     str, typer.Option("--state", help="Where the state is kept: postgresql://…; a file in each folder if not given.")
+]
+TotalBudget = Annotated[
+    int, typer.Option(min=0, help="Requests of all sites together, shared equally; 0 means no limit but --budget.")
 ]
 Retries = Annotated[int, typer.Option(min=0, help="How often a site that did not answer is tried again later.")]
 
@@ -329,6 +333,14 @@ def details(value: str) -> Literal["", "first", "last"] | int:
         return int(value)
     names: tuple[Literal["", "first", "last"], ...] = ("", "first", "last")
     return choice("--details", value, names)
+
+
+def checked_sites(places: Sequence[str]) -> list[str]:
+    """The sites that places stand for; raises where one is no address, before anything is asked."""
+    sites = sites_of(places)
+    for site in sites:
+        address_of(site)
+    return sites
 
 
 def choice(option: str, value: str, choices: Sequence[Word]) -> Word:

@@ -12,7 +12,7 @@ import pytest
 from upwell import api
 from upwell.demo import Switches, serve
 from upwell.engines.frame import engine_of
-from upwell.engines.schedule import Retry, Schedule
+from upwell.engines.schedule import Retry, Schedule, Telling
 from upwell.errors import UpwellError, WorkerLost
 from upwell.harvest.events import Asked
 from upwell.harvest.plan import Plan
@@ -60,6 +60,41 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
     assert sorted(asked["local"]) == sorted(asked["processes"])
 
 
+def workers() -> list[int]:
+    """The worker processes of this process."""
+    children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    pids = [int(pid) for file in children for pid in file.read_text().split()]
+    return [pid for pid in pids if b"upwell.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
+    """All workers are killed with -9 in the middle: the rows are the same, and what was answered before is not asked again."""
+    killed: list[int] = []
+
+    def observe(event: object) -> None:
+        if isinstance(event, Asked) and event.requests >= 18 and not killed:
+            killed.extend(workers())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    with serve() as one, serve(Switches(layout="table")) as two:
+        for engine in ("local", "processes"):
+            before = len(one.received)
+            results = api.harvest_all(
+                [one.url, two.url],
+                out=tmp_path / engine,
+                plan=Plan(budget=25),
+                manners=FREE,
+                running=api.Running(engine=engine, workers=2),
+                observe=observe if engine == "processes" else lambda event: None,
+            )
+            assert not any(isinstance(result, UpwellError) for result in results)
+        asked = len(one.received) - before
+    assert killed
+    assert asked <= 25 + 2  # what was in flight
+    assert rows_of(tmp_path / "local") == rows_of(tmp_path / "processes")
+
+
 async def say_process(work: str, observe: Any) -> int:
     """Says in which process it runs; waits where it is told to."""
     observe(os.getpid())
@@ -104,7 +139,7 @@ def test_the_schedule_keeps_its_bounds() -> None:
             taken += 1
             yield number
 
-    async def run(number: int) -> int:
+    async def run(number: int, tell: Any) -> int:
         nonlocal most_at_once
         host = str(number % 50)
         assert host not in active
@@ -138,3 +173,33 @@ def test_the_schedule_keeps_its_bounds() -> None:
     assert most_at_once == 8
     assert most_ahead <= 1100
     assert [tries for result, tries in ended if result == 7] == [3]
+
+
+def test_a_piece_that_brings_little_makes_room_for_others() -> None:
+    """One place for three: the poor one goes when its turn is over and the others bring more; it is finished last, and goes on where it was."""
+    reached: dict[str, int] = {}
+    order: list[str] = []
+
+    async def run(name: str, tell: Any) -> str:
+        order.append(name)
+        is_poor = name.startswith("poor")
+        try:
+            for requests in range(1, 301):  # what was done before is told again, at once
+                reached[name] = max(requests, reached.get(name, 0))
+                if requests >= reached[name]:
+                    await asyncio.sleep(0.0001)
+                records = min(requests, 50) if is_poor else 10 * requests
+                tell(Telling(requests=requests, records=records, expected=0.001 if is_poor else 10.0))
+        except asyncio.CancelledError:
+            return f"{name} was cut off"
+        return name
+
+    async def program() -> tuple[list[str], int]:
+        works = ["rich 1", "poor", "rich 2", "rich 3"]
+        schedule = Schedule(works=works, run=run, host_of=lambda name: name, at_once=1)
+        return [one.result async for one in schedule.ended()], schedule.turns
+
+    ended, turns = asyncio.run(program())
+    assert ended == ["rich 1", "rich 2", "rich 3", "poor"]
+    assert order == ["rich 1", "poor", "rich 2", "rich 3", "poor"]
+    assert turns == 1

@@ -38,9 +38,15 @@ class Worker:
         """Takes what comes until the process ends; then what it had is lost."""
         assert self.process.stdout is not None  # noqa: S101 # it is a pipe
         while (message := await read(self.process.stdout)) is not None:
+            if message[1] not in self.waiting:
+                continue  # nobody waits for it any more
             future, observe = self.waiting[message[1]]
             if message[0] == "event":
-                observe(message[2])
+                try:
+                    observe(message[2])
+                except Exception as error:  # noqa: BLE001 # of the observer: raised where the result is awaited
+                    if not future.done():
+                        future.set_exception(error)
             elif not future.done():
                 if message[3] is not None:
                     future.set_exception(message[3])

@@ -41,6 +41,7 @@ class Beliefs:
     def __init__(self, ledger: SourceLedger, words: WordIndex, everything: tuple[str, ...]) -> None:
         self.ledger, self.words, self.everything = ledger, words, everything
         self.largest_total = 0  # that a query states
+        self.best_rate = 0.0  # new records that the next request should bring
         self._of_pages = Calibration(2 * len(KINDS))  # further pages: by proposer, whether cut off
         self._of_questions = Calibration(len(KINDS))
         self._tried = dict.fromkeys(KINDS, 0)

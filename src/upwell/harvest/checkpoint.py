@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.harvest.events import Observer
+from upwell.harvest.events import Asked, Held, Observer
 from upwell.harvest.plan import Plan
 from upwell.harvest.reader import Spent
 from upwell.harvest.session import SourceSession
@@ -26,11 +27,12 @@ from upwell.store.scratch import ScratchFile
 from upwell.store.state import State
 from upwell.store.typed import typed_fields
 
-__all__ = ["Checkpoint", "rows_held"]
+__all__ = ["Checkpoint", "events_before"]
 
 FILE = "checkpoint"
 WORDS_FILE = "checkpoint-words-{}"  # what each source holds of the words of its records
 MIN_REQUESTS = 50  # between two checkpoints
+MAX_TOLD = 200  # requests from before a checkpoint that those who follow are told of
 GROWTH = 0.05  # of the requests, between two: so that all of them cost a small share of the harvest
 # Modules whose classes a checkpoint may have; all but the last line are pure (pyproject.toml: import-linter).
 MODULES = (
@@ -38,7 +40,7 @@ MODULES = (
     "upwell.source.", "upwell.harvest.beliefs", "upwell.harvest.check_queries", "upwell.harvest.chooser", "upwell.harvest.coverage",
     "upwell.harvest.facet_questions", "upwell.harvest.ledger", "upwell.harvest.list_finder", "upwell.harvest.list_questions",
     "upwell.harvest.listing", "upwell.harvest.open_query", "upwell.harvest.proposers",
-    "upwell.harvest.details", "upwell.harvest.reader", "upwell.harvest.session",
+    "upwell.harvest.details", "upwell.harvest.reader", "upwell.harvest.session", "upwell.store.url_repository",
 )  # fmt: skip
 NAMES = {
     ("array", "_array_reconstructor"), ("array", "array"), ("collections", "Counter"), ("collections", "OrderedDict"),
@@ -167,14 +169,30 @@ class _Unpickler(pickle.Unpickler):
         return self._words[number]
 
 
-def rows_held(state: State, sessions: Sequence[SourceSession]) -> Iterator[dict[str, object]]:
-    """The records that some sessions hold, as they were told of when they came."""
+def events_before(state: State, sessions: Sequence[SourceSession]) -> Iterator[Asked | Held]:
+    """What came until the checkpoint, for those that follow the harvest: some requests of each source, and all records."""
+    for session in sessions:
+        ledger = session.ledger
+        sizes = {requests: statement for requests, _, statement in ledger.sizes}
+        for requests, held, matches in ledger.curve[:: max(1, len(ledger.curve) // MAX_TOLD)]:
+            statement = sizes.get(requests)
+            yield Asked(
+                site=urlsplit(ledger.interface.url).netloc,
+                query="",
+                requests=requests,
+                answers=dict(ledger.answers),
+                records=held,
+                overlap_rate=matches / max(1, held),
+                size=statement.size if statement else None,
+                lower_bound=statement is not None and statement.is_lower_bound,
+                source=ledger.interface.url,
+            )
     types = {session.ledger.interface.url: session.ledger.model.columns.types for session in sessions}
     for row in state.rows():
         if any(row["_key"] in session.ledger.held for session in sessions):
             own = {name: row[name] for name in OWN_COLUMNS}
             fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE))}
-            yield {**own, **typed_fields(fields, types.get(str(row["_source"]), {}))}
+            yield Held(row={**own, **typed_fields(fields, types.get(str(row["_source"]), {}))})
 
 
 @cache

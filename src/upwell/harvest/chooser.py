@@ -135,6 +135,7 @@ class Chooser:
         for question in self._proposals(best, size):
             options.append((question.belief, question))
             best = max(best, rate(question.belief))
+        self.beliefs.best_rate = best
         for belief, option in options:  # what others would bring, a list of everything brings as well
             if (
                 isinstance(option, OpenQuery)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from upwell.answers.facets import SecondLevelLink
+from upwell.key_set import KeySet
 from upwell.page.terms import tokens
 from upwell.page.url_arguments import split
 from upwell.queries.word_index import WordIndex
@@ -58,14 +59,14 @@ class FacetQuestions:
     word_index: WordIndex
     _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the candidate
     _candidates: list[_Candidate] = field(default_factory=list)
-    _known: set[str] = field(default_factory=set)  # keys of the links seen
+    _known: KeySet = field(default_factory=KeySet)  # keys of the links seen
 
     def add_links(self, links: Sequence[SecondLevelLink], query: str, matches: float) -> None:
         """Takes in the facets and orders that an answer links to whose matches will not all come."""
         for link in links:
             if link.key in self._known or link.count == 0:
                 continue
-            self._known.add(link.key)
+            self._known.update((link.key,))
             siblings = sum(other.sets == link.sets for other in links)
             facet_matches = min(matches, link.count or matches / siblings) if link.narrows else matches
             if link.narrows and facet_matches > MAX_SHARE * matches:

@@ -6,16 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from upwell.errors import CannotKeep, WrongUsage
+from upwell.errors import WrongUsage
+from upwell.harvest.event_log import EVENTS
 from upwell.harvest.tables import saved_tables
 from upwell.results import Exported, FolderStatus
 from upwell.store.folder import harvest_folders
-from upwell.store.peek import is_leased
-from upwell.store.places import place_of
+from upwell.store.peek import Busy, peek
 from upwell.store.records import FORMATS, Format, write
-from upwell.store.state import State
 
 __all__ = ["export", "status"]
+
+TAIL_BYTES = 50_000  # of the events of a harvest that runs, that are looked at
 
 
 def status(folder: str | Path) -> Iterator[FolderStatus]:
@@ -30,16 +31,13 @@ def _status(folder: Path) -> FolderStatus:
             summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         except ValueError as error:
             raise WrongUsage(f"{folder / 'summary.json'} is damaged ({error}); run the same harvest again") from error
-    records, is_running = int(summary.get("records", 0)), False
     try:
-        is_running = is_leased(folder)
-        with State(place_of(folder), is_only_read=True) as state:
-            records, requests = len(state), state.requests_sent()
+        with peek(folder) as state:  # which changes nothing: a harvest may be about to go on there
+            records, requests, is_running = state.records(), state.requests(), state.is_leased
             harvest = json.loads(state.note("harvest", "[]"))
-    except CannotKeep as error:
-        if "another process" not in str(error):
-            raise
-        is_running, requests, harvest = True, int(summary.get("requests", 0)), []
+    except Busy:
+        records, requests = _so_far(folder / EVENTS, summary)
+        harvest, is_running = [], True
     files = tuple(sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")))
     changed = max(path.stat().st_mtime for path in folder.iterdir())
     return FolderStatus(
@@ -55,6 +53,21 @@ def _status(folder: Path) -> FolderStatus:
         bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
         changed=datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds"),
     )
+
+
+def _so_far(events: Path, summary: dict[str, Any]) -> tuple[int, int]:
+    """Records and requests of a harvest that runs, as the last of its events say."""
+    records, requests = int(summary.get("records", 0)), int(summary.get("requests", 0))
+    if not events.is_file():
+        return records, requests
+    with events.open("rb") as file:
+        file.seek(max(0, events.stat().st_size - TAIL_BYTES))
+        held: dict[str, int] = {}  # by source
+        for text in file.read().decode(errors="replace").splitlines():
+            if text.startswith('{"event": "asked"') and text.endswith("}"):
+                line = json.loads(text)
+                held[line["source"]], requests = line["records"], line["requests"]
+    return sum(held.values()) or records, requests
 
 
 def export(

@@ -150,10 +150,11 @@ def _claim(state: State, wanted: str) -> None:
 
 def _plan_key(plan: Plan, manners: Manners) -> str:
     """What decides which questions are asked; "" where that cannot be told."""
-    if plan.knowledge is not None or plan.proposers:
+    if plan.proposers or (plan.knowledge is not None and not plan.knowledge.digest):
         return ""
     values: dict[str, Any] = {part.name: getattr(plan, part.name) for part in fields(plan)}
     values["asked_by"] = hashlib.sha1(json.dumps(dict(plan.asked_by)).encode(), usedforsecurity=False).hexdigest()
+    values["knowledge"] = plan.knowledge and plan.knowledge.digest
     values["models"] = [hashlib.sha1(m.to_json().encode(), usedforsecurity=False).hexdigest() for m in plan.models]
     return json.dumps([installed_version(), manners.ignore_robots, values], default=str)
 

@@ -24,8 +24,8 @@ from upwell.errors import (
     Unreachable,
     WrongUsage,
 )
-from upwell.harvest.checkpoint import Checkpoint, rows_held
-from upwell.harvest.events import Found, Held, Observer, Stopped
+from upwell.harvest.checkpoint import Checkpoint, events_before
+from upwell.harvest.events import Found, Observer, Stopped
 from upwell.harvest.plan import ENDS, Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
@@ -141,8 +141,8 @@ async def run(
         if (saved := checkpoint.load(plan=plan, observe=observe, spent=spent)) is not None:
             discovery, earlier_sessions, net.sent, net.bytes = saved
             sessions += earlier_sessions
-            for row in rows_held(site.state, sessions):
-                observe(Held(row=row))
+            for event in events_before(site.state, sessions):
+                observe(event)
         else:
             try:
                 async with _time_of(plan, started):
@@ -203,7 +203,7 @@ async def run(
         site.keep_size()
         if site.stopped in ENDS:
             checkpoint.remove()
-        observe(Stopped(reason=site.stopped))
+        observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
 
 

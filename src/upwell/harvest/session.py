@@ -69,7 +69,8 @@ class SourceSession:
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
-        self.details = Details(setting.plan, setting.state, interface.url)
+        blobs = setting.scratch(number)
+        self.details = Details(setting.plan, setting.state, interface.url, blobs=blobs)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
@@ -84,7 +85,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
-            blobs=setting.scratch(number),
+            blobs=blobs,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
@@ -331,6 +332,7 @@ class SourceSession:
                 size=size,
                 lower_bound=size is not None and ledger.lower_bound,
                 requests_to_goal=to_goal,
+                expected=round(self.chooser.beliefs.best_rate, 3),
                 source=self.reader.interface.url,
             )
         )

@@ -42,6 +42,12 @@ class SiteWork:
     format: Format = "parquet"
     state: str = ""  # address of the state; "": a file in the folder of the harvest
 
+    def with_budget(self, requests: int) -> SiteWork:
+        """The same work with so many requests."""
+        if requests == self.job.plan.budget:
+            return self
+        return replace(self, job=replace(self.job, plan=replace(self.job.plan, budget=requests)))
+
 
 def host_of(place: str) -> str:
     """The server that a place is at, with or without "www.": its harvests run one after the other."""
@@ -57,7 +63,8 @@ async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellErro
 
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
-        return await harvest_into(clean, work.out, job.plan, replace(job.manners, access=access), observe, work.format)
+        manners = replace(job.manners, access=access)
+        return await harvest_into(clean, work.out, job.plan, manners, observe, work.format, work.state)
 
     try:
         return await at_first_address(job.url, at)

@@ -1,5 +1,6 @@
 """How connections are made: directly or by a proxy, with which certificates, and which cookies they begin with."""
 
+import asyncio
 from http.cookies import Morsel
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -37,13 +38,18 @@ def connector(access: Access, proxy: str, resolver: GuardedResolver) -> aiohttp.
 
 
 def when_sent() -> aiohttp.TraceConfig:
-    """What tells the paces that a request names as its context when it was sent."""
+    """What tells the paces that a request names as its context when it was sent.
+
+    aiohttp tells of a request just before it is written, and a thread that reads a page may hold up the loop in between: the paces are
+    told two rounds of the loop later, when it has been written, with its body.
+    """
 
     async def tell(
         _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
     ) -> None:
+        loop = asyncio.get_running_loop()
         for pace in context.trace_request_ctx:
-            pace.was_sent()
+            loop.call_soon(loop.call_soon, pace.was_sent)
 
     trace = aiohttp.TraceConfig()
     trace.on_request_headers_sent.append(tell)

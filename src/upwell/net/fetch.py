@@ -21,7 +21,7 @@ from upwell.net.connect import connector, cookie_jar, when_sent
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
-from upwell.net.memory import Memory, ask_memory
+from upwell.net.memory import Memory, ask_store
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
@@ -162,7 +162,7 @@ class Fetcher:
         if self.memory is None:
             return await send()
         memory = self.memory
-        stored = await ask_memory(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
+        stored = await ask_store(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
             if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
@@ -176,12 +176,12 @@ class Fetcher:
             raise
         except Unreachable as error:
             failure = Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size)
-            await ask_memory(memory, lambda: memory.store(request, failure))
+            await ask_store(memory, lambda: memory.store(request, failure))
             raise
         if max_age and response.status in RETRY_STATUSES:
             return response  # a passing failure of robots.txt is asked again by the next run
         outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
-        await ask_memory(memory, lambda: memory.store(request, outcome))
+        await ask_store(memory, lambda: memory.store(request, outcome))
         return response
 
     async def _send_with_retries(
@@ -361,7 +361,8 @@ class Fetcher:
         host = _site(url)[0].removeprefix("www.")
         if host not in self._paces:
             gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
-            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency)
+            leases = self.memory.host_leases if self.memory is not None else None
+            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency, leases=leases)
         return self._paces[host]
 
     def _own_pace(self, url: str) -> Pace:

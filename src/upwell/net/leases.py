@@ -15,17 +15,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 from zlib import crc32
 
-__all__ = ["Leases", "leases_of_user"]
+__all__ = ["HostLeases", "Leases", "leases_of_user"]
 
 PLACES = 2**20
 TIME = struct.Struct("=d")  # seconds since 1970: a clock that also holds after the machine was started again
 MAX_WAIT_SECONDS = 3600.0  # what lies further ahead was written before the clock was set
 
 
+class HostLeases(Protocol):
+    """When each host may be asked next, for all that keep to it: `Leases` of one user on one machine, `PostgresLeases` of many machines."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether asking it may wait for another machine."""
+        ...
+
+    def take(self, host: str, gap: float) -> float:
+        """Takes the lease if the host may be asked now: nobody else may for `gap` seconds. Else the seconds to wait."""
+        ...
+
+    def extend(self, host: str, seconds: float) -> None:
+        """Has everybody leave the host alone for so many seconds from now."""
+        ...
+
+
 class Leases:
     """The table of times in a file."""
+
+    is_remote = False
 
     def __init__(self, file: Path) -> None:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -5,7 +5,8 @@ import time
 from types import TracebackType
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from upwell.net.leases import Leases, leases_of_user
+from upwell.net.leases import HostLeases, leases_of_user
+from upwell.net.memory import ask_store
 
 __all__ = ["Pace", "pace_of"]
 
@@ -18,12 +19,17 @@ LATENCY_WEIGHT = 0.3  # of the latest answer in the running average of latencies
 _paces: "WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, Pace]]" = WeakKeyDictionary()
 
 
-def pace_of(host: str, *, gap: float, concurrency: int) -> "Pace":
-    """The pace of a host: one for all that ask it in this process, and in step with other processes of this user."""
+def pace_of(host: str, *, gap: float, concurrency: int, leases: HostLeases | None = None) -> "Pace":
+    """The pace of a host: one for all that ask it in this process, and in step with all that keep to the same leases.
+
+    These are those of this user on this machine, unless others are given, which many machines share.
+    """
     paces = _paces.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
     pace = paces.get(host)
     if pace is None:
         pace = paces[host] = Pace(gap=gap, concurrency=concurrency, host=host, leases=leases_of_user() if gap else None)
+    if leases is not None:
+        pace.leases = leases
     pace.gap = max(pace.gap, gap)
     return pace
 
@@ -34,8 +40,8 @@ class Pace:
     The gap to the next request begins when one was sent (`was_sent`), not when it might have been: a busy loop may send it late.
     """
 
-    def __init__(self, *, gap: float, concurrency: int, host: str = "", leases: Leases | None = None) -> None:
-        self._host, self._leases = host, leases  # that other processes keep to, too
+    def __init__(self, *, gap: float, concurrency: int, host: str = "", leases: HostLeases | None = None) -> None:
+        self._host, self.leases = host, leases  # that other processes keep to, too
         self.gap = gap  # seconds between requests, as the user and robots.txt want it
         self.slowdown = 1.0  # times the gap, after failures
         self.latency = 0.0  # seconds that an answer takes, running average
@@ -51,7 +57,7 @@ class Pace:
         """Waits for a free slot and then until the next request may begin."""
         await self._slots.acquire()
         try:
-            while (wait := self.seconds_to_wait or self._take_lease()) > 0:  # noqa: ASYNC110 # no event tells of other processes
+            while (wait := self.seconds_to_wait or await self._take_lease()) > 0:  # noqa: ASYNC110 # no event tells of other processes
                 await asyncio.sleep(wait)  # and look again: a back-off, or another process, may have moved the start
         except BaseException:  # a cancelled wait gives its slot back too
             self._slots.release()
@@ -61,17 +67,28 @@ class Pace:
     def was_sent(self) -> None:
         """Counts the gap from now on: the request has just been sent."""
         self._next_start = max(self._next_start, time.monotonic() + self.current_gap)
-        if self._leases is not None and self.gap:
-            self._leases.extend(self._host, self.current_gap)
+        self._extend_lease(self.current_gap)
 
     @property
     def seconds_to_wait(self) -> float:
         """How long the next request has to wait at least."""
         return max(0.0, self._next_start - time.monotonic())
 
-    def _take_lease(self) -> float:
+    async def _take_lease(self) -> float:
         """Takes the lease of the host, or says how many seconds there are to wait for it."""
-        return self._leases.take(self._host, self.current_gap) if self._leases is not None and self.gap else 0.0
+        leases = self.leases
+        if leases is None or not self.gap:
+            return 0.0
+        return await ask_store(leases, lambda: leases.take(self._host, self.current_gap))
+
+    def _extend_lease(self, seconds: float) -> None:
+        if self.leases is None or not self.gap:
+            return
+        if not self.leases.is_remote:
+            self.leases.extend(self._host, seconds)
+            return
+        told = asyncio.get_running_loop().run_in_executor(None, self.leases.extend, self._host, seconds)
+        told.add_done_callback(lambda done: done.cancelled() or done.exception())  # the next `take` says what is wrong
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -87,5 +104,4 @@ class Pace:
         """Leaves the host alone for so many seconds, because it failed, refused or was too slow, and doubles the gap afterwards."""
         self.slowdown = min(MAX_SLOWDOWN, self.slowdown * 2)
         self._next_start = max(self._next_start, time.monotonic() + seconds)
-        if self._leases is not None and self.gap:
-            self._leases.extend(self._host, seconds)
+        self._extend_lease(seconds)

@@ -4,9 +4,12 @@ SQL is written once for both: `?` for values, `ON CONFLICT (column)` for what ex
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-__all__ = ["Connection", "Database", "Rows"]
+if TYPE_CHECKING:
+    from upwell.store.postgres_leases import PostgresLeases
+
+__all__ = ["Connection", "Database", "Reader", "Rows"]
 
 T = TypeVar("T")
 
@@ -25,11 +28,19 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Connection(Protocol):
+class Reader(Protocol):
     """Where statements are executed: `sqlite3.Connection` is one."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
         """Executes a statement."""
+        ...
+
+
+class Connection(Reader, Protocol):
+    """Where many rows are read and written at once."""
+
+    def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
+        """What a SELECT finds for each of several keys, which is its last `?`."""
         ...
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
@@ -43,6 +54,16 @@ class Database(Connection, Protocol):
     @property
     def is_remote(self) -> bool:
         """Whether a statement may wait for another machine."""
+        ...
+
+    @property
+    def is_leased(self) -> bool:
+        """Whether a process, this one or another, is writing."""
+        ...
+
+    @property
+    def host_leases(self) -> "PostgresLeases | None":
+        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
         ...
 
     def transaction(self, action: Callable[[Connection], T]) -> T:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from upwell.model import ArchivedBody
-from upwell.store.database import Connection
+from upwell.store.database import Reader
 from upwell.store.places import InPostgres, has_state, open_database, place_of
 
-__all__ = ["Busy", "Peek", "is_leased", "is_running", "peek"]
+__all__ = ["Busy", "Peek", "is_running", "peek"]
 
 
 class Busy(Exception):
@@ -25,8 +25,9 @@ class Busy(Exception):
 class Peek:
     """The state of one harvest, read only."""
 
-    def __init__(self, db: Connection) -> None:
+    def __init__(self, db: Reader, *, is_leased: bool = False) -> None:
         self._db = db
+        self.is_leased = is_leased  # a worker, on whatever machine, writes it
 
     def note(self, name: str, default: str = "") -> str:
         """The note stored under a name."""
@@ -36,6 +37,14 @@ class Peek:
     def records(self) -> int:
         """How many records are held."""
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
+
+    def requests(self) -> int:
+        """How many requests were sent in this run, as `State.requests_sent` counts them."""
+        (sent,) = self._db.execute(
+            "SELECT COALESCE(SUM(sent), 0) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'",
+            (int(self.note("run", "1")),),
+        ).fetchone()
+        return int(sent)
 
     def row(self, key: str) -> dict[str, Any] | None:
         """What the lists said of a record, as it was read."""
@@ -102,7 +111,7 @@ def peek(folder: Path) -> Iterator[Peek]:
     place = place_of(folder)
     if isinstance(place, InPostgres):
         with closing(open_database(place, is_only_read=True)) as site:
-            yield Peek(site)
+            yield Peek(site, is_leased=site.is_leased)
         return
     try:
         with closing(sqlite3.connect(f"{place.resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)) as db:
@@ -119,17 +128,7 @@ def is_running(folder: Path) -> bool:
     if not has_state(folder):
         return False
     try:
-        with peek(folder):
-            return is_leased(folder)
+        with peek(folder) as state:
+            return state.is_leased
     except Busy:
         return True
-
-
-def is_leased(folder: Path) -> bool:
-    """Whether a worker, on whatever machine, writes the state of a folder that is in a database."""
-    place = place_of(folder)
-    if not isinstance(place, InPostgres):
-        return False
-    from upwell.store.postgres import is_leased
-
-    return is_leased(place.address, place.site)

@@ -6,9 +6,9 @@ The file never has a password: PostgreSQL's own ways bring it (PGPASSWORD, PGPAS
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode
 
-from upwell.errors import WrongUsage
+from upwell.errors import MissingExtra, WrongUsage
 from upwell.store.database import Database
 from upwell.store.sqlite import SqliteDatabase
 
@@ -17,6 +17,7 @@ __all__ = [
     "STATE_FILES",
     "InPostgres",
     "has_state",
+    "has_state_below",
     "open_database",
     "place_of",
     "point_to",
@@ -64,6 +65,11 @@ def has_state(folder: Path) -> bool:
     return any((folder / name).is_file() for name in STATE_FILES)
 
 
+def has_state_below(folder: Path) -> bool:
+    """Whether a folder holds folders of harvests."""
+    return any(True for name in STATE_FILES for _ in folder.glob(f"*/{name}"))
+
+
 def point_to(folder: Path, place: Path | InPostgres) -> None:
     """Notes in a folder where its state is, without the password."""
     if isinstance(place, InPostgres):
@@ -73,11 +79,13 @@ def point_to(folder: Path, place: Path | InPostgres) -> None:
 
 def open_database(place: Path | InPostgres | None, *, is_only_read: bool = False) -> Database:
     """The database at a place, in this process's memory where there is none."""
-    if isinstance(place, InPostgres):
+    if not isinstance(place, InPostgres):
+        return SqliteDatabase(place)
+    try:
         from upwell.store.postgres import PostgresDatabase
-
-        return PostgresDatabase(place.address, place.site, is_only_read=is_only_read)
-    return SqliteDatabase(place)
+    except ImportError as missing:  # psycopg, or the library that it needs
+        raise MissingExtra(f"{place} needs the package psycopg: pip install 'upwell[postgres]'") from missing
+    return PostgresDatabase(place.address, place.site, is_only_read=is_only_read)
 
 
 def without_password(address: str) -> str:
@@ -86,12 +94,14 @@ def without_password(address: str) -> str:
     >>> without_password("postgresql://me:secret@db.example/upwell?sslmode=require&password=secret")
     'postgresql://me@db.example/upwell?sslmode=require'
     """
-    parts = urlsplit(address)
-    if parts.scheme not in SCHEMES:
+    scheme, _, rest = address.partition("://")
+    if scheme not in SCHEMES:
         raise WrongUsage(
             "--state takes the address of a PostgreSQL database: postgresql://USER@HOST/DATABASE (the password comes from PGPASSWORD or ~/.pgpass)"
         )
-    login, at, hosts = parts.netloc.rpartition("@")
-    netloc = login.partition(":")[0] + at + hosts
-    query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in SECRETS], safe="/")
-    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+    place, mark, query = rest.partition("?")
+    if "@" not in place and "@" in query:  # a password with signs that should have been written as %…
+        return f"{scheme}://…"
+    login, at, place = place.rpartition("@")
+    options = urlencode([(name, value) for name, value in parse_qsl(query) if name not in SECRETS], safe="/")
+    return f"{scheme}://{login.partition(':')[0]}{at}{place}{mark if options else ''}{options}"

@@ -21,6 +21,8 @@ class SqliteDatabase:
     """The tables in a file, or in this process's memory where no path is given."""
 
     is_remote = False
+    host_leases = None
+    is_leased = True  # a file that is open is locked
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -63,6 +65,10 @@ class SqliteDatabase:
         """Executes a statement."""
         return self._db.execute(sql, parameters)
 
+    def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
+        """What a SELECT finds for each of several keys, which is its last `?`."""
+        return [row for key in keys for row in self._db.execute(select, (*values, key))]
+
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
         """Executes a statement with each of several rows of values."""
         return self._db.executemany(sql, parameters)
@@ -72,7 +78,7 @@ class SqliteDatabase:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                result = action(self._db)
+                result = action(self)
                 self._db.execute("COMMIT")
             except BaseException:  # any failure, a cancelled task too, rolls back
                 if self._db.in_transaction:

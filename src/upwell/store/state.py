@@ -7,7 +7,7 @@
     varying     how often a field said the same, and something else, of a record that another query brought again
     sights      which query brought which record, in which run and on which page
 
-Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
+Nothing else is needed. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
 stored outcomes, and sends requests only where these end. So a kill at any moment costs the requests in flight, and no stage of the
 harvest needs code for resuming.
 """
@@ -20,13 +20,16 @@ from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Connection
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state_records import add_records, row_of, varying_fields
+from upwell.store.state_records import add_records, is_good_answer, row_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
+
+if TYPE_CHECKING:
+    from upwell.store.postgres_leases import PostgresLeases
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
@@ -66,7 +69,8 @@ class State:
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
         self._db = open_database(place, is_only_read=is_only_read)
         try:
-            self._open(is_only_read and self._db.is_remote)
+            self._is_only_read = is_only_read and self._db.is_remote  # a file is locked all the same
+            self._open()
         except BaseException:  # close in any case, or the place stays locked
             self._db.close()
             raise
@@ -79,9 +83,9 @@ class State:
     ) -> None:
         self._db.close()
 
-    def _open(self, is_only_read: bool) -> None:
+    def _open(self) -> None:
         self.run_number = int(self.note("run", "1"))
-        if is_only_read:
+        if self._is_only_read:
             return
         self._db.transaction(delete_trailing_errors)
         (last,) = self._db.execute("SELECT COALESCE(MAX(id), 0) FROM outcomes").fetchone()
@@ -95,6 +99,11 @@ class State:
     def is_remote(self) -> bool:
         """Whether asking it may wait for another machine."""
         return self._db.is_remote
+
+    @property
+    def host_leases(self) -> "PostgresLeases | None":
+        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
+        return self._db.host_leases
 
     # -- notes about the harvest ---------------------------------------------------------------------------------------
 
@@ -149,14 +158,19 @@ class State:
         last = self._db.execute(
             "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1", (self.run_number,)
         ).fetchone()
-        return (int(last[0]), float(last[1])) if last and _is_good(last[2]) else None
+        return (int(last[0]), float(last[1])) if last and is_good_answer(last[2]) else None
 
     def has_outcome(self, number: int, at: float) -> bool:
-        """Whether this run has an outcome of that number and time."""
+        """Whether this run has an outcome of that number and time, and what lies in the archive is there."""
+        ids = self._db.execute(
+            "SELECT MAX(id) FROM outcomes WHERE run = ? AND id <= ? AND head IS NOT NULL GROUP BY archive_file",
+            (self.run_number, number),
+        ).fetchall()
         found = self._db.execute(
             "SELECT at FROM outcomes WHERE id = ? AND run = ?", (number, self.run_number)
         ).fetchone()
-        return found is not None and float(found[0]) == at
+        is_there = all(self._load(int(last), Request(url="")) is not None for (last,) in ids)
+        return found is not None and float(found[0]) == at and is_there
 
     def skip_replay(self, number: int) -> None:
         """Acts as if all outcomes up to this one had been replayed."""
@@ -166,7 +180,7 @@ class State:
         for outcome_id, key, head in self._db.execute(
             "SELECT id, request, head FROM outcomes WHERE run = ? AND id <= ? ORDER BY id", (self.run_number, number)
         ):
-            if _is_good(head):
+            if is_good_answer(head):
                 self._last_answer[key] = outcome_id
 
     def store(self, request: Request, outcome: Outcome) -> None:
@@ -291,12 +305,12 @@ class State:
         last = -1
         while True:
             found = self._db.execute(
-                "SELECT records.rowid, records.row, records.seen, details.row FROM records LEFT JOIN details ON details.key = records.key "
-                "WHERE records.rowid > ? ORDER BY records.rowid LIMIT ?",
-                (last, ROWS_AT_ONCE),
+                "SELECT rowid, key, row, seen FROM records WHERE rowid > ? ORDER BY rowid LIMIT ?", (last, ROWS_AT_ONCE)
             ).fetchall()
-            for last, text, seen, details in found:  # noqa: B007 # where the next rows begin
-                yield text, seen, details
+            keys = [key for _, key, _, _ in found]
+            details = dict(self._db.of_keys("SELECT key, row FROM details WHERE key = ?", keys))
+            for last, key, text, seen in found:  # noqa: B007 # where the next rows begin
+                yield text, seen, details.get(key)
             if len(found) < ROWS_AT_ONCE:
                 return
 
@@ -388,11 +402,3 @@ def _request_key(request: Request) -> str:
         fields.pop("headers")
     fields["body"] = request.body.decode("latin-1")
     return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)
-
-
-def _is_good(head: str | None) -> bool:
-    """Whether an answer is neither an error page nor a refusal."""
-    if head is None:
-        return False
-    fields = json.loads(head)
-    return bool(fields["status"] < 400 and not fields["blocked"])

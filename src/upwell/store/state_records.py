@@ -2,20 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from upwell.model import Record
 from upwell.store.database import Connection
 
-__all__ = ["add_records", "row_of", "varying_fields"]
+__all__ = ["add_records", "is_good_answer", "row_of", "varying_fields"]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
 MIN_VARIED = 3
-KEYS_AT_ONCE = 100  # that one statement asks for: one round trip instead of a hundred where the database is elsewhere
-_KEYS = f"key IN ({', '.join('?' * KEYS_AT_ONCE)})"
 
 
 @dataclass
@@ -34,14 +32,16 @@ def add_records(
     db: Connection, run: int, records: Sequence[Record], origin: Mapping[str, object], asked: str
 ) -> list[bool]:
     """Adds the records of one page of an answer; says of each whether its key is new."""
+    if any("\0" in record.key for record in records):  # which PostgreSQL cannot keep
+        records = [replace(record, key=record.key.replace("\0", "\ufffd")) for record in records]
     keys = list(dict.fromkeys(record.key for record in records))
     page = origin["_page"]
-    sights = "SELECT key FROM sights WHERE run = ? AND query = ? AND page = ? AND "
-    seen = {key for (key,) in _of_keys(db, sights, keys, run, asked, page)}
+    sights = "SELECT key FROM sights WHERE run = ? AND query = ? AND page = ? AND key = ?"
+    seen = {key for (key,) in db.of_keys(sights, keys, run, asked, page)}
     new_sights = [(key, run, asked, page) for key in keys if key not in seen]
     held = {
         key: _Held(row=row_of(text) or {}, last_run=int(last), text=text, is_written=False)
-        for key, text, last in _of_keys(db, "SELECT key, row, last FROM records WHERE ", keys)
+        for key, text, last in db.of_keys("SELECT key, row, last FROM records WHERE key = ?", keys)
     }
     again: Counter[tuple[str, bool]] = Counter()  # fields that another query shows again, and whether they say the same
     are_new = []
@@ -62,13 +62,6 @@ def add_records(
         [(origin["_source"], name, again[name, True], again[name, False]) for name in names],
     )
     return are_new
-
-
-def _of_keys(db: Connection, select: str, keys: Sequence[str], *values: object) -> Iterator[Any]:
-    """What a statement finds for keys, some at a time."""
-    for start in range(0, len(keys), KEYS_AT_ONCE):
-        some = keys[start : start + KEYS_AT_ONCE]
-        yield from db.execute(select + _KEYS, (*values, *some, *[None] * (KEYS_AT_ONCE - len(some)))).fetchall()
 
 
 def _see_again(
@@ -128,3 +121,11 @@ def row_of(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
+
+
+def is_good_answer(head: str | None) -> bool:
+    """Whether an answer is neither an error page nor a refusal."""
+    if head is None:
+        return False
+    fields = json.loads(head)
+    return bool(fields["status"] < 400 and not fields["blocked"])

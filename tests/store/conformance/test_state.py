@@ -229,6 +229,7 @@ def test_texts_with_characters_that_nobody_expects(place: Place) -> None:
         assert state.add(strange, ORIGIN) == [True]
         (row,) = state.rows()
         assert row["n"] == "a\0b"
+        assert state.add(strange, {**ORIGIN, "_page": "p2"}) == [False]
         state.store(Request(url="http://h/\0"), Outcome(error="bad \0"))
 
 
