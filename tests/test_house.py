@@ -17,7 +17,7 @@ def trees() -> list[tuple[str, ast.Module]]:
 def test_async_lives_where_it_may() -> None:
     """Only net/, engines/, the loop and its refresh, together/ask and enrich, offline/crawl, aio, the demo and the page in the browser contain `async def`."""
     found = {name for name, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
-    of_harvest = ("loop.py", "refresh.py", "keep.py", "site_work.py")
+    of_harvest = ("loop.py", "refresh.py", "keep.py", "keep_remote.py", "site_work.py")
     assert all(
         name.startswith(("net/", "engines/", "demo/", "web/"))
         or name

@@ -25,7 +25,7 @@ from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
 from upwell.demo.switches import Switches
 
-__all__ = ["Hosts", "serving"]
+__all__ = ["Hosts", "arrival", "serving"]
 
 LAST_DATA_RECEIVED = 52  # where struct tcp_info of Linux says how many milliseconds ago
 MARK = b"\x00origin\x00"  # stands for the host's own address in an answer that is kept
@@ -71,7 +71,7 @@ def serving(count: int) -> Iterator[Hosts]:
                 hosts.times.update(json.loads(log.read_text()))
 
 
-def _arrival(request: web.Request) -> float:
+def arrival(request: web.Request) -> float:
     """When a request came, as the kernel knows it: this process may have been busy with another one."""
     assert request.transport is not None
     about = request.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
@@ -88,7 +88,7 @@ def _noting(
     async def note(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        times.setdefault(request.host, []).append(_arrival(request))
+        times.setdefault(request.host, []).append(arrival(request))
         origin = str(request.url.origin()).encode()
         if request.method != "GET":
             return await handler(request)

@@ -122,15 +122,21 @@ async def probe(
     observe: Observer = _ignore,
 ) -> ProbeSummary:
     """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
+    from upwell.store.remote import output
+
+    with output(out) as folder:
+        return await _probe(url, folder, plan or Plan(), manners or Manners(), observe)
+
+
+async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: Observer) -> ProbeSummary:
     from upwell.harvest import loop
     from upwell.results import ProbeSummary
 
-    folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before anything is asked
 
     async def ask(address: str) -> tuple[str, loop.Probed]:
-        clean, access = split_credentials(address, (manners or Manners()).access)
-        return clean, await loop.probe(clean, plan or Plan(), replace(manners or Manners(), access=access), observe)
+        clean, access = split_credentials(address, manners.access)
+        return clean, await loop.probe(clean, plan, replace(manners, access=access), observe)
 
     address, probed = await at_first_address(url, ask)
     lines = []

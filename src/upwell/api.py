@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from upwell.offline.entities import entities
     from upwell.offline.extract import extract
     from upwell.offline.links import links
+    from upwell.offline.parts import read_in_parts
     from upwell.offline.queries import queries
     from upwell.places import sites_of
     from upwell.results import DemoTruth, FormsOnPage, ProbeSummary
@@ -58,6 +59,7 @@ else:
             "match": "upwell.together.verbs",
             "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
+            "read_in_parts": "upwell.offline.parts",
             "sites_of": "upwell.places",
             "run_status": "upwell.harvest.run_log",
             "status": "upwell.harvest.folders",
@@ -67,7 +69,7 @@ else:
 __all__ = [
     "Catalogue", "Job", "Result", "Running", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
-    "queries", "records", "run_status", "sites_of", "status",
+    "queries", "read_in_parts", "records", "run_status", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on
@@ -361,7 +363,7 @@ def demo(
     with serve_anywhere(switches, port, warn) as site:
         result = harvest(
             site.url,
-            out=Path(out, *changed),
+            out="/".join([str(out), *changed]),
             plan=plan or Plan(budget=700),
             manners=manners or Manners(rate=0),
             observe=observe,

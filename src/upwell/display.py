@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from upwell.errors import UpwellError
 from upwell.harvest.run_log import RunStatus
+from upwell.offline.part_result import PartOfArchive
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
@@ -106,6 +107,12 @@ def _(result: FolderStatus) -> Iterator[str]:
 
 
 @lines.register
+def _(result: PartOfArchive) -> Iterator[str]:
+    rows = ", ".join(f"{count:,} rows of {name}" for name, count in result.rows.items())
+    yield f"{result.file}: {result.pages:,} pages, {rows}{' (done before)' if result.was_done else ''}"
+
+
+@lines.register
 def _(result: RunStatus) -> Iterator[str]:
     waiting = f"{result.waiting:,} waiting, " if result.waiting is not None else ""
     sites = f"{result.sites:,} sites: " if result.sites is not None else ""
@@ -169,8 +176,9 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
         yield "a larger budget would bring no more; --refresh asks again what is held"
     if line := _details(summary["details"]):
         yield line
-    yield f"records: {result.records}"
-    yield f"report:  {result.report}"
+    place = result.address or result.folder
+    yield f"records: {place}/{result.records.name}"
+    yield f"report:  {place}/{result.report.name}"
 
 
 def lines_of_many(results: Sequence[Result | UpwellError]) -> Iterator[str]:

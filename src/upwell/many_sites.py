@@ -10,26 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from upwell.engines.frame import ENGINES, engine_of
-from upwell.engines.limits import room_for
 from upwell.engines.schedule import Retry, Schedule, Telling
-from upwell.errors import (
-    BudgetSpent,
-    CannotKeep,
-    Interrupted,
-    Refused,
-    Unreachable,
-    UpwellError,
-    WorkerLost,
-    WrongUsage,
-)
+from upwell.errors import BudgetSpent, Interrupted, InUse, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
 from upwell.harvest.events import Asked, Trouble
 from upwell.harvest.plan import Plan
-from upwell.harvest.run_log import RunLog, read_lines
+from upwell.harvest.run_log import RUN, SUMMARIES, RunLog, read_lines
 from upwell.harvest.site_work import Job, SiteWork, harvest_site, host_of
 from upwell.model import Skipped
 from upwell.net.manners import Manners
 from upwell.page.hosts import site_host
 from upwell.places import address_of, shown
+from upwell.store.remote import RemoteFolder, is_remote, working_folder
 
 if TYPE_CHECKING:
     from upwell.engines.frame import Engine
@@ -102,7 +93,10 @@ class Sites:
         if self.format not in FORMATS:
             raise WrongUsage(f"format {self.format!r} is none of {', '.join(FORMATS)}")
         running = self.running
-        work_of, purse = self._work_maker(), Purse(running.total_budget, running.sites, read_lines(Path(self.out)))
+        if is_remote(self.out):
+            remote = await asyncio.to_thread(RemoteFolder, str(self.out))
+            await asyncio.to_thread(remote.fetch_missing, RUN, SUMMARIES)
+        work_of, purse = self._work_maker(), Purse(running.total_budget, running.sites, read_lines(self._here))
         async with engine_of(running.engine, harvest_site, running.workers) as engine:
 
             async def run(place: Numbered, tell: Callable[[Telling], None]) -> Result | UpwellError:
@@ -116,36 +110,53 @@ class Sites:
                 works=enumerate(self.places),
                 run=run,
                 host_of=lambda place: host_of(url_of(place[1])),
-                at_once=running.at_once or room_for(engine.workers),
+                at_once=running.at_once or engine.room,
                 retry=Retry(times=running.retries),
                 is_passing=_is_passing,
             )
             self.begin(schedule.stop)
-            with RunLog(Path(self.out), running.sites, running.engine) as log, _shown_every_second(log, schedule):
+            with RunLog(self._here, running.sites, running.engine) as log, _shown_every_second(log, schedule):
                 async for ended in schedule.ended():
                     number, place = ended.work
                     budget = purse.settle(url_of(place), ended.result)
                     log.add(url_of(place), ended.result, ended.tries, budget)
                     log.show(schedule.running)
                     yield SiteOutcome(number=number, url=url_of(place), result=ended.result, tries=ended.tries)
+            if is_remote(self.out):
+                await asyncio.to_thread(remote.put_all, RUN, SUMMARIES)
+
+    @property
+    def _here(self) -> Path:
+        """Where what all sites share is kept while they are harvested."""
+        return working_folder(self.out)
 
     async def _run(
         self, engine: Engine[SiteWork, Any], work: SiteWork, tell: Callable[[Telling], None]
     ) -> Result | UpwellError:
-        """What came of a site; where its worker is lost it goes on in another."""
+        """What came of a site; where its worker is lost it goes on in another, from its state."""
+        told = told_again = 0  # events: a harvest that goes on tells again, in the same order, what was told before
 
         def observe(event: Event) -> None:
+            nonlocal told, told_again
             if isinstance(event, Asked):
                 tell(Telling(requests=event.requests, records=event.records, expected=event.expected))
+            if told_again < told:
+                told_again += 1
+                return
+            told += 1
+            told_again = told
             self.observe(event)
 
-        losses = 0
+        losses, task = 0, asyncio.current_task()
         while True:
+            told_again = 0
             try:
                 return await engine.run(work, host_of(work.job.url).partition(":")[0], observe)  # type: ignore[no-any-return] # harvest_site's
+            except asyncio.CancelledError:  # before it had a worker
+                return not_begun(work.job.url)
             except WorkerLost as error:
                 losses += 1
-                if losses > WORKER_LOSSES:
+                if losses > WORKER_LOSSES or (task is not None and task.cancelling()):
                     return error
 
     def _work_maker(self) -> Callable[[str | Job], SiteWork]:
@@ -185,7 +196,7 @@ class Sites:
             digest = digest_of(log, base)
         except OSError as error:
             raise WrongUsage(f"{error.filename} cannot be read ({error.strerror})") from error
-        file = Path(self.out) / SHARED / f"{digest}.sqlite"
+        file = self._here / SHARED / f"{digest}.sqlite"
         prepare(
             file,
             lambda: read_knowledge(base, lambda why: self._report("knowledge base", base, why)) if base else None,
@@ -245,16 +256,15 @@ class Purse:
         return granted
 
 
-def _is_passing(result: Result | UpwellError) -> bool:
-    """Whether a site is worth another try: it did not answer, or a worker of a run that was killed is still writing there."""
-    is_in_use = isinstance(result, CannotKeep) and "another process" in str(result)
-    return is_in_use or (isinstance(result, Unreachable) and not isinstance(result, Refused))
-
-
 def _nothing_left(place: str, total: int) -> BudgetSpent:
     return BudgetSpent(
         f"{shown(place)} was not begun: the {total:,} requests of --total-budget are spent; a larger one begins it"
     )
+
+
+def _is_passing(result: Result | UpwellError) -> bool:
+    """Whether a site should be tried again later: it did not answer, or another worker, which may have been killed, has it."""
+    return isinstance(result, (Unreachable, InUse)) and not isinstance(result, Refused)
 
 
 def url_of(place: str | Job) -> str:

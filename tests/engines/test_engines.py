@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.engines.frame import engine_of
 from upwell.engines.schedule import Retry, Schedule, Telling
-from upwell.errors import UpwellError, WorkerLost
+from upwell.errors import MissingExtra, UpwellError, WorkerLost
 from upwell.harvest.events import Asked
 from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
@@ -32,12 +33,13 @@ def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
-    """Local and processes: the same folders, the same rows in the same order, the same events of each site."""
+    """Local, processes and a Ray cluster: the same folders, the same rows in the same order, the same events of each site."""
     with serve() as one, serve(Switches(layout="table")) as two, serve(Switches(layout="cards")) as three:
         urls = [one.url, two.url, three.url]
         asked: dict[str, list[tuple[str, str, int]]] = {}
-        for engine in ("local", "processes"):
+        for engine in ("local", "processes", "ray"):
             events = asked.setdefault(engine, [])
             results = api.harvest_all(
                 urls,
@@ -56,8 +58,9 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
     rows = rows_of(tmp_path / "local")
     assert len(rows) == 3
     assert all(len(table) > 100 for table in rows.values())
-    assert rows == rows_of(tmp_path / "processes")
-    assert sorted(asked["local"]) == sorted(asked["processes"])
+    for engine in ("processes", "ray"):
+        assert rows == rows_of(tmp_path / engine)
+        assert sorted(asked["local"]) == sorted(asked[engine])
 
 
 def workers() -> list[int]:
@@ -105,11 +108,13 @@ async def say_process(work: str, observe: Any) -> int:
     return os.getpid()
 
 
-def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is() -> None:
+@pytest.mark.parametrize("name", ["processes", "ray"])
+@pytest.mark.usefixtures("ray_cluster")
+def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(name: str) -> None:
     """kill -9 of a worker ends its call with WorkerLost and the next call runs; a cancelled call returns the function's last word."""
 
     async def program() -> None:
-        async with engine_of("processes", say_process, 1) as engine:
+        async with engine_of(name, say_process, 1) as engine:
             started: asyncio.Queue[int] = asyncio.Queue()
             call = asyncio.create_task(engine.run("wait", "host", started.put_nowait))
             lost = await started.get()
@@ -173,6 +178,13 @@ def test_the_schedule_keeps_its_bounds() -> None:
     assert most_at_once == 8
     assert most_ahead <= 1100
     assert [tries for result, tries in ended if result == 7] == [3]
+
+
+def test_without_ray_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`--engine ray` where the package is missing."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'upwell\[ray\]'"):
+        api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.Running(engine="ray"))
 
 
 def test_a_piece_that_brings_little_makes_room_for_others() -> None:

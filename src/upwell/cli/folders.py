@@ -17,16 +17,17 @@ __all__ = ["config", "export", "status"]
 
 
 @app.command(epilog="Example: upwell status harvest")
-def status(folder: options.HarvestFolder = Path("harvest"), as_json: options.Json = False) -> None:
+def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = False) -> None:
     """What is there? The harvests in a folder: records, coverage, how each ended. Nothing is asked or replayed.
 
     While a harvest of several sites runs, it says how many wait, run, are done and failed.
     """
     from upwell.store.places import has_state_below
+    from upwell.store.remote import is_remote
 
     run = api.run_status(folder)
     number = records = 0
-    if run is None or has_state_below(folder):  # a run that has just begun has none
+    if run is None or is_remote(folder) or has_state_below(Path(folder)):  # a run that has just begun has none
         for one in api.status(folder):
             print_result(one, as_json)
             number, records = number + 1, records + one.records

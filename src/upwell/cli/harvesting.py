@@ -62,7 +62,7 @@ def forms(
 def harvest(
     context: typer.Context,
     places: options.Places,
-    out: options.Out = Path("harvest"),
+    out: options.Out = "harvest",
     budget: options.Budget = Plan.budget,
     seconds: options.Seconds = 0,
     size: options.Bytes = 0,
@@ -163,7 +163,7 @@ def _models(file: Path) -> "tuple[SourceModel, ...]":
 def probe(
     context: typer.Context,
     url: options.HomePage,
-    out: options.Out = Path("probe"),
+    out: options.Out = "probe",
     count: options.ProbeCount = 100,
     background: options.Background = 10,
     as_json: options.Json = False,
@@ -182,7 +182,7 @@ def probe(
     epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
 )
 def demo(
-    out: options.Out = Path("demo-harvest"),
+    out: options.Out = "demo-harvest",
     budget: options.Budget = 700,
     settings: options.DemoSettings = None,
     serve_only: options.ServeOnly = False,

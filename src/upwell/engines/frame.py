@@ -25,7 +25,10 @@ ENGINES = ("local", "processes", "ray")
 class Engine(Protocol[W, R]):
     """Runs work, used inside `async with`."""
 
-    workers: int  # processes that run work
+    @property
+    def room(self) -> int:
+        """How many pieces of work it has room for at once."""
+        ...
 
     async def __aenter__(self) -> Self: ...
 
@@ -43,7 +46,7 @@ class Engine(Protocol[W, R]):
 
 
 def engine_of(name: str, function: Function, workers: int = 0) -> Engine[Any, Any]:
-    """The engine of a name; `workers`: how many processes, 0 for one a core."""
+    """The engine of a name; `workers`: how many processes, 0 for one a core (of ray: of the cluster)."""
     if name == "local":
         from upwell.engines.local import LocalEngine
 
@@ -52,4 +55,8 @@ def engine_of(name: str, function: Function, workers: int = 0) -> Engine[Any, An
         from upwell.engines.processes import ProcessEngine
 
         return ProcessEngine(function, workers or len(os.sched_getaffinity(0)))
+    if name == "ray":
+        from upwell.engines.ray import RayEngine
+
+        return RayEngine(function, workers)
     raise WrongUsage(f"engine {name!r} is none of {', '.join(ENGINES)}")

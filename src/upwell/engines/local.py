@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from upwell.engines.frame import Function, Observe
+from upwell.engines.limits import room_for
 
 __all__ = ["LocalEngine"]
 
@@ -13,10 +14,13 @@ __all__ = ["LocalEngine"]
 class LocalEngine:
     """Runs work in the running event loop."""
 
-    workers = 1
-
     def __init__(self, function: Function) -> None:
         self._function = function
+
+    @property
+    def room(self) -> int:
+        """What one process has room for."""
+        return room_for(1)
 
     async def __aenter__(self) -> LocalEngine:
         return self

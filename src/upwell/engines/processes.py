@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from upwell.engines.frame import Function, Observe
+from upwell.engines.limits import room_for
 from upwell.engines.messages import packed, read
 from upwell.errors import WorkerLost
 
@@ -66,6 +67,11 @@ class ProcessEngine:
         self._running: list[Worker] = []
         self._numbers = count()
         self._choosing = asyncio.Lock()
+
+    @property
+    def room(self) -> int:
+        """What all processes have room for."""
+        return room_for(self.workers)
 
     async def __aenter__(self) -> ProcessEngine:
         return self

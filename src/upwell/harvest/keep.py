@@ -22,9 +22,11 @@ from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.page.hosts import without_login
 from upwell.results import Summary
+from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.places import has_state, place_of
 from upwell.store.records import Format
+from upwell.store.remote import is_remote
 from upwell.store.state import ASKED_BY, State
 from upwell.store.state_tables import CORRECTED
 from upwell.version import installed_version
@@ -46,10 +48,33 @@ async def harvest_into(
     format: Format,
     state_at: str = "",
 ) -> Result:
-    """Harvests a site into its folder below `out`; where just this was done before, what it brought is given at once.
+    """Harvests a site into its folder below `out`, a path or an address; where just this was done before, what it brought is given at once.
 
     `state_at` is the address of a PostgreSQL database that keeps the state, for many workers; the folder has it otherwise.
     """
+    if not is_remote(out):
+        return await _harvest_here(url, Path(out), plan, manners, observe, format, state_at)
+    from upwell.harvest.keep_remote import WARC_BYTES, harvest_at_address
+
+    return await harvest_at_address(
+        url,
+        str(out),
+        lambda folder: folder_for(url, folder, plan, manners.access, state_at),
+        lambda folder: _harvest_here(url, folder, plan, manners, observe, format, state_at, WARC_BYTES),
+        observe,
+    )
+
+
+async def _harvest_here(
+    url: str,
+    out: Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str,
+    warc_bytes: int = WARC_FILE_BYTES,
+) -> Result:
     wanted = _wanted(url, plan, manners.access)
     folder = folder_for(url, out, plan, manners.access, state_at)
     key = _plan_key(plan, manners)
@@ -62,7 +87,7 @@ async def harvest_into(
 
     with (
         _marked(folder, wanted),
-        open_folder(folder, state_at) as (_, state, archive),
+        open_folder(folder, state_at, warc_bytes) as (_, state, archive),
         FolderLog(folder, plan.budget, observe) as observe,
     ):
         _claim(state, wanted)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from upwell.errors import Interrupted, UpwellError, WrongUsage
 from upwell.places import shown
+from upwell.store.remote import RemoteFolder, is_remote, working_folder
 
 if TYPE_CHECKING:
     from upwell.harvest.files import Result
@@ -51,8 +52,11 @@ class RunStatus:
         return {**asdict(self), "failures": [dict(line) for line in self.failures]}
 
 
-def run_status(out: Path) -> RunStatus | None:
-    """How far the run over the sites in a folder is; None where there was none."""
+def run_status(place: str | Path) -> RunStatus | None:
+    """How far the run over the sites in a folder is; None where there was none. At an address it is known when it is over."""
+    if is_remote(place):
+        RemoteFolder(str(place)).fetch_missing(RUN, SUMMARIES)
+    out = working_folder(place)
     try:
         numbers = json.loads((out / RUN).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,5 +1,6 @@
 """Polite HTTP: robots.txt, one rate for each host, back-off, and limits on what a server can do to us."""
 
+import asyncio
 import random
 import time
 from collections import Counter
@@ -7,21 +8,21 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
-from typing import Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import aiohttp
 import yarl
 
 from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
-from upwell.model import ArchivedBody, Outcome, Request, Response
+from upwell.model import Outcome, Request, Response
 from upwell.net.access import SOCKS
 from upwell.net.addresses import GuardedResolver
 from upwell.net.connect import connector, cookie_jar, when_sent
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
-from upwell.net.memory import Memory, ask_store
+from upwell.net.memory import Memory, Recorder, ask_store
+from upwell.net.outages import CHECK_SECONDS, Outages
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
@@ -39,14 +40,7 @@ MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
 MAX_HEADERS = 128
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309 §2.3.1.2: at least five
 CHUNK_BYTES = 1 << 16
-
-
-class Recorder(Protocol):
-    """Archives every exchange before its answer is used: `upwell.store.archive.Archive`."""
-
-    def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
-        """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
-        ...
+NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 class Fetcher:
@@ -75,6 +69,7 @@ class Fetcher:
         for url in self._user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
+        self._outages = Outages(self.manners.longest_wait)
         self._paces: dict[str, Pace] = {}  # by host
         self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
         self._proxies: dict[str, str | None] = {}  # by host and port
@@ -168,6 +163,7 @@ class Fetcher:
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
             if stored.response is None:
                 raise Unreachable(stored.error)
+            self._outages.note_earlier_answer(_site(request.url))
             return stored.response
         sent, size = self.sent, self.bytes
         try:
@@ -192,9 +188,10 @@ class Fetcher:
         extra_headers: Mapping[str, str] | None = None,
         is_robots: bool = False,
     ) -> Response:
+        waits_out = not tries
         tries = tries or self.manners.retries + 1
-        reason = ""
-        for attempt in range(tries):
+        attempt, reason = -1, ""
+        while (attempt := attempt + 1) < tries:
             try:
                 if is_robots:
                     response = await self._send_robots(request)
@@ -209,6 +206,14 @@ class Fetcher:
                     f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
                 ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+                if (
+                    waits_out
+                    and isinstance(error, NO_CONNECTION)
+                    and self._outages.is_worth_waiting(_site(request.url))
+                ):
+                    self.sent, attempt = self.sent - 1, attempt - 1  # nothing was sent
+                    await asyncio.sleep(CHECK_SECONDS)
+                    continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 self._back_off(request.url, attempt)
                 continue
@@ -309,6 +314,7 @@ class Fetcher:
                 headers=self.access.hide_in_answer(joined_headers(answer)),
                 body=body,
             )
+            self._outages.note_answer(site)
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:

@@ -1,13 +1,13 @@
-"""What a fetcher asks of the store that remembers what requests brought, and how it waits for a store that is elsewhere."""
+"""What a fetcher hands its answers to: an archive, and the store that remembers them, which may be elsewhere and is waited for."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from upwell.model import Outcome, Request
+from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.leases import HostLeases
 
-__all__ = ["Memory", "ask_store"]
+__all__ = ["Memory", "Recorder", "ask_store"]
 
 T = TypeVar("T")
 
@@ -18,6 +18,14 @@ class Store(Protocol):
     @property
     def is_remote(self) -> bool:
         """Whether asking it may wait for another machine."""
+        ...
+
+
+class Recorder(Protocol):
+    """Archives every exchange before its answer is used: `upwell.store.archive.Archive`."""
+
+    def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
+        """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
         ...
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.page.hosts import host_and_port, without_login
-from upwell.store.archive import Archive
+from upwell.store.archive import WARC_FILE_BYTES, Archive
 from upwell.store.places import STATE_FILES, has_state, place_of, point_to
 from upwell.store.state import State
 
@@ -57,7 +57,9 @@ def refuse_links(folder: Path) -> None:
 
 
 @contextmanager
-def open_folder(folder: Path, address: str = "") -> Iterator[tuple[Path, State, Archive]]:
+def open_folder(
+    folder: Path, address: str = "", warc_bytes: int = WARC_FILE_BYTES
+) -> Iterator[tuple[Path, State, Archive]]:
     """Opens a site's folder with its archive and its state, which may be in a database; a full or read-only disk is an error of one line.
 
     The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
@@ -69,7 +71,7 @@ def open_folder(folder: Path, address: str = "") -> Iterator[tuple[Path, State, 
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
     try:
         place = place_of(folder, address)
-        with State(place) as state, Archive(folder / "archive") as archive:
+        with State(place) as state, Archive(folder / "archive", max_bytes=warc_bytes) as archive:
             point_to(folder, place)
             state.archive = archive
             yield folder, state, archive

@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping, TransactionStatus
 
-from upwell.errors import CannotKeep
+from upwell.errors import CannotKeep, InUse
 from upwell.store.places import without_password
 from upwell.store.postgres_tables import LEASES, SCHEMA, create_tables
 
@@ -166,7 +166,7 @@ class Server:
         """Leases a site, so that no other worker writes it."""
         with self._lock:
             if site in self._leases:
-                raise CannotKeep(f"{name} in {self.shown}: another process is harvesting it, this one; wait for it")
+                raise InUse(f"{name} in {self.shown}: another process is harvesting it, this one; wait for it")
             self._leases.add(site)
         try:
             self.run(lambda db: None, site=site, is_only_read=True)
@@ -190,7 +190,7 @@ class Server:
             if not tries.wait(LEASE_SECONDS):
                 found = db.execute(f"SELECT name FROM {SCHEMA}.sites WHERE id = %s", (site,)).fetchone()  # noqa: S608 # a name above
                 worker = holder(db, site)
-                raise CannotKeep(
+                raise InUse(
                     f"{found[0] if found else site} in {self.shown}: another process is harvesting it ({worker}); "
                     "wait for it, or use another database"
                 )

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from upwell.errors import CannotKeep
+from upwell.errors import CannotKeep, InUse
 from upwell.store.state_tables import VERSION
 
 __all__ = ["cannot_keep", "newer_version"]
@@ -13,8 +13,8 @@ def cannot_keep(path: Path | None, error: sqlite3.Error) -> CannotKeep:
     """SQLite's error with what the user can do about it."""
     message = str(error)
     if "locked" in message:
-        advice = "another process is harvesting into it; wait for it, or use another -o"
-    elif "full" in message:
+        return InUse(f"{path}: {message}; another process is harvesting into it; wait for it, or use another -o")
+    if "full" in message:
         advice = "the disk is full; make room and run the same command again, it goes on where it was"
     elif "readonly" in message or "unable to open" in message:
         advice = "the folder cannot be written to; make it writable, or use another -o"

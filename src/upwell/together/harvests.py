@@ -10,6 +10,7 @@ from upwell.errors import WrongUsage
 from upwell.store.folder import refuse_links
 from upwell.store.places import STATE_FILES
 from upwell.store.records import READABLE
+from upwell.store.remote import local_copy
 
 __all__ = ["Harvest", "harvests_at"]
 
@@ -32,7 +33,7 @@ class Harvest:
 def harvests_at(places: Iterable[str | Path]) -> list[Harvest]:
     """The harvests at places, each once: folders of harvests, and folders that hold such folders one or two levels below."""
     found: dict[Path, Harvest] = {}
-    for place in map(Path, places):
+    for place in (local_copy(one, with_archive=False) for one in places):
         if not place.is_dir():
             raise WrongUsage(f"{place} is no folder; name the folder of a harvest, or the one given to harvest with -o")
         here = _below(place, 2)
