@@ -211,7 +211,8 @@ class Fetcher:
                     and isinstance(error, NO_CONNECTION)
                     and self._outages.is_worth_waiting(_site(request.url))
                 ):
-                    self.sent, attempt = self.sent - 1, attempt - 1  # nothing was sent
+                    # nothing was sent now, and tries before were cut off by the outage
+                    self.sent, attempt = self.sent - 1 - attempt, -1
                     await asyncio.sleep(CHECK_SECONDS)
                     continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
