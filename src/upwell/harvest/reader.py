@@ -297,13 +297,14 @@ class SourceReader:
             response = yield request
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
-            if refused := refusal(response):
+            tree = read_page(response.body, response.url, response.headers)
+            if refused := refusal(response, tree):
                 raise Unreachable(f"{request.url} refuses: {refused}")
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
-        self.last_tree = read_page(response.body, response.url, response.headers)
-        return response, self.last_tree
+        self.last_tree = tree
+        return response, tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:
         """Counts and reports a page that cannot be used."""
