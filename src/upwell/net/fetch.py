@@ -232,8 +232,12 @@ class Fetcher:
     async def _send_and_follow(self, request: Request, extra_headers: Mapping[str, str] | None = None) -> Response:
         """One try: sends the request and follows redirects as long as they stay on the host."""
         current, targets, targets_by_path = request, set[str](), Counter[str]()
-        for _ in range(MAX_REDIRECTS):
-            response = await self._send(current, extra_headers)
+        for redirects in range(MAX_REDIRECTS):
+            try:
+                response = await self._send(current, extra_headers)
+            except NO_CONNECTION:
+                self.sent -= redirects  # that led here: they are sent again when the server is back
+                raise
             location = response.headers.get("Location")
             if response.status not in REDIRECT_STATUSES or not location:
                 return response if current is request else replace(response, request=request)
