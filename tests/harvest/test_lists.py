@@ -14,7 +14,7 @@ from upwell.errors import NothingLearned, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
 
-Site = Callable[[str, dict[str, str]], str | None]
+Site = Callable[[str, dict[str, str]], str | bytes | None]
 FREE = Manners(rate=0)
 WORDS = ("river", "music", "stone", "garden", "winter", "paper", "engine", "silver", "harbour", "letter")
 ITEMS = [
@@ -26,7 +26,7 @@ BOX = "<form action=/find><input name=q type=search><button>Search</button></for
 
 
 @contextmanager
-def served(site: Site, robots: str = "") -> Iterator[tuple[str, list[str]]]:
+def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tuple[str, list[str]]]:
     """A server that answers from a function of path and arguments; gives its address and the paths that were asked for."""
     asked: list[str] = []
 
@@ -36,8 +36,11 @@ def served(site: Site, robots: str = "") -> Iterator[tuple[str, list[str]]]:
             asked.append(self.path)
             sent = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
             is_robots = parts.path == "/robots.txt"
-            page = robots if is_robots else site(parts.path, sent)
-            body = (robots if is_robots else f"<html lang=en><title>Things</title><body>{page}").encode()
+            own = robots if isinstance(robots, str) else robots(f"http://{self.headers['Host']}/")
+            page = own if is_robots else site(parts.path, sent)
+            is_whole = is_robots or isinstance(page, bytes) or str(page).startswith(("<urlset", "<sitemapindex"))
+            written = page if is_whole else f"<html lang=en><title>Things</title><body>{page}"
+            body = written if isinstance(written, bytes) else str(written).encode()
             self.send_response(200 if page is not None else 404)
             self.send_header("Content-Type", "text/plain" if is_robots else "text/html")
             self.send_header("Content-Length", str(len(body)))
@@ -178,3 +181,45 @@ def test_a_gate_is_passed_by_its_link(tmp_path: Path) -> None:
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
     assert result.summary["records"] == len(ITEMS)
+
+
+def test_the_same_list_in_pages_of_another_size(tmp_path: Path) -> None:
+    """Links that only set the size of the pages are no family: the list is walked once, and its last page is empty."""
+    sizes = "".join(f"<a href='/catalogue/?rows_of_list={size}'>{size}</a> " for size in (20, 25, 50))
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path != "/catalogue/":
+            return (
+                page.replace(BOX, "").replace("/catalogue", "/catalogue/?rows_of_list=20")
+                if (page := shop(path, sent))
+                else None
+            )
+        size, number = int(sent.get("rows_of_list", "20")), int(sent.get("page", "1"))
+        more = (
+            f"<a href='/catalogue/?rows_of_list={size}&page={number + 1}'>Next</a>"
+            if number * size <= len(ITEMS)
+            else ""
+        )
+        return MENU + sizes + f"<table>{rows(ITEMS[(number - 1) * size : number * size])}</table>{more}"
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=90, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert result.summary["coverage"] == 1.0
+    assert result.summary["requests"] < 45
+
+
+def test_a_search_that_finds_something_for_any_word(tmp_path: Path) -> None:
+    """Nonsense brings the nearest matches: what is learned is learned without it."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path != "/find":
+            return shop(path, sent) if path != "/catalogue" else None
+        query = sent.get("q", "").lower()
+        near = sorted(ITEMS, key=lambda item: -len(set(query) & set(item[1])) - 99 * (query in item[1].split()))
+        return MENU + BOX + "".join(f"<li><a href=/item/{n}>{t}</a> <i>{x}</i>" for n, t, x in near[:10])
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=120, browser="never"), manners=FREE)
+    assert result.summary["records"] > 30
+    assert all("/item/" in key for key in result.to_pandas()["_key"])

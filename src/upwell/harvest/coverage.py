@@ -117,9 +117,10 @@ class Coverage:
 
     def _by_list(self) -> Statement | None:
         if self.is_only_lists:
-            low = float(self.held)
-            is_open = not self.is_whole_list
-            return Statement(Estimate(estimate=low, low=low, high=low), "list", is_lower_bound=is_open)
+            size = float(max(self.held, len(self.listed) if self.is_whole_list else 0))
+            return Statement(
+                Estimate(estimate=size, low=size, high=size), "list", is_lower_bound=not self.is_whole_list
+            )
         beside = self.queried if self.is_linked_list else self.drawn
         number, drawn = len(self.listed), len(beside)
         if number < MIN_LIST_SHARE * self.held or not number:

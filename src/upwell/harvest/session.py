@@ -8,7 +8,7 @@ import hashlib
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
@@ -41,6 +41,8 @@ from upwell.queries.size import requests_to
 from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.site.interface_trial import is_usable
+from upwell.site.lists import RecordAddresses
+from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
@@ -51,6 +53,7 @@ __all__ = ["SourceSession", "Steps"]
 Steps = Generator[Request | BrowserVisit, Response | RenderedPage, Reason]
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
 MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
+MIN_SITEMAP_SHARE = 0.5  # of the records held, that a sitemap must have addresses for; not swept
 GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 
 
@@ -62,7 +65,9 @@ class SourceSession:
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
-        self.details = Details(setting.plan, setting.state, interface.url)
+        # what a sitemap has of a record is its page
+        plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
+        self.details = Details(plan, setting.state, interface.url)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
@@ -88,7 +93,9 @@ class SourceSession:
         probes = yield from self.reader.probe()
         chooser, values = self.chooser, self.reader.interface.choices
         self.details.frame = frozenset(self.ledger.model.frame)
-        if isinstance(self.reader.interface, ListInterface):
+        if isinstance(self.reader.interface, ListInterface) and self.reader.interface.via == "sitemap":
+            yield from self._read_sitemap(self.reader.interface)
+        elif isinstance(self.reader.interface, ListInterface):
             self._open_list(self.lists.of_interface(self.reader.interface))
         else:
             chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
@@ -175,6 +182,10 @@ class SourceSession:
     def _look_for_list(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, bool]:
         """Opens the next link that may lead to a list without a query, and takes its first page in; whether there was such a link."""
         records = self.lists.records()
+        if records is not None and not self.chooser.lists.looks:
+            self.chooser.lists.looks = 1
+            yield from self._look_for_sitemap(records)
+            return True
         if records is not None and (seen := self.lists.seen(records)):
             for known in seen:
                 yield from self._fetch_page(self._open_list(known))
@@ -190,6 +201,29 @@ class SourceSession:
         if (listing := self.lists.judge(url, tree, records)) is not None:
             yield from self._take_page(self._open_list(listing), response, tree)
         return True
+
+    def _read_sitemap(
+        self, interface: ListInterface
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Takes in the addresses of records that the sitemap has, where it is the source."""
+        addresses = yield from read_sitemaps((interface.url,), self.reader.discovery.home.url)
+        pages = record_pages_of(interface, addresses)
+        self.chooser.lists.add_record_pages(self.lists.of_sitemap(pages, RecordAddresses.learn(pages, ())))
+
+    def _look_for_sitemap(
+        self, records: RecordAddresses
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Looks for a sitemap that has the records of this source; its addresses serve all sources of the site."""
+        setting = self.lists.setting
+        if setting.sitemap_addresses is None:
+            home = self.reader.discovery.home.url
+            places = setting.discovery.sitemaps or (urljoin(home, USUAL_PLACE),)
+            setting.sitemap_addresses = yield from read_sitemaps(places, home)
+        pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
+        if len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
+            self.chooser.lists.add_record_pages(pages)
+            if self.reader.interface.rendered:  # a query costs a visit of many requests, a page one
+                self.chooser.takes_text, self.chooser.open_queries = False, []
 
     def _open_list(self, listing: Listing) -> OpenQuery:
         self.chooser.lists.listings.append(listing)
@@ -219,7 +253,7 @@ class SourceSession:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
         if query.listing:
-            reading = query.listing.read(tree, response.status)
+            reading = query.listing.read(tree, response.status, query.question.address)
             ledger.answers[reading.kind] += 1
         else:
             reading = reader.read(response, tree, query.query)

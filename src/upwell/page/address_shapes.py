@@ -17,6 +17,8 @@ MIN_ADDRESSES = 3  # of one shape
 MIN_SHARE = 0.05  # of all addresses, that have a shape at least: the others are links that were misread
 MAX_ENDING_CHARS = 6  # of a file name's ending, with its dot
 
+ROUTE = "#/"  # a step that stands before those of a route
+
 Parts = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
@@ -88,6 +90,8 @@ def _parts(address: str) -> Parts | None:
     except ValueError:
         return None
     steps = tuple(parts.path.removeprefix("/").split("/"))
+    if parts.fragment.startswith(("/", "!")):  # a route that a script shows as a page of its own
+        steps = (*steps, ROUTE, *parts.fragment[1:].split("/"))
     return site_host(address), steps, tuple(sorted(parse_arguments(parts.query)))
 
 

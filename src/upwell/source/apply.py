@@ -105,7 +105,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
     cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks, columns.places)
     read = []
-    for record, group in zip(reader.records, groups, strict=True):
+    for record, group, container in zip(reader.records, groups, cut.container.tolist(), strict=True):
         fields = columns.fields(reader.pieces(record))
         if group:
             fields.setdefault(GROUP, group)
@@ -113,13 +113,16 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
             fields.setdefault("image", image)
         links = reader.links(record)
         address = reader.address(record, links, columns.own_link)
-        read.append((record, fields, links, without_arguments(address, model.volatile) if address else None))
-    addresses = [address for _, _, _, address in read if address]
+        if address is None and model.has_addresses:
+            continue
+        own = without_arguments(address, model.volatile) if address else None
+        read.append((record, fields, links, own, container))
+    addresses = [address for _, _, _, address, _ in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     nth = {row: place for container in container_paths for row, place in tree.numbered(container).items()}
     records = []
-    for (record, fields, links, address), container in zip(read, cut.container.tolist(), strict=True):
+    for record, fields, links, address, container in read:
         path, row = container_paths[container], record.row
         if row in nth and reader.parent[row] == container:
             path = f"{path}/{tree.spots[reader.spot[row]].tag}[{nth[row]}]"
