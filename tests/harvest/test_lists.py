@@ -41,7 +41,10 @@ def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tupl
             is_whole = is_robots or isinstance(page, bytes) or str(page).startswith(("<urlset", "<sitemapindex"))
             written = page if is_whole else f"<html lang=en><title>Things</title><body>{page}"
             body = written if isinstance(written, bytes) else str(written).encode()
-            self.send_response(200 if page is not None else 404)
+            is_moved = isinstance(page, str) and page.startswith("/")
+            self.send_response(302 if is_moved else 200 if page is not None else 404)
+            if is_moved:
+                self.send_header("Location", str(page))
             self.send_header("Content-Type", "text/plain" if is_robots else "text/html")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -222,4 +225,20 @@ def test_a_search_that_finds_something_for_any_word(tmp_path: Path) -> None:
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=120, browser="never"), manners=FREE)
     assert result.summary["records"] > 30
-    assert all("/item/" in key for key in result.to_pandas()["_key"])
+    assert {key for key in result.to_pandas()["_key"] if "/item/" not in key} == set()
+
+
+def test_answers_that_a_redirect_leads_to(tmp_path: Path) -> None:
+    """The form leads to another address: an answer without matches there is no record's page."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path == "/find":
+            return f"/results/{sent.get('q', '')}"
+        if path.startswith("/results/"):
+            return shop("/find", {"q": path.removeprefix("/results/")})
+        return shop(path, sent) if path != "/catalogue" else None
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=120, browser="never"), manners=FREE)
+    assert result.summary["records"] > 30
+    assert {key for key in result.to_pandas()["_key"] if "/item/" not in key} == set()

@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-__all__ = ["depends_on_query"]
+from upwell.page.tree import TagTree
+from upwell.source.apply import apply
+from upwell.source.model import SourceModel
+
+__all__ = ["depends_on_query", "keys_on"]
 
 MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
 
@@ -16,6 +20,11 @@ def depends_on_query(first: frozenset[str], again: frozenset[str], others: Seque
     """
     other = sum(_overlap(first, keys) for keys in others) / len(others)
     return _overlap(first, again) > other + MIN_REACTION
+
+
+def keys_on(model: SourceModel, tree: TagTree) -> frozenset[str]:
+    """The keys of the records of an answer."""
+    return frozenset(record.key for record in apply(model, tree).records)
 
 
 def _overlap(some: frozenset[str], others: frozenset[str]) -> float:

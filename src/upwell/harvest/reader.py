@@ -20,7 +20,7 @@ from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.plan import Plan, Reason
-from upwell.harvest.reaction import depends_on_query
+from upwell.harvest.reaction import depends_on_query, keys_on
 from upwell.model import (
     BrowserVisit,
     Kind,
@@ -38,6 +38,7 @@ from upwell.page.data import read_page
 from upwell.page.languages import language_of
 from upwell.page.terms import query_words, words_of_query
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import path_without_query
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
@@ -206,7 +207,7 @@ class SourceReader:
         self, answers: Sequence[TagTree]
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Raises where nonsense has records too, and another query changes them no more than the same one asked again."""
-        keys_of = {id(tree): _keys(self.ledger.model, tree) for tree in (*answers, *self.background)}
+        keys_of = {id(tree): keys_on(self.ledger.model, tree) for tree in (*answers, *self.background)}
         full = [tree for tree in answers if keys_of[id(tree)]]
         if not self.background or len(full) < 2 or not all(keys_of[id(tree)] for tree in self.background):
             return
@@ -214,7 +215,7 @@ class SourceReader:
         again = yield from self.get(self._asked_anew(self._query_of[id(first)]))
         if again is None:
             return
-        again_keys = _keys(self.ledger.model, again[1])
+        again_keys = keys_on(self.ledger.model, again[1])
         if not depends_on_query(keys_of[id(first)], again_keys, [keys_of[id(tree)] for tree in others]):
             self.ledger.model = SourceModel()
             raise NothingLearned(
@@ -345,8 +346,13 @@ class SourceReader:
         return kept
 
     def _answer_path(self, response: Response) -> str:
-        """The path that answers come from; where the query is a part of the path, that of this answer."""
-        return urlsplit(self.interface.url if self.interface.query_field else response.url).path
+        """The path that answers come from: that of this answer, where its query is a part of it or nonsense leads there too."""
+        asked = [(tree.url, self._query_of.get(id(tree), "")) for tree in self.background]
+        nonsense_paths = {path_without_query(url, query) for url, query in asked}
+        is_answer = (
+            not self.interface.query_field or path_without_query(response.url, response.request.query) in nonsense_paths
+        )
+        return urlsplit(response.url if is_answer else self.interface.url).path
 
     # -- drift -----------------------------------------------------------------------------------------------------------
 
@@ -392,7 +398,3 @@ class SourceReader:
 
     def _apply(self, model: SourceModel, response: Response, tree: TagTree) -> Reading:
         return apply(model, tree, status=response.status, asked_at=self._answer_path(response))
-
-
-def _keys(model: SourceModel, tree: TagTree) -> frozenset[str]:
-    return frozenset(record.key for record in apply(model, tree).records)
