@@ -45,7 +45,8 @@ def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tupl
             self.send_response(302 if is_moved else 200 if page is not None else 404)
             if is_moved:
                 self.send_header("Location", str(page))
-            self.send_header("Content-Type", "text/plain" if is_robots else "text/html")
+            kind = "text/plain" if is_robots else "application/xml" if isinstance(page, bytes) else "text/html"
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -13,6 +13,7 @@ from upwell.page.hosts import is_on_site
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
 from upwell.site.browser_search import try_in_browser
+from upwell.site.downloads import feed_pages, find_export
 from upwell.site.interface_trial import Limits, Trials, try_interface
 from upwell.site.list_trial import find_list, longest_list
 from upwell.site.preset_settings import open_presets
@@ -98,10 +99,13 @@ def discover(
 
 
 def _without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list[SearchInterface]]:
-    """What there is beside a search: a list that goes on; data whose rows links lead to; a list of one page, or the sitemap; other data."""
+    """What there is beside a search: a list or feed that goes on; data whose rows links lead to; a list of one page, or the sitemap; a feed; other data."""
     walked = yield from find_list([page for page in trials.pages if page.url not in trials.rendered])
     if walked is not None:
-        return [walked]
+        return [(yield from find_export(trials.pages, walked)) or walked]
+    feeds = yield from feed_pages(trials.home)
+    if (fed := (yield from find_list(feeds))) is not None:
+        return [fed]
     index = trials.unproven_index
     if index is not None and index.address[0]:
         return [index]
@@ -110,8 +114,8 @@ def _without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list[Sea
         alone = replace(alone, rendered=True)
     listed = yield from find_record_pages(trials.home.url, sitemaps)
     if alone is not None and (listed is None or 2 * len(record_pages_of(listed, alone.examples)) > len(alone.examples)):
-        return [alone]  # what the sitemap has beside it comes later
-    return [other for other in (listed, index) if other is not None][:1]
+        return [(yield from find_export(trials.pages, alone)) or alone]  # what the sitemap has beside it comes later
+    return [other for other in (listed, longest_list(feeds), index) if other is not None][:1]
 
 
 def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Steps[None]:
