@@ -100,7 +100,9 @@ def discover(
 
 def _without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list[SearchInterface]]:
     """What there is beside a search: a list or feed that goes on; data whose rows links lead to; a list of one page, or the sitemap; a feed; other data."""
-    walked = yield from find_list([page for page in trials.pages if page.url not in trials.rendered])
+    walked = yield from find_list(
+        [page for page in trials.pages if not any(page is shown for shown in trials.rendered)]
+    )
     if walked is not None:
         return [(yield from find_export(trials.pages, walked)) or walked]
     feeds = yield from feed_pages(trials.home)
@@ -110,7 +112,7 @@ def _without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list[Sea
     if index is not None and index.address[0]:
         return [index]
     alone = longest_list(trials.pages)
-    if alone is not None and alone.url in trials.rendered:
+    if alone is not None and any(alone.url == shown.url for shown in trials.rendered):
         alone = replace(alone, rendered=True)
     listed = yield from find_record_pages(trials.home.url, sitemaps)
     if alone is not None and (listed is None or 2 * len(record_pages_of(listed, alone.examples)) > len(alone.examples)):
@@ -200,7 +202,7 @@ def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
         return
     trials.home = read(shown.html, url=shown.url)  # the plain page may be an empty shell
     trials.pages.append(trials.home)
-    trials.rendered.add(trials.home.url)
+    trials.rendered.append(trials.home)
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
     for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:

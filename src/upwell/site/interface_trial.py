@@ -59,7 +59,7 @@ class Trials:
     rng: np.random.Generator
     limits: Limits
     pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
-    rendered: set[str] = field(default_factory=set)  # addresses of pages that the browser showed
+    rendered: list[TagTree] = field(default_factory=list)  # those of them that the browser showed
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent

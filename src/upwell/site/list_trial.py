@@ -1,5 +1,6 @@
 """A list to walk through where a site has no search: links that stand alike, and others at the same place on the next page."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -23,6 +24,8 @@ MIN_NEW_LINKS = 3  # on its next page
 MAX_TRIED = 4  # pages with a next page that are tried
 MIN_TEXT_CHARS = 2  # of the text of a link to a record, in the mean: shorter ones are numbers of pages
 
+DIGITS = re.compile(r"\d+")
+
 Links = dict[str, int]  # address → characters of its longest text
 Place = tuple[object, ...]
 
@@ -36,7 +39,9 @@ def find_list(pages: Sequence[TagTree]) -> Steps[ListInterface | None]:
         for page, places in of_page.values()
         if places and not turns_or_sorts(page.url) and (following := next_page(page)) is not None
     ]
-    for _, page, following, places in sorted(going_on, key=lambda one: -one[0])[:MAX_TRIED]:
+    later = {DIGITS.sub("#", following.url) for _, _, following, _ in going_on}
+    beginnings = [one for one in going_on if DIGITS.sub("#", one[1].url) not in later] or going_on
+    for _, page, following, places in sorted(beginnings, key=lambda one: -one[0])[:MAX_TRIED]:
         response = yield from fetch(request_of(following))
         if response is None or not is_usable(response):
             continue

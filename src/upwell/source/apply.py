@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.answers import empty
+from upwell.answers.argument_names import PAGE, PAGE_SIZE, plain
 from upwell.extract import pagelets
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
@@ -19,7 +20,7 @@ from upwell.extract.groups import GROUP, groups_of
 from upwell.extract.leaves import Leaves, leaves_of
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import without_arguments
+from upwell.page.url_arguments import parse_arguments, without_arguments
 from upwell.source.model import SourceModel
 
 __all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
@@ -113,7 +114,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
             fields.setdefault("image", image)
         links = reader.links(record)
         address = reader.address(record, links, columns.own_link)
-        if address is None and model.has_addresses:
+        if (address is None and model.has_addresses) or (address and _turns_pages(address, tree.url)):
             continue
         own = without_arguments(address, model.volatile) if address else None
         read.append((record, fields, links, own, container))
@@ -132,6 +133,20 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
         targets = tuple([target for _, target in links])
         records.append(Record(key=key, url=address, path=path, text=text, fields=fields, links=targets))
     return tuple(records)
+
+
+def _turns_pages(address: str, page: str) -> bool:
+    """Whether an address leads to another page of the same answer: the same path and arguments, but for the page or its size.
+
+    >>> _turns_pages("http://x/s?q=a&page=2", "http://x/s?q=a"), _turns_pages("http://x/s?id=2", "http://x/s?q=a")
+    (True, False)
+    """
+    here, there = urlsplit(page), urlsplit(address)
+    if here.path != there.path or not there.query:
+        return False
+    asked, arguments = dict(parse_arguments(here.query)), parse_arguments(there.query)
+    of_pages = {name for name, _ in arguments if PAGE.fullmatch(plain(name)) or PAGE_SIZE.fullmatch(plain(name))}
+    return bool(of_pages) and all(name in of_pages or asked.get(name, "") == value for name, value in arguments)
 
 
 def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers: Collection[str]) -> str:
