@@ -12,6 +12,7 @@ __all__ = ["values_in"]
 
 MIN_CHARS = 200  # of a literal that is looked at; shorter ones hold no list of records
 MIN_ELEMENTS = 3  # alike, that make a list of an XML document
+MAX_NAMES_CHARS = 5000  # of the first line of a table
 COLUMN_NAME = re.compile(r"[\w .:#/%()-]{1,80}")  # in the first line of a table
 SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script\s*>", re.I | re.S)
 CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
@@ -53,15 +54,19 @@ def values_in(body: bytes | str) -> Iterator[object]:
 
 
 def _of_csv(text: str) -> list[dict[str, str]] | None:
-    """The rows of a table in which values are parted by signs (RFC 4180), by the names in its first line; None where it is none."""
-    first = text.partition("\n")[0].strip("\r")
-    sign = max(",;\t", key=first.count)
-    names = next(csv.reader([first], delimiter=sign), [])
-    if len(names) < MIN_ELEMENTS - 1 or len(set(names)) < len(names) or not all(map(COLUMN_NAME.fullmatch, names)):
-        return None
+    """The rows of a table in which values are parted by signs (RFC 4180), by the names in its first line; None where it is none.
+
+    >>> _of_csv("id;name\\r\\n1;Lima\\r\\n2;\"a;b\"\\r\\n3;Bern")[1], _of_csv("a, b\\rc")
+    ({'id': '2', 'name': 'a;b'}, None)
+    """
+    first = text[:MAX_NAMES_CHARS].splitlines()[:1]
+    sign = max(",;\t", key=first[0].count) if first else ","
     try:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=sign) if row][1:]
-    except csv.Error:
+        names = next(csv.reader(first, delimiter=sign), [])
+        if len(names) < MIN_ELEMENTS - 1 or len(set(names)) < len(names) or not all(map(COLUMN_NAME.fullmatch, names)):
+            return None
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row][1:]
+    except csv.Error:  # a value is too long, or it is no table
         return None
     is_table = len(rows) >= MIN_ELEMENTS and all(len(row) == len(names) for row in rows)
     return [dict(zip(names, row, strict=True)) for row in rows] if is_table else None
