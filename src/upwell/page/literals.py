@@ -56,8 +56,8 @@ def values_in(body: bytes | str) -> Iterator[object]:
 def _of_csv(text: str) -> list[dict[str, str]] | None:
     """The rows of a table in which values are parted by signs (RFC 4180), by the names in its first line; None where it is none.
 
-    >>> _of_csv("id;name\\r\\n1;Lima\\r\\n2;\"a;b\"\\r\\n3;Bern")[1], _of_csv("a, b\\rc")
-    ({'id': '2', 'name': 'a;b'}, None)
+    >>> _of_csv("id;name\\n1;Lima\\n2;'a'\\n3;Bern")[1], _of_csv("a, b\\rc")
+    ({'id': '2', 'name': "'a'"}, None)
     """
     first = text[:MAX_NAMES_CHARS].splitlines()[:1]
     sign = max(",;\t", key=first[0].count) if first else ","
