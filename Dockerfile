@@ -8,7 +8,10 @@ WORKDIR /build
 COPY pyproject.toml constraints.txt LICENSE NOTICE ./
 COPY docs/pypi.md docs/
 COPY src src
-RUN pip install --no-cache-dir -c constraints.txt '.[all]' && rm -rf /build
+# the compiler is for the page's walk in C, and goes again
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev \
+    && pip install --no-cache-dir -c constraints.txt '.[all]' \
+    && apt-get purge -y --auto-remove gcc libc6-dev && rm -rf /build /var/lib/apt/lists/*
 ENV OMP_NUM_THREADS=1
 EXPOSE 8765
 WORKDIR /data
