@@ -50,7 +50,7 @@ def test_a_sitemap_brings_what_the_search_leaves_out(tmp_path: Path) -> None:
             return None
         return shop(path, sent)
 
-    with served(site) as (url, _):
+    with served(site, robots=lambda url: f"Sitemap: {url}sitemap.xml") as (url, _):
         home[0] = url
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=400, browser="never", coverage=1.0), manners=FREE)
     assert set(result.to_pandas()["_key"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}

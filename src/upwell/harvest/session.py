@@ -8,7 +8,7 @@ import hashlib
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
@@ -42,7 +42,7 @@ from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.site.interface_trial import is_usable
 from upwell.site.lists import RecordAddresses
-from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
+from upwell.site.sitemaps import read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
@@ -71,6 +71,7 @@ class SourceSession:
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
+        self._has_looked_for_sitemap = False
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
@@ -182,10 +183,9 @@ class SourceSession:
     def _look_for_list(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, bool]:
         """Opens the next link that may lead to a list without a query, and takes its first page in; whether there was such a link."""
         records = self.lists.records()
-        if records is not None and not self.chooser.lists.looks:
-            self.chooser.lists.looks = 1
+        if records is not None and not self._has_looked_for_sitemap:
+            self._has_looked_for_sitemap = True
             yield from self._look_for_sitemap(records)
-            return True
         if records is not None and (seen := self.lists.seen(records)):
             for known in seen:
                 yield from self._fetch_page(self._open_list(known))
@@ -213,14 +213,13 @@ class SourceSession:
     def _look_for_sitemap(
         self, records: RecordAddresses
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Looks for a sitemap that has the records of this source; its addresses serve all sources of the site."""
+        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site."""
         setting = self.lists.setting
         if setting.sitemap_addresses is None:
             home = self.reader.discovery.home.url
-            places = setting.discovery.sitemaps or (urljoin(home, USUAL_PLACE),)
-            setting.sitemap_addresses = yield from read_sitemaps(places, home)
+            setting.sitemap_addresses = yield from read_sitemaps(setting.discovery.sitemaps, home)
         pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
-        if len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
+        if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
             if self.reader.interface.rendered:  # a query costs a visit of many requests, a page one
                 self.chooser.takes_text, self.chooser.open_queries = False, []
