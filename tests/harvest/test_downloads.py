@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.harvest.test_lists import BOX, FREE, ITEMS, served, shop
+from tests.harvest.test_lists import BOX, FREE, ITEMS, served, shop, source_of
 from upwell import api
 from upwell.harvest.loop import Plan
 
@@ -43,6 +43,6 @@ def test_a_list_that_can_be_downloaded(tmp_path: Path) -> None:
     with served(site) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
     assert result.summary["coverage"] == 1.0
-    assert result.summary["sources"][0]["template"]["via"] == "index"
+    assert source_of(result)["template"]["via"] == "index"
     assert set(result.to_pandas()["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
     assert sum(path.startswith("/catalogue?page") for path in asked) <= 3

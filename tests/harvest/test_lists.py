@@ -1,10 +1,12 @@
 """Lists without a query: found by links, walked to their end, compared with queries; on sites that a small server plays."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -38,9 +40,11 @@ def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tupl
             is_robots = parts.path == "/robots.txt"
             own = robots if isinstance(robots, str) else robots(f"http://{self.headers['Host']}/")
             page = own if is_robots else site(parts.path, sent)
-            is_whole = is_robots or isinstance(page, bytes) or str(page).startswith(("<urlset", "<sitemapindex"))
-            written = page if is_whole else f"<html lang=en><title>Things</title><body>{page}"
-            body = written if isinstance(written, bytes) else str(written).encode()
+            if isinstance(page, bytes):
+                body = page
+            else:
+                is_whole = is_robots or str(page).startswith(("<urlset", "<sitemapindex"))
+                body = (str(page) if is_whole else f"<html lang=en><title>Things</title><body>{page}").encode()
             is_moved = isinstance(page, str) and page.startswith("/")
             self.send_response(302 if is_moved else 200 if page is not None else 404)
             if is_moved:
@@ -63,6 +67,12 @@ def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tupl
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def source_of(result: api.Result) -> dict[str, Any]:
+    """What the summary says of the only source."""
+    (source,) = json.loads(json.dumps(result.summary["sources"]))
+    return dict(source)
 
 
 def rows(items: list[tuple[int, str, str]]) -> str:

@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from tests.harvest.test_lists import BOX, FREE, ITEMS, MENU, served, shop
+from tests.harvest.test_lists import BOX, FREE, ITEMS, MENU, served, shop, source_of
 from upwell import api
 from upwell.harvest.loop import Plan
 
@@ -32,7 +32,7 @@ def test_a_sitemap_is_the_source_where_there_is_no_search(tmp_path: Path) -> Non
     with served(site, robots=lambda url: f"User-agent: *\nSitemap: {url}maps.xml") as (url, _):
         home[0] = url
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=400, browser="never", coverage=1.0), manners=FREE)
-    assert result.summary["sources"][0]["template"]["via"] == "sitemap"
+    assert source_of(result)["template"]["via"] == "sitemap"
     assert result.summary["coverage"] == 1.0
     table = result.to_pandas()
     assert set(table["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
@@ -54,6 +54,6 @@ def test_a_sitemap_brings_what_the_search_leaves_out(tmp_path: Path) -> None:
         home[0] = url
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=400, browser="never", coverage=1.0), manners=FREE)
     assert set(result.to_pandas()["_key"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
-    assert result.summary["sources"][0]["checks"]["size_by"] == "list"
+    assert source_of(result)["checks"]["size_by"] == "list"
     assert result.summary["size"]["low"] == len(ITEMS)
     assert result.summary["requests"] < 330

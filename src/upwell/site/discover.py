@@ -117,7 +117,8 @@ def _without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list[Sea
     listed = yield from find_record_pages(trials.home.url, sitemaps)
     if alone is not None and (listed is None or 2 * len(record_pages_of(listed, alone.examples)) > len(alone.examples)):
         return [(yield from find_export(trials.pages, alone)) or alone]  # what the sitemap has beside it comes later
-    return [other for other in (listed, longest_list(feeds), index) if other is not None][:1]
+    others: tuple[SearchInterface | None, ...] = (listed, longest_list(feeds), index)
+    return [other for other in others if other is not None][:1]
 
 
 def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Steps[None]:
