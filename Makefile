@@ -10,6 +10,7 @@ help: ## this list
 
 setup: .venv/.ready ## the virtual environment with the upwell command, and the system packages
 	@sh scripts/system-packages.sh chromium
+	@sh scripts/system-packages.sh postgresql || true # for the tests of --state, which say so where it is missing
 
 # the compiled page is part of it: built in place where there is a compiler and Python.h, left out elsewhere
 .venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/page/c/*)

@@ -28,7 +28,8 @@ SITE_POWER = 0.5  # a page of a site with n pages counts 1 ÷ n to this power; s
 SAME_SITE = {"ars": "arstechnica"}  # named differently in the two corpora
 TITLE = FEATURES.index("in_title")
 HEADLINE_AGREEMENT = 0.5  # a line that agrees more with <title> is not fitted: only the news labels have headlines
-# The labels of `articles` have captions, dates and bylines; an article of ours has not (dates and authors are blocks of their own).
+# The labels of `articles` have all captions, dates and bylines; an article of ours has only captions between its paragraphs (dates
+# and authors are blocks of their own).
 LABELLED_OTHERWISE = [FEATURES.index(name) for name in ("in_figure", "named_caption", "date", "byline")]
 
 

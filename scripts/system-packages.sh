@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs a missing system package when running as root on Debian, else says in one line what to install.
-# Usage: system-packages.sh venv | chromium
+# Usage: system-packages.sh venv | chromium | postgresql
 set -eu
 case "$1" in
     venv) package=python3-venv; present() { "${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null; } ;;
     chromium) package=chromium; present() { command -v chromium >/dev/null 2>&1; } ;;
+    postgresql) package=postgresql; present() { ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1; } ;;
     *) echo "system-packages.sh: unknown package '$1'" >&2; exit 2 ;;
 esac
 present && exit 0

@@ -15,11 +15,11 @@ def trees() -> list[tuple[str, ast.Module]]:
 
 
 def test_async_lives_where_it_may() -> None:
-    """Only net/, the loop and its refresh, together/ask and enrich, offline/crawl, aio, the demo server and the page in the browser contain `async def`."""
+    """Only net/, engines/, the loop and its refresh, together/ask and enrich, offline/crawl, aio, the demo and the page in the browser contain `async def`."""
     found = {name for name, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
-    of_harvest = ("loop.py", "refresh.py", "keep.py")
+    of_harvest = ("loop.py", "refresh.py", "keep.py", "keep_remote.py", "site_work.py")
     assert all(
-        name.startswith(("net/", "demo/", "web/"))
+        name.startswith(("net/", "engines/", "demo/", "web/"))
         or name
         in (
             *(f"harvest/{module}" for module in of_harvest),
@@ -27,6 +27,7 @@ def test_async_lives_where_it_may() -> None:
             "together/ask.py",
             "together/enrich.py",
             "aio.py",
+            "many_sites.py",
             "scrapy.py",
         )
         for name in found

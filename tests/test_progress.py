@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from upwell import progress
-from upwell.harvest.events import Asked, Trouble
+from upwell.harvest.events import Asked, Stopped, Trouble
 from upwell.model import Estimate, Skipped
 from upwell.progress import ProgressLine
 
@@ -37,6 +37,17 @@ def test_several_sources_add_up_on_a_line_of_80_columns() -> None:
     with line.bar.live.console.capture() as shown:
         line.bar.live.console.print(line.bar.get_renderable())
     assert max(map(len, shown.get().splitlines())) <= 120  # 80 signs, and the colours
+
+
+def test_a_site_that_is_over_is_added_up_and_forgotten() -> None:
+    """Of a hundred thousand sites only those that run are kept; the line goes on counting all."""
+    line = ProgressLine(1000, visible=True)
+    line.follow(asked("a", 1000, 20))
+    line.follow(Stopped(reason="budget", site="example.org"))
+    assert not line.last
+    assert not line.requests
+    line.follow(asked("b", 500, 21))
+    assert line.bar.tasks[0].description.startswith("1,500 records, 50% (33%–67%) · 90% in ~40 · 41/1,000 requests")
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(

@@ -6,12 +6,13 @@ import numpy as np
 
 from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.source import SimulatedSource
-from upwell.harvest.chooser import EVERYTHING, Chooser, broad_questions
+from upwell.harvest.chooser import Chooser
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import OpenQuery, Question
 from upwell.harvest.plan import Plan
 from upwell.model import FormInterface
 from upwell.page.terms import tokens
+from upwell.queries.frequent_words import EVERYTHING, broad_questions
 from upwell.source.model import SourceModel
 
 __all__ = ["MOMENTS", "Moment", "Result", "harvest"]

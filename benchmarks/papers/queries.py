@@ -246,7 +246,7 @@ def _time(texts: list[str]) -> Table:
     )
 
 
-POLICIES: dict[str, Callable[[int], policy.WordIndex]] = {
+POLICIES: dict[str, Callable[[int], policy.Policy]] = {
     "random": lambda seed: policy.Random(limit=50, language="en", rng=np.random.default_rng(seed)),
     "frequency": lambda seed: policy.Frequency(limit=50, language="en"),
     "greedy": lambda seed: policy.Greedy(limit=50, language="en"),
@@ -255,7 +255,7 @@ POLICIES: dict[str, Callable[[int], policy.WordIndex]] = {
 
 
 def harvest(
-    source: TextSource, texts: Sequence[str], asks: policy.WordIndex, seed: str, target: float, most: int
+    source: TextSource, texts: Sequence[str], asks: policy.Policy, seed: str, target: float, most: int
 ) -> tuple[list[tuple[int, int]], int, set[int]]:
     """Harvests a source with a policy from one word: the curve (requests, held), the results returned, what is held."""
     held: set[int] = set()

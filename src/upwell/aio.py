@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from upwell.errors import Crashed, Interrupted, Unreachable, UpwellError, WrongUsage
-from upwell.harvest.events import Held, Stopping, Trouble
+from upwell.errors import UpwellError
+from upwell.harvest.events import Held, Stopping
 from upwell.harvest.plan import Plan
+from upwell.harvest.site_work import Job, at_first_address
+from upwell.many_sites import Running, SiteOutcome, Sites, not_begun
 from upwell.net.access import split_credentials
 from upwell.net.manners import Manners
-from upwell.places import address_of, addresses_to_try, shown
+from upwell.places import address_of
 
 if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
@@ -29,10 +32,10 @@ if TYPE_CHECKING:
     from upwell.together.enrich import Enriched
     from upwell.together.merge import AskResult
 
-__all__ = ["Job", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "probe", "records"]
-
-
-T = TypeVar("T")
+__all__ = [
+    "Job", "Running", "SiteOutcome", "Stopper", "ask", "enrich", "forms", "harvest", "harvest_all", "harvest_each", "probe",
+    "records", "tell_of_each",
+]  # fmt: skip
 
 
 def _ignore(_: Event) -> None:
@@ -43,15 +46,6 @@ def _no_warning(_: str) -> None:
     """For those who do not want to be warned."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One site to harvest, and how."""
-
-    url: str
-    plan: Plan = field(default_factory=Plan)
-    manners: Manners = field(default_factory=Manners)
-
-
 class Stopper:
     """Ends harvests from a signal or from another thread: what there is is written, and they return."""
 
@@ -59,11 +53,11 @@ class Stopper:
         self.times = 0
         self.observe: Observer = _ignore
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: Sequence[asyncio.Task[Any]] = ()
+        self._end: Callable[[], object] = lambda: None
 
-    def begin(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Takes charge of tasks of the running loop; a stop that came before ends them at once."""
-        self._loop, self._tasks = asyncio.get_running_loop(), tasks
+    def begin(self, end: Callable[[], object]) -> None:
+        """Takes charge of what the running loop does, which `end` ends; a stop that came before ends it at once."""
+        self._loop, self._end = asyncio.get_running_loop(), end
         if self.times:
             self._cancel()
 
@@ -75,8 +69,7 @@ class Stopper:
 
     def _cancel(self) -> None:
         self._say()
-        for task in self._tasks:
-            task.cancel()
+        self._end()
 
     def _say(self) -> None:
         self.observe(Stopping(times=self.times))
@@ -117,7 +110,7 @@ async def forms(
         found = tuple(site_forms.find(discovery.home))
         return FormsOnPage(page=clean, forms=found, interfaces=tuple(discovery.interfaces))
 
-    return await _at_first_address(str(page), look)
+    return await at_first_address(str(page), look)
 
 
 async def probe(
@@ -129,17 +122,23 @@ async def probe(
     observe: Observer = _ignore,
 ) -> ProbeSummary:
     """Sends probe queries until the kinds of answers are stable, and keeps the answers as a folder that `extract` reads."""
+    from upwell.store.remote import output
+
+    with output(out) as folder:
+        return await _probe(url, folder, plan or Plan(), manners or Manners(), observe)
+
+
+async def _probe(url: str, folder: Path, plan: Plan, manners: Manners, observe: Observer) -> ProbeSummary:
     from upwell.harvest import loop
     from upwell.results import ProbeSummary
 
-    folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 # once, before anything is asked
 
     async def ask(address: str) -> tuple[str, loop.Probed]:
-        clean, access = split_credentials(address, (manners or Manners()).access)
-        return clean, await loop.probe(clean, plan or Plan(), replace(manners or Manners(), access=access), observe)
+        clean, access = split_credentials(address, manners.access)
+        return clean, await loop.probe(clean, plan, replace(manners, access=access), observe)
 
-    address, probed = await _at_first_address(url, ask)
+    address, probed = await at_first_address(url, ask)
     lines = []
     for number, (query, response) in enumerate(probed.answers):
         name = f"{number:03d}.html"
@@ -170,6 +169,7 @@ async def harvest(
     queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    running: Running | None = None,
     observe: Observer = _ignore,
     stopper: Stopper | None = None,
 ) -> Result:
@@ -187,6 +187,7 @@ async def harvest(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
+        running=running,
         observe=observe,
         stopper=stopper,
     )
@@ -196,7 +197,7 @@ async def harvest(
 
 
 async def harvest_all(
-    urls: Sequence[str | Job],
+    urls: Iterable[str | Job],
     *,
     out: str | Path = "harvest",
     plan: Plan | None = None,
@@ -205,66 +206,82 @@ async def harvest_all(
     queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    running: Running | None = None,
     observe: Observer = _ignore,
     stopper: Stopper | None = None,
 ) -> list[Result | UpwellError]:
-    """Harvests several sites at once; a result or an error for each, in their order: one that fails does not stop the others.
+    """Harvests several sites; a result or an error for each, in their order: one that fails does not stop the others.
 
-    A `Job` in place of an address has a plan and manners of its own.
+    A `Job` in place of an address has a plan and manners of its own. `running` says how many at once, and where.
     """
-    from upwell.harvest.keep import harvest_into
-    from upwell.model import Skipped
-    from upwell.store.query_list import keys_by_query, read_queries
-    from upwell.store.records import FORMATS
+    places = list(urls)
+    running = running or Running()
+    found: dict[int, Result | UpwellError] = {}
+    each = harvest_each(
+        places,
+        out=out,
+        plan=plan,
+        manners=manners,
+        format=format,
+        queries=queries,
+        query_log=query_log,
+        knowledge_base=knowledge_base,
+        running=running if running.sites is not None else replace(running, sites=len(places)),
+        observe=observe,
+        stopper=stopper,
+    )
+    async with aclosing(each):
+        async for outcome in each:
+            found[outcome.number] = outcome.result
+    return [found[number] if number in found else not_begun(place) for number, place in enumerate(places)]
 
-    if format not in FORMATS:
-        raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
-    jobs = [_job(place, plan or Plan(), manners or Manners()) for place in urls]
 
-    def report(stage: str, page: str | Path, reason: str) -> None:
-        observe(Trouble(skipped=Skipped(stage=stage, page=str(page), reason=reason)))
+async def harvest_each(
+    urls: Iterable[str | Job],
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    running: Running | None = None,
+    observe: Observer = _ignore,
+    stopper: Stopper | None = None,
+) -> AsyncGenerator[SiteOutcome]:
+    """Harvests sites, of which there may be very many, and gives what came of each as it ends.
 
-    if queries is not None and not isinstance(queries, str | Path):
-        queries = tuple(queries)
-    words = tuple(read_queries(queries)) if queries is not None else ()
-    asked_by = keys_by_query(queries) if queries is not None else {}
-    knowledge = None
-    if knowledge_base is not None:  # read once for all sites
-        from upwell.offline.queries import read_knowledge
+    Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
+    """
+    if isinstance(urls, Sequence):
+        for place in urls:
+            address_of(place.url if isinstance(place, Job) else place)  # raises if it is none, before anything is asked
+    stopper = stopper or Stopper()
+    stopper.observe = observe
+    sites = Sites(
+        places=urls,
+        out=out,
+        plan=plan or Plan(),
+        manners=manners or Manners(),
+        format=format,
+        queries=queries if queries is None or isinstance(queries, str | Path) else tuple(queries),
+        query_log=query_log,
+        knowledge_base=knowledge_base,
+        observe=observe,
+        running=running or Running(),
+        begin=stopper.begin,
+    )
+    async with aclosing(sites.outcomes()) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
 
-        knowledge = read_knowledge(knowledge_base, lambda why: report("knowledge base", knowledge_base, why))
 
-    def plan_of(job: Job) -> Plan:
-        asked = (*job.plan.words, *words)
-        if query_log is not None:
-            from upwell.offline.queries import queries as from_log
-
-            host = urlsplit(address_of(job.url)).hostname or ""
-            logged = from_log(log=query_log, knowledge_base=knowledge or job.plan.knowledge, site=host)
-            if not logged:
-                report("query log", query_log, f"no query that led to several pages of {host}")
-            asked = (*asked, *(suggested.query for suggested in logged))
-        return replace(job.plan, words=asked, asked_by=asked_by, knowledge=knowledge or job.plan.knowledge)
-
-    async def run(job: Job) -> Result | UpwellError:
-        async def at(url: str) -> Result:
-            clean, access = split_credentials(url, job.manners.access)
-            polite = replace(job.manners, access=access)
-            return await harvest_into(clean, out, plan_of(job), polite, observe, format)
-
-        try:
-            return await _at_first_address(job.url, at)
-        except UpwellError as error:
-            return error
-        except asyncio.CancelledError:
-            return Interrupted(
-                f"stopped before anything of {shown(job.url)} was learned; what was asked is kept, and the same command goes on from there"
-            )
-        except Exception as error:  # noqa: BLE001 # a fault in one site must not take the results of the others
-            why = " ".join(job.manners.access.hide(f"{type(error).__name__}: {error}").split())
-            return Crashed(f"{shown(job.url)}: {why}; this is a fault of Upwell, please report it")
-
-    return await _all([run(job) for job in jobs], stopper or Stopper(), observe)
+async def tell_of_each(each: AsyncGenerator[SiteOutcome], ended: Callable[[SiteOutcome], None]) -> None:
+    """Calls a function with what came of each site as it ends."""
+    async with aclosing(each):
+        async for outcome in each:
+            ended(outcome)
 
 
 async def records(
@@ -354,39 +371,5 @@ async def enrich(
     polite = manners or Manners()
     work = enrich_table(place, source, out=folder, budget=budget, manners=polite, format=format, tell=tell)
     task = asyncio.ensure_future(work)
-    (stopper or Stopper()).begin([task])
+    (stopper or Stopper()).begin(task.cancel)
     return await task
-
-
-def _job(place: str | Job, plan: Plan, manners: Manners) -> Job:
-    job = place if isinstance(place, Job) else Job(url=place, plan=plan, manners=manners)
-    address_of(job.url)  # raises if it is none, before anything is asked
-    return job
-
-
-async def _at_first_address(place: str, ask: Callable[[str], Coroutine[Any, Any, T]]) -> T:
-    """What is found at the address that a person wrote; where they wrote no scheme and nobody answers by HTTPS, by HTTP."""
-    addresses = addresses_to_try(place)
-    for address in addresses[:-1]:
-        try:
-            return await ask(address)
-        except Unreachable:
-            continue
-    return await ask(addresses[-1])
-
-
-async def _all(
-    harvests: Sequence[Coroutine[Any, Any, Result | UpwellError]], stopper: Stopper, observe: Observer
-) -> list[Result | UpwellError]:
-    """Runs harvests at once; a stop, or a cancelled caller, ends each of them with what it holds."""
-    tasks = [asyncio.ensure_future(harvest) for harvest in harvests]
-    stopper.observe = observe
-    stopper.begin(tasks)
-    try:
-        await asyncio.wait(tasks)
-    except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        raise
-    return [task.result() for task in tasks]

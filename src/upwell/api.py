@@ -5,7 +5,7 @@ A verb imports what it needs when it is called, so that no verb pays for another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.harvest.folders import export, status
+    from upwell.harvest.run_log import run_status
+    from upwell.many_sites import Running, SiteOutcome
     from upwell.offline.blocks import blocks
     from upwell.offline.cluster import cluster
     from upwell.offline.entities import entities
     from upwell.offline.extract import extract
     from upwell.offline.links import links
+    from upwell.offline.parts import read_in_parts
     from upwell.offline.queries import queries
     from upwell.places import sites_of
     from upwell.results import DemoTruth, FormsOnPage, ProbeSummary
@@ -44,6 +47,7 @@ else:
             "Catalogue": "upwell.together.catalogue",
             "Job": "upwell.aio",
             "Result": "upwell.harvest.files",
+            "Running": "upwell.many_sites",
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.cluster",
             "compare": "upwell.together.verbs",
@@ -55,15 +59,17 @@ else:
             "match": "upwell.together.verbs",
             "match_columns": "upwell.together.verbs",
             "queries": "upwell.offline.queries",
+            "read_in_parts": "upwell.offline.parts",
             "sites_of": "upwell.places",
+            "run_status": "upwell.harvest.run_log",
             "status": "upwell.harvest.folders",
         },
     )
 
 __all__ = [
-    "Catalogue", "Job", "Result", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
-    "extract", "folder_of", "forms", "harvest", "harvest_all", "links", "match", "match_columns", "open", "probe",
-    "queries", "records", "sites_of", "status",
+    "Catalogue", "Job", "Result", "Running", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
+    "queries", "read_in_parts", "records", "run_status", "sites_of", "status",
 ]  # fmt: skip
 
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on
@@ -121,6 +127,7 @@ def harvest(
     queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    running: Running | None = None,
     observe: Observer = _ignore,
 ) -> Result:
     """From a home page to a table, a summary and a report under `out/<host>`.
@@ -141,6 +148,7 @@ def harvest(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
+        running=running,
         observe=observe,
         stopper=stopper,
     )
@@ -148,7 +156,7 @@ def harvest(
 
 
 def harvest_all(
-    urls: Sequence[str | Job],
+    urls: Iterable[str | Job],
     *,
     out: str | Path = "harvest",
     plan: Plan | None = None,
@@ -157,9 +165,10 @@ def harvest_all(
     queries: str | Path | Iterable[str] | None = None,
     query_log: str | Path | None = None,
     knowledge_base: str | Path | None = None,
+    running: Running | None = None,
     observe: Observer = _ignore,
 ) -> list[Result | UpwellError]:
-    """Harvests several sites at once; a result or an error for each, in their order: one that fails does not stop the others."""
+    """Harvests several sites; a result or an error for each, in their order: one that fails does not stop the others."""
     from upwell import aio
     from upwell.net.run import run_to_end
 
@@ -173,10 +182,49 @@ def harvest_all(
         queries=queries,
         query_log=query_log,
         knowledge_base=knowledge_base,
+        running=running,
         observe=observe,
         stopper=stopper,
     )
     return run_to_end(asked, stopper.stop)
+
+
+def harvest_each(
+    urls: Iterable[str | Job],
+    ended: Callable[[SiteOutcome], None],
+    *,
+    out: str | Path = "harvest",
+    plan: Plan | None = None,
+    manners: Manners | None = None,
+    format: Format = "parquet",
+    queries: str | Path | Iterable[str] | None = None,
+    query_log: str | Path | None = None,
+    knowledge_base: str | Path | None = None,
+    running: Running | None = None,
+    observe: Observer = _ignore,
+) -> None:
+    """Harvests sites, of which there may be very many, and calls `ended` with what came of each as it ends.
+
+    Addresses are taken from the iterable when there is room for them. Those that were not begun when it was stopped are left out.
+    """
+    from upwell import aio
+    from upwell.net.run import run_to_end
+
+    stopper = aio.Stopper()
+    each = aio.harvest_each(
+        urls,
+        out=out,
+        plan=plan,
+        manners=manners,
+        format=format,
+        queries=queries,
+        query_log=query_log,
+        knowledge_base=knowledge_base,
+        running=running,
+        observe=observe,
+        stopper=stopper,
+    )
+    run_to_end(aio.tell_of_each(each, ended), stopper.stop)
 
 
 def records(
@@ -315,7 +363,7 @@ def demo(
     with serve_anywhere(switches, port, warn) as site:
         result = harvest(
             site.url,
-            out=Path(out, *changed),
+            out="/".join([str(out), *changed]),
             plan=plan or Plan(budget=700),
             manners=manners or Manners(rate=0),
             observe=observe,

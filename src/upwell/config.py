@@ -25,7 +25,7 @@ SITES = "site"
 PATHS = frozenset(
     ("ca", "cert", "cookies", "index", "key", "knowledge", "log", "out", "queries", "query-log", "save", "source")
 )
-SECRETS = frozenset(("header", "password", "proxy", "token", "user"))  # options whose values are not shown
+SECRETS = frozenset(("header", "password", "proxy", "state", "token", "user"))  # options whose values are not shown
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 

@@ -7,6 +7,8 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from upwell.errors import UpwellError
+from upwell.harvest.run_log import RunStatus
+from upwell.offline.part_result import PartOfArchive
 from upwell.results import (
     ClusteredPage,
     DemoTruth,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["lines", "lines_of_harvest", "lines_of_many"]
 
 SAMPLED = 10  # record pages that are read at most where nobody asks for them, with answers that were such pages
+MAX_FAILURES = 10  # of a run that are named
 MAX_NAMES = 6  # of columns that are named
 BLOCK_CHARS = 90  # of a block's text that are shown
 
@@ -104,6 +107,25 @@ def _(result: FolderStatus) -> Iterator[str]:
 
 
 @lines.register
+def _(result: PartOfArchive) -> Iterator[str]:
+    rows = ", ".join(f"{count:,} rows of {name}" for name, count in result.rows.items())
+    yield f"{result.file}: {result.pages:,} pages, {rows}{' (done before)' if result.was_done else ''}"
+
+
+@lines.register
+def _(result: RunStatus) -> Iterator[str]:
+    waiting = f"{result.waiting:,} waiting, " if result.waiting is not None else ""
+    sites = f"{result.sites:,} sites: " if result.sites is not None else ""
+    ended = f"{result.done:,} done, {result.stopped:,} stopped early, {result.failed:,} failed"
+    yield f"run {result.run}: {sites}{waiting}{result.running:,} running, {ended}"
+    yield f"  {result.records:,} records, {result.requests:,} requests of those that ended; began {result.started}, seen {result.updated}"
+    for line in result.failures[:MAX_FAILURES]:
+        yield f"  failed: {line['url']}: {line['reason']}"
+    if len(result.failures) > MAX_FAILURES:
+        yield f"  and {len(result.failures) - MAX_FAILURES:,} more, in summary.jsonl"
+
+
+@lines.register
 def _(result: Exported) -> Iterator[str]:
     yield f"{result.records:,} records with {result.columns} columns: {result.file}"
 
@@ -154,8 +176,9 @@ def lines_of_harvest(result: Result, truth: DemoTruth | None = None) -> Iterator
         yield "a larger budget would bring no more; --refresh asks again what is held"
     if line := _details(summary["details"]):
         yield line
-    yield f"records: {result.records}"
-    yield f"report:  {result.report}"
+    place = result.address or result.folder
+    yield f"records: {place}/{result.records.name}"
+    yield f"report:  {place}/{result.report.name}"
 
 
 def lines_of_many(results: Sequence[Result | UpwellError]) -> Iterator[str]:

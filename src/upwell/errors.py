@@ -12,7 +12,9 @@
     ├── Crashed             a fault of Upwell itself
     ├── BudgetSpent         the requests, seconds or bytes that the user allowed are spent
     ├── Interrupted         somebody stopped it before anything was learned (exit code 3)
-    ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged, in use
+    ├── WorkerLost          a process or machine that worked is gone; its work runs again elsewhere
+    ├── CannotKeep          the folder of a harvest cannot be used: full, read-only, damaged
+    │   └── InUse           another process harvests into it
     └── MissingExtra        an optional part is not installed
 
 A single bad page is no error but a value (`upwell.model.Skipped`); an error ends the run.
@@ -23,6 +25,7 @@ __all__ = [
     "CannotKeep",
     "Crashed",
     "Forbidden",
+    "InUse",
     "Interrupted",
     "MissingExtra",
     "NoSearchForm",
@@ -31,6 +34,7 @@ __all__ = [
     "TookTooLong",
     "Unreachable",
     "UpwellError",
+    "WorkerLost",
     "WouldAct",
     "WrongUsage",
 ]
@@ -93,8 +97,16 @@ class Interrupted(UpwellError):
     exit_code = 3
 
 
+class WorkerLost(UpwellError):
+    """A process or a machine that worked is gone; what it kept is there, and its work can run elsewhere."""
+
+
 class CannotKeep(UpwellError):
     """What came cannot be kept, so nothing more is asked; what was kept before is whole."""
+
+
+class InUse(CannotKeep):
+    """Another process harvests the same; one that was killed lets go after a while."""
 
 
 class MissingExtra(UpwellError):

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.places import address_of, sites_of
 
 if TYPE_CHECKING:  # the rooms that define these choices load numpy
     from upwell.answers.clusters import Algorithm as AlgorithmName
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # the rooms that define these choices load numpy
     from upwell.answers.clusters import Distance as DistanceName
     from upwell.harvest.plan import Goal as GoalName
     from upwell.offline.crawl import Follow as FollowName
+    from upwell.offline.part_engines import PartEngine as PartEngineName
     from upwell.queries.select import Distance as WordDistanceName
     from upwell.queries.select import Linkage as LinkageName
     from upwell.site.discover import Browser as BrowserName
@@ -40,7 +42,7 @@ SIGNATURES = (
 
 # Of several verbs.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
-Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
+Out = Annotated[str, typer.Option("-o", "--out", help="Folder for the results, or an address such as s3://…")]
 Budget = Annotated[int, typer.Option(min=1, help="Requests to send at most.")]
 Rate = Annotated[float, typer.Option(min=0, help="Requests a second and host; 0 means no limit, on loopback only.")]
 Contact = Annotated[str, typer.Option(help="Your address, sent along so that the host's owner can reach you.")]
@@ -62,7 +64,21 @@ CertificateKey = Annotated[Path | None, typer.Option("--key", help="Its key, whe
 Authority = Annotated[Path | None, typer.Option("--ca", help="Certificates to trust besides the system's, a PEM file.")]
 IgnoreRobots = Annotated[bool, typer.Option("--ignore-robots", help="For a site of your own only.")]
 Browser = Annotated[str, typer.Option("--browser", help="auto, never or always: whether to look with JavaScript.")]
-AnswersFolder = Annotated[Path, typer.Argument(help="A folder of saved answers of one source.")]
+AnswersFolder = Annotated[str, typer.Argument(help="A folder of saved answers of one source.")]
+
+# Where harvests run.
+ENGINES = ("local", "processes", "ray")
+Engine = Annotated[
+    str, typer.Option(help="Where sites are harvested: local (this process), processes (one a core), or ray.")
+]
+AtOnce = Annotated[int, typer.Option(min=0, help="Sites at once; 0 means as many as memory and open files allow.")]
+StateAddress = Annotated[
+    str, typer.Option("--state", help="Where the state is kept: postgresql://…; a file in each folder if not given.")
+]
+TotalBudget = Annotated[
+    int, typer.Option(min=0, help="Requests of all sites together, shared equally; 0 means no limit but --budget.")
+]
+Retries = Annotated[int, typer.Option(min=0, help="How often a site that did not answer is tried again later.")]
 
 # upwell forms
 Page = Annotated[str, typer.Argument(help="An address, or a saved HTML file.")]
@@ -131,13 +147,24 @@ ExtractMethod = Annotated[
     typer.Option("--method", help="upwell; thor: pagelets and objects as published; thor-tuned: with better settings."),
 ]
 
+PART_ENGINES: tuple[PartEngineName, ...] = ("local", "processes", "ray")
+PartEngine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        help="Read many WARC files by parts, into the folder of -o: local (one after the other), processes, or ray.",
+    ),
+]
+PartWorkers = Annotated[
+    int, typer.Option("--workers", min=0, help="With --engine: parts at once; 0: as many as cores.")
+]
 TableFile = Annotated[
-    Path | None, typer.Option("-o", "--out", help="Write the records of all pages as a table too: a file, or a folder.")
+    str | None, typer.Option("-o", "--out", help="Write the records of all pages as a table too: a file, or a folder.")
 ]
 # upwell entities
-RecordPages = Annotated[Path, typer.Argument(help="Saved pages of one site that each show one thing.")]
+RecordPages = Annotated[str, typer.Argument(help="Saved pages of one site that each show one thing.")]
 Regions = Annotated[int, typer.Option(min=1, help="Lists of an answer to look for, the best first.")]
-TableFolder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the table.")]
+TableFolder = Annotated[str | None, typer.Option("-o", "--out", help="Folder for the table.")]
 KnownEntities = Annotated[Path | None, typer.Option("--model", help="A model of columns: apply it, learn nothing.")]
 SaveEntities = Annotated[Path | None, typer.Option("--save", help="Where to keep what was learned, as JSON to edit.")]
 
@@ -153,11 +180,11 @@ TopClusters = Annotated[
     int | None, typer.Option(min=1, help="Only pages of so many clusters, those likeliest to hold matches.")
 ]
 EarlierAnswers = Annotated[
-    Path | None, typer.Option(help="A folder of earlier answers whose clusters these pages join.")
+    str | None, typer.Option(help="A folder of earlier answers whose clusters these pages join.")
 ]
 
 # upwell links
-AnswersPath = Annotated[Path, typer.Argument(help="A folder of saved answers of one source, or one saved page.")]
+AnswersPath = Annotated[str, typer.Argument(help="A folder of saved answers of one source, or one saved page.")]
 AnswersUrl = Annotated[str, typer.Option("--base-url", help="Where it came from, if pages.jsonl does not say.")]
 
 # upwell queries
@@ -190,14 +217,14 @@ Depth = Annotated[int, typer.Option(min=0, help="How many links from the address
 Follow = Annotated[str, typer.Option(help="all links, or toc: only those of tables of contents.")]
 BlockMethod = Annotated[str, typer.Option("--method", help="upwell, or wisdom: subtrees as Wisdom finds them.")]
 BlockTables = Annotated[
-    Path | None, typer.Option("-o", "--out", help="Folder for articles.parquet, toc.parquet and the fetched pages.")
+    str | None, typer.Option("-o", "--out", help="Folder for articles.parquet, toc.parquet and the fetched pages.")
 ]
 PageBudget = Annotated[int, typer.Option(min=1, help="Pages to fetch at most.")]
 
 # upwell status, upwell export
-HarvestFolder = Annotated[Path, typer.Argument(help="The folder of a harvest, or the one given with -o.")]
+HarvestFolder = Annotated[str, typer.Argument(help="The folder of a harvest, or the one given with -o.")]
 ExportFile = Annotated[
-    Path | None, typer.Option("-o", "--out", help="Where to write; else beside the harvest's own table.")
+    str | None, typer.Option("-o", "--out", help="Where to write; else beside the harvest's own table.")
 ]
 Columns = Annotated[
     list[str] | None, typer.Option("--column", help="Only these columns (repeat for several); else all.")
@@ -214,7 +241,7 @@ KeepFormulas = Annotated[
 # upwell ask, upwell search, upwell sql, upwell enrich
 Question = Annotated[str, typer.Argument(help="What to ask, as you would type it into the search boxes.")]
 LearnedPlaces = Annotated[
-    list[Path], typer.Argument(help="Each a source.json, the folder of a harvest, or a folder of harvests.")
+    list[str], typer.Argument(help="Each a source.json, the folder of a harvest, or a folder of harvests.")
 ]
 AnswerPages = Annotated[int, typer.Option("--pages", min=1, help="Pages of each source's answer to read at most.")]
 Deadline = Annotated[float, typer.Option(min=0.1, help="Seconds after which no source is waited for.")]
@@ -223,7 +250,7 @@ SearchQuery = Annotated[
     str, typer.Argument(help='Words, "a phrase", prefix*, column:word, column:[1 TO 9], column:>2024-05, OR, -without.')
 ]
 HarvestFolders = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Argument(help="Folders of harvests, or folders that hold them; `harvest` if none is given."),
 ]
 Offset = Annotated[int, typer.Option(min=0, help="Results to leave out before the first one shown.")]
@@ -237,7 +264,7 @@ SqlQuery = Annotated[
     typer.Argument(help='One SELECT; tables are the sites (example_org or "example.org"), everything and same_as.'),
 ]
 SqlFormat = Annotated[str, typer.Option("--format", help="table, csv, json or parquet (with -o).")]
-SqlFile = Annotated[Path | None, typer.Option("-o", "--out", help="Write the rows to this file.")]
+SqlFile = Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to this file.")]
 ColumnPlace = Annotated[str, typer.Argument(help="DIR:column, a column of the table of a harvest, or FILE:column.")]
 LearnedSource = Annotated[
     Path, typer.Argument(help="The source.json of the source to ask, or the folder of its harvest.")
@@ -292,11 +319,11 @@ class OptionalValues(TyperCommand):
 
 
 # upwell match, upwell compare
-TableA = Annotated[Path, typer.Argument(metavar="A", help="A table (Parquet, CSV, JSON Lines, SQLite) or a harvest.")]
-TableB = Annotated[Path, typer.Argument(metavar="B", help="The other one.")]
+TableA = Annotated[str, typer.Argument(metavar="A", help="A table (Parquet, CSV, JSON Lines, SQLite) or a harvest.")]
+TableB = Annotated[str, typer.Argument(metavar="B", help="The other one.")]
 MatchColumns = Annotated[bool, typer.Option("--columns", help="Which columns mean the same, instead of which rows.")]
-TablesToCompare = Annotated[list[Path], typer.Argument(metavar="A B …", help="2 to 20 tables or folders of harvests.")]
-ComparisonFolder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the table and the report.")]
+TablesToCompare = Annotated[list[str], typer.Argument(metavar="A B …", help="2 to 20 tables or folders of harvests.")]
+ComparisonFolder = Annotated[str, typer.Option("-o", "--out", help="Folder for the table and the report.")]
 
 
 def names(value: str) -> tuple[str, ...]:
@@ -318,6 +345,14 @@ def details(value: str) -> Literal["", "first", "last"] | int:
         return int(value)
     names: tuple[Literal["", "first", "last"], ...] = ("", "first", "last")
     return choice("--details", value, names)
+
+
+def checked_sites(places: Sequence[str]) -> list[str]:
+    """The sites that places stand for; raises where one is no address, before anything is asked."""
+    sites = sites_of(places)
+    for site in sites:
+        address_of(site)
+    return sites
 
 
 def choice(option: str, value: str, choices: Sequence[Word]) -> Word:

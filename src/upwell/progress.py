@@ -4,6 +4,7 @@ Without a terminal it is a plain line every ten seconds.
 """
 
 import json
+import sys
 import time
 from collections import deque
 from pathlib import Path
@@ -34,6 +35,8 @@ class ProgressLine:
         self.requests: dict[str, int] = {}  # by site
         self.last: dict[str, Asked] = {}  # by source
         self.sizes: dict[str, tuple[Estimate, bool, int | None]] = {}  # by source: size, lower bound, requests to 90 %
+        self.ended_requests = self.ended_records = 0  # of sites that are over, of which nothing else is kept
+        self.ended_size: tuple[Estimate, bool, int | None] | None = None  # of all of them together
         self.problems = 0
         self.sent: deque[tuple[float, int]] = deque(maxlen=500)  # when, and how many requests in all
         self.last_line = time.monotonic()
@@ -43,7 +46,9 @@ class ProgressLine:
             TimeElapsedColumn(),
         )
         is_drawn = visible and self.console.is_terminal
-        self.bar = Progress(*columns, console=self.console, disable=not is_drawn, expand=False)
+        self.bar = Progress(
+            *columns, console=self.console, disable=not is_drawn, expand=False, redirect_stdout=sys.stdout.isatty()
+        )
         self.task = self.bar.add_task("looking for the search form", total=None)
 
     def __enter__(self) -> Observer:
@@ -78,6 +83,8 @@ class ProgressLine:
             self._show(f"{event.pages:,} record pages read, {event.waiting:,} waiting · {self._requests()}")
         elif isinstance(event, Stopped):
             self.bar.update(self.task, description=f"stopped: {event.reason}")
+            if event.reason != "interrupted":  # which may go on
+                self._forget(event.site)
 
     def _say(self, message: str) -> None:
         self.console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
@@ -90,9 +97,21 @@ class ProgressLine:
             self.last_line = now
             self._say(line)
 
+    def _forget(self, site: str) -> None:
+        """Keeps no more of a site that is over than its figures, added to those of others."""
+        self.ended_requests += self.requests.pop(site, 0)
+        for source in [source for source, last in self.last.items() if last.site == site]:
+            self.ended_records += self.last.pop(source).records
+            size, is_open, _ = self.sizes.pop(source, (Estimate(estimate=0, low=0, high=0), True, None))
+            before, was_open, _ = self.ended_size or (Estimate(estimate=0, low=0, high=0), False, None)
+            both = Estimate(
+                estimate=before.estimate + size.estimate, low=before.low + size.low, high=before.high + size.high
+            )
+            self.ended_size = both, is_open or was_open, None
+
     def _send(self, site: str, requests: int) -> None:
         self.requests[site] = requests
-        self.sent.append((time.monotonic(), sum(self.requests.values())))
+        self.sent.append((time.monotonic(), self.ended_requests + sum(self.requests.values())))
 
     def _count(self, event: Asked) -> None:
         source = event.source or event.site
@@ -100,19 +119,20 @@ class ProgressLine:
         self.last[source] = event
         if event.size is not None:
             self.sizes[source] = event.size, event.lower_bound, event.requests_to_goal
-        records = sum(last.records for last in self.last.values())
+        records = self.ended_records + sum(last.records for last in self.last.values())
         share, said = self._coverage(records)
         self._show(f"{records:,} records{said} · {self._requests()}", share)
 
     def _coverage(self, records: int) -> tuple[float, str]:
         """The share held (0: not known), and what is said of it, of all sources together."""
-        if not self.sizes:
+        sizes = [*self.sizes.values(), *([self.ended_size] if self.ended_size else [])]
+        if not sizes:
             return 0.0, ""
-        low = sum(size.low for size, _, _ in self.sizes.values())
-        if len(self.sizes) < len(self.last) or any(is_open for _, is_open, _ in self.sizes.values()):
+        low = sum(size.low for size, _, _ in sizes)
+        if len(self.sizes) < len(self.last) or any(is_open for _, is_open, _ in sizes):
             return 0.0, f" of at least {round(max(low, records)):,}"
-        ends = (sum(size.high for size, _, _ in self.sizes.values()), low)
-        estimate = sum(size.estimate for size, _, _ in self.sizes.values())
+        ends = (sum(size.high for size, _, _ in sizes), low)
+        estimate = sum(size.estimate for size, _, _ in sizes)
         least, most = (min(1.0, records / max(1.0, end)) for end in ends)
         share = min(1.0, records / max(1.0, estimate))
         between = f" ({least:.0%}–{most:.0%})" if f"{least:.0%}" != f"{most:.0%}" else ""

@@ -277,7 +277,7 @@ class ProbeSummary:
 class FolderStatus:
     """What the folder of one harvest holds."""
 
-    folder: Path
+    folder: str | Path  # a path, or an address
     site: str
     about: str  # the query of --about
     records: int
@@ -286,7 +286,7 @@ class FolderStatus:
     stopped: str  # why it ended; "running" or "not finished" where it has not
     next_hour: Mapping[str, int]  # requests, and the records that they should bring
     files: tuple[str, ...]
-    bytes: int
+    bytes: int  # of all files; at an address without those of the archive
     changed: str  # when, in ISO 8601
 
     def as_dict(self) -> dict[str, object]:
@@ -309,7 +309,7 @@ class FolderStatus:
 class Exported:
     """A table that was written."""
 
-    file: Path
+    file: str | Path  # a path, or an address
     records: int
     columns: int
 

@@ -122,6 +122,16 @@ def test_refusals_and_missing_pages_at_status_200(model: EmptyModel) -> None:
     assert judge(model, page("<title>Internal Server Error</title><p>Sorry.")).kind == "error"
 
 
+def test_a_page_that_does_not_know_the_query() -> None:
+    """Where empty answers repeat the query, a small page of the same frame that does not is missing, in any language."""
+    answer = "<title>{0}</title><p class=menu>Inicio Libros</p><form><input name=q value={0}></form><p class=note>{1}"
+    asked = [(page(answer.format(word, "Ningún resultado")), word) for word in NONSENSE]
+    model = learn_empty(asked)
+    assert judge(model, page(answer.format("xqwvv", "Ningún resultado")), "xqwvv").kind == "none"
+    assert judge(model, page(answer.format("", "Aquí no hay nada")), "xqwvv", records=0).kind == "missing"
+    assert EmptyModel.of_dict(model.as_dict()).echoes == model.echoes != frozenset()
+
+
 def test_a_note_about_the_query_is_no_match(demo: Running, model: EmptyModel) -> None:
     """ "Too short" beside the usual frame."""
     asked = body(demo, "bbxzqk")

@@ -43,6 +43,35 @@ def test_an_article_from_one_page_alone() -> None:
     assert found.pages == 1
 
 
+def test_what_stands_in_the_flow_of_the_text() -> None:
+    """A list of links and a caption between paragraphs belong to the text; related links in a block of their own and their heading do not."""
+    tools = "<ul><li><a href=/t/1>Gauges</a></li><li><a href=/t/2>Anchors</a></li></ul>"
+    figure = "<figure><img src=x><figcaption>The oldest arch, seen from the river</figcaption></figure>"
+    related = "<div class=related><h3>See also</h3><ul><li><a href=/r/1>A ferry for the valley</a></li></ul></div>"
+    paragraphs = [f"<p>{sentence}</p>" for sentence in STORY]
+    tree = read(
+        f"<main><div class=body>{paragraphs[0]}{tools}{paragraphs[1]}{figure}{paragraphs[2]}</div>{related}</main>"
+    )
+    text = blocks.read_blocks(tree).blocks[0].text.split("\n")
+    assert text == [STORY[0], "Gauges", "Anchors", STORY[1], "The oldest arch, seen from the river", STORY[2]]
+
+
+def test_a_headline_that_the_page_sets_apart() -> None:
+    """In a header or a main element the headline is a block of its own, and not repeated in the text."""
+    html = page(1).replace("<h1>", "<header><h1>").replace("</h1>", "</h1></header>")
+    texts = {block.type: block.text for block in blocks.read_blocks(read(html)).blocks}
+    assert texts["title"] == "Bridge 1 stays closed"
+    assert texts["article"].split("\n") == [f"{sentence} (1)" for sentence in STORY]
+
+
+def test_what_an_aside_says_is_beside_the_text() -> None:
+    """Prose in an aside is not of the article."""
+    aside = "<aside><p>In another town, the bridge was closed for a year, and nobody who lived there minded it much.</p></aside>"
+    text = blocks.read_blocks(read(page(1).replace("<div class=share>", f"{aside}<div class=share>"))).blocks[0].text
+    assert STORY[2] in text
+    assert "In another town" not in text
+
+
 def test_the_site_takes_out_what_repeats() -> None:
     """A sentence that looks like text, but stands on every page, is not of the article."""
     notice = (

@@ -7,13 +7,15 @@ from upwell.harvest.coverage import Coverage
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, Question
 from upwell.harvest.plan import Plan
+from upwell.key_set import KeySet
 from upwell.model import FormInterface, Record
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 from upwell.source.model import SourceModel
 
 
 def coverage(held: int = 100, **evidence: object) -> Coverage:
-    return Coverage(WordIndex(), held=held, **evidence)  # type: ignore[arg-type] # fields by name
+    sets = {name: KeySet(keys) for name, keys in evidence.items() if isinstance(keys, set)}
+    return Coverage(WordIndex(), held=held, **{**evidence, **sets})  # type: ignore[arg-type] # fields by name
 
 
 def test_a_stated_total_is_as_exact_as_totals_were() -> None:

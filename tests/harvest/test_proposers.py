@@ -7,7 +7,7 @@ from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan
 from upwell.model import FormInterface, Record
 from upwell.queries.knowledge import Knowledge
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 from upwell.source.model import SourceModel
 
 

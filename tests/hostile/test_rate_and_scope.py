@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -57,6 +58,25 @@ def test_two_processes_share_one_rate() -> None:
         assert [process.wait(60) for process in running] == [0, 0]
     times = [got.at for got in site.got]
     assert max(times) - min(times) > (len(times) - 1) * 0.2 * MIN_SHARE
+
+
+def test_a_killed_process_that_is_started_again_keeps_the_rate() -> None:
+    """Two processes ask one host, are killed with -9 in the middle and started again: no two requests come closer than the rate."""
+    code = (
+        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.model import Request\n"
+        "async def run():\n    async with Fetcher(Manners(rate=2, retries=0), user_urls=sys.argv[1:]) as net:\n"
+        "        for i in range(50): await net.fetch(Request(url=sys.argv[1] + str(i)))\nasyncio.run(run())"
+    )
+    with hostile(host="127.0.0.77") as site:
+        for wanted in (4, 8):
+            running = [subprocess.Popen([sys.executable, "-c", code, site.url]) for _ in range(2)]
+            while len(site.got) < wanted and all(process.poll() is None for process in running):
+                time.sleep(0.01)
+            for process in running:
+                process.kill()
+                process.wait()
+    assert len(site.got) >= 8
+    assert smallest_gap(site) > 0.5 * MIN_SHARE
 
 
 def test_another_port_of_the_host_is_another_site(tmp_path: Path) -> None:

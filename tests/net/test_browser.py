@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MAX_REQUESTS, Chromium
+from upwell.net.chromium_process import MAX_PAGES
 from upwell.net.fetch import Fetcher, Manners
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
@@ -132,6 +134,7 @@ from upwell import api
 from upwell.errors import MissingExtra
 from upwell.model import BrowserVisit
 from upwell.net.browser import Chromium
+from upwell.net.chromium_process import MAX_PAGES
 from upwell.net.fetch import Fetcher, Manners
 
 async def render():
@@ -153,3 +156,47 @@ def test_without_playwright_the_message_says_what_to_install() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == ""
     assert done.stdout == "the browser needs the package playwright: pip install 'upwell[browser]'\n1\n"
+
+
+def chromium_processes() -> int:
+    """Browsers below this process; their helpers, which have a type, are not counted."""
+    processes = {
+        int(path.parent.name): path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
+    }
+    children = {
+        pid: int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        for pid, command in processes.items()
+        if b"chromium" in command.partition(b"\0")[0] and b"--type=" not in command and Path(f"/proc/{pid}").exists()
+    }
+
+    def is_ours(pid: int) -> bool:
+        while pid > 1 and pid != os.getpid():
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return pid == os.getpid()
+
+    return sum(
+        b"--user-data-dir" in processes[pid] and is_ours(pid) and children[pid] not in children for pid in children
+    )
+
+
+def test_many_sites_share_one_browser() -> None:
+    """Six sites look at once: one browser, no more pages at a time than it may have, and it is gone at the end."""
+    most_pages = 0
+    browsers: list[int] = []
+
+    async def look(url: str) -> None:
+        nonlocal most_pages
+        async with Fetcher(Manners(rate=0), user_urls=(url,)) as net, Chromium(net) as chromium:
+            page = await chromium.render(BrowserVisit(url=f"{url}find?q=river"))
+            assert "river number 3" in page.html
+            browsers.append(chromium_processes())
+            most_pages = max(most_pages, MAX_PAGES - chromium.process._pages._value)
+
+    async def run(urls: list[str]) -> None:
+        await asyncio.gather(*(look(url) for url in urls))
+
+    with scripted() as (url, _):
+        asyncio.run(run([url] * 6))
+    assert max(browsers) == 1
+    assert most_pages <= MAX_PAGES
+    assert chromium_processes() == 0

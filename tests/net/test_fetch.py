@@ -1,6 +1,7 @@
 """Politeness and limits, against a real server with faults."""
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 
@@ -99,3 +100,33 @@ def test_a_closed_port() -> None:
         gone = site.url
     with pytest.raises(Unreachable, match="is the address right"):
         get(gone, Manners(rate=0))
+
+
+def test_an_outage_of_a_server_that_answered_before_is_waited_out() -> None:
+    """Nobody listens for a while: the request is sent when the server is back, and attempts to connect do not count."""
+
+    async def ask(first: Running) -> tuple[int, int]:
+        port = int(first.url.rsplit(":", 1)[1].strip("/"))
+        async with Fetcher(Manners(rate=0, retries=1, longest_wait=20)) as net:
+            await net.fetch(Request(url=f"{first.url}city/1"))
+            stack.pop_all().close()
+            before = net.sent
+            asked = asyncio.create_task(net.fetch(Request(url=f"{first.url}about")))
+            await asyncio.sleep(2)
+            assert not asked.done()
+            with serve(port=port):
+                status = (await asked).status
+            return status, net.sent - before
+
+    with ExitStack() as stack:
+        status, sent = asyncio.run(ask(stack.enter_context(serve())))
+    assert status == 200
+    assert sent <= 2  # one more where the old connection was only then seen to be closed
+
+
+def test_a_server_that_never_answered_is_not_waited_for() -> None:
+    """A wrong address costs the usual tries."""
+    with serve() as site:
+        url = site.url
+    with pytest.raises(Unreachable, match="2 tries"):
+        get(url, Manners(rate=0, retries=1))

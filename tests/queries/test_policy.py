@@ -11,7 +11,7 @@ from upwell.queries.snapshot import of_texts
 from upwell.queries.words import dictionary, nonsense, of_page, probes
 
 
-def harvest(asks: policy.WordIndex, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
+def harvest(asks: policy.Policy, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
     """Requests, results and what is held when so much is reached."""
     held: set[int] = set()
     returned, query = 0, "wf"
@@ -70,8 +70,8 @@ def test_the_counts_are_those_of_the_records() -> None:
     for key in ("1", "2", "1", "3", "1", "2"):
         asks.add_record(key, f"word number{key}")
     assert (asks.held, asks.seen_once, asks.seen_twice) == (3, 1, 1)
-    inside = dict(zip(asks._words, asks.inside.tolist(), strict=True))
-    once = dict(zip(asks._words, asks.inside_once.tolist(), strict=True))
+    inside = dict(zip(asks.words(), asks.inside.tolist(), strict=True))
+    once = dict(zip(asks.words(), asks.inside_once.tolist(), strict=True))
     assert inside["word"] == 3
     assert once["word"] == 1
 
@@ -79,9 +79,9 @@ def test_the_counts_are_those_of_the_records() -> None:
 def test_a_policy_of_ones_own_is_ten_lines() -> None:
     """A subclass that prefers long words."""
 
-    class Longest(policy.WordIndex):
+    class Longest(policy.Policy):
         def worth(self) -> policy.Floats:
-            return np.array([float(len(word)) for word in self._words])
+            return np.array([float(len(word)) for word in self.words()])
 
     asks = Longest()
     asks.add_record("1", "a tiny enormousness")
@@ -211,3 +211,24 @@ def test_probe_words_without_spaces(language: str, text: str) -> None:
     assert len(set(words)) == 50
     assert min(map(len, words)) == 2
     assert text[:2] in of_page(read(f"<html lang={language}><p>{text}"))
+
+
+def test_looking_at_few_words_finds_what_looking_at_all_finds() -> None:
+    """Between two looks at all words, the best of then and those that changed: a word that promises as much as the best of all."""
+    texts = made(1200, 9000, rich=8)
+    some, all_of_them = policy.Promising(limit=50, page_size=10), policy.Promising(limit=50, page_size=10)
+    promised = at_best = 0.0
+    for number in range(600):
+        for asks in (some, all_of_them):
+            asks.add_record(str(number), texts[number])
+            asks.add_record(str(number // 2), texts[number // 2])
+        all_of_them._looks = 10**6
+        few, best = some.propose(1.0, 1000, 0.6), all_of_them.propose(1.0, 1000, 0.6)
+        assert few is not None
+        assert best is not None
+        promised += few[1] / few[2]
+        at_best += best[1] / best[2]
+        for asks in (some, all_of_them):
+            asks.mark_asked(best[0])
+    assert len(some.words()) > 2 * policy.POOL
+    assert promised >= 0.99 * at_best

@@ -34,6 +34,36 @@ def test_an_empty_answer_has_no_records() -> None:
     assert not learn_source([empty, empty, empty]).leader
 
 
+def test_a_match_in_a_form_that_no_rule_knows() -> None:
+    """Links where empty answers have nothing are the matches of an answer that does not say what empty ones say."""
+    nothing = [
+        read(FRAME.format("<p class=note>Nothing found."), url=f"http://h/s?q={word}") for word in ("xqv", "vqx")
+    ]
+    answers = [page("list", things(first)) for first in (0, 3, 6)]
+    model = learn_source(answers, nothing, queries=["report"] * 3, background_queries=["xqv", "vqx"])
+    one = read(
+        FRAME.format('<p class=note>Just one:<div class=hit><a href="/item/7">Amber report</a></div>'), url="http://h/s"
+    )
+    reading = apply(model, one, query="amber")
+    assert (reading.kind, [record.url for record in reading.records]) == ("multi", ["http://h/item/7"])
+    assert apply(model, nothing[0], query="xqv").kind == "none"
+
+
+def test_a_first_match_beside_the_area_of_the_rest() -> None:
+    """A sibling of the list with the look of its records is a record."""
+
+    def answer(first: int) -> TagTree:
+        items = [
+            f'<div class="hit wide"><a href="/i/{i}">{title}</a><p>{text}</p></div>' for i, title, text in things(first)
+        ]
+        return read(FRAME.format(f"<div class=box>{items[0]}<div class=area>{''.join(items[1:])}</div></div>"))
+
+    answers = [answer(first) for first in (0, 3, 6)]
+    model = learn_source(answers)
+    texts = [[record.text for record in apply(model, tree).records] for tree in answers]
+    assert texts == [[f"{title} {text}" for _, title, text in things(first)] for first in (0, 3, 6)]
+
+
 def test_it_checks_itself() -> None:
     """The page's own count and the query's words are compared with what was read; both may be unknown."""
     around, one = SHAPES["list"]

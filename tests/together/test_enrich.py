@@ -72,6 +72,6 @@ def test_rows_say_who_asked_for_them(two_sites: TwoSites, tmp_path: Path) -> Non
     assert {row["country"] for row in linked if row["_asked_by"] == ["k1", "k2"]} == {"Peru"}
     assert {row["country"] for row in linked if row["_asked_by"] == ["k3"]} == {"Chile"}
     (exported,) = upwell.export(result.folder, format="jsonl")
-    assert any(json.loads(line)["_asked_by"] == ["k1", "k2"] for line in exported.file.read_text().splitlines())
+    assert any(json.loads(line)["_asked_by"] == ["k1", "k2"] for line in Path(exported.file).read_text().splitlines())
     again = upwell.harvest(site.url, out=tmp_path / "b", plan=plan, manners=FREE, queries=f"{folder}:country")
     assert again.was_finished

@@ -24,7 +24,7 @@ from upwell.answers.totals import read_totals
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 
-__all__ = ["EmptyModel", "EmptyParams", "Verdict", "judge", "learn_empty", "similarity"]
+__all__ = ["EmptyModel", "EmptyParams", "Verdict", "judge", "learn_empty", "matching_links", "similarity"]
 
 Asked = tuple[TagTree, str]
 Text = tuple[str, str]  # place, text
@@ -59,6 +59,7 @@ class EmptyModel:
     message: frozenset[Text] = frozenset()
     sure: bool = False  # the message was seen to be missing from full answers
     rows: int = 0  # how large a background page is
+    echoes: frozenset[str] = frozenset()  # where all of them repeat what was asked
 
     def as_dict(self) -> dict[str, Any]:
         """As a source model keeps it; the signatures only as what all background pages have, which is what they are for."""
@@ -71,6 +72,7 @@ class EmptyModel:
             "message": sorted(map(list, self.message)),
             "sure": self.sure,
             "rows": self.rows,
+            "echoes": sorted(self.echoes),
         }
 
     def shortened(self) -> "EmptyModel":
@@ -88,6 +90,7 @@ class EmptyModel:
             message=frozenset((place, text) for place, text in kept["message"]),
             sure=kept["sure"],
             rows=kept["rows"],
+            echoes=frozenset(kept.get("echoes", ())),
         )
 
 
@@ -123,6 +126,7 @@ def learn_empty(background: Sequence[Asked], answers: Sequence[Asked] = ()) -> E
         places=frozenset(place for page in pages for place in page.places),
         changing=frozenset(changing),
         rows=int(np.median([len(page.tree) for page in pages])),
+        echoes=frozenset.intersection(*(page.echoes() for page in pages)) if len(pages) > 1 else frozenset(),
     )
     steady = [text for text, n in counts.items() if n == len(pages) and text[0] not in changing]
     return _with_message(model, steady, [_Page(tree, query) for tree, query in answers])
@@ -181,6 +185,9 @@ def judge(
         and (note := next((t for _, t in mine if QUERY_REJECTED.search(t)), ""))
     ):
         return verdict("error", note)
+    is_bare = own <= params.note and records == 0
+    if not said and is_bare and query and model.echoes and not model.echoes & page.echoes():
+        return verdict("missing", "does not repeat the query, as empty answers do")
     if said and (model.sure or not read_totals(tree).total):
         return verdict("none", "says what empty answers say")
     if model.message and not said and page.other(model):
@@ -190,6 +197,20 @@ def judge(
     if records == 0 and near >= params.threshold:
         return verdict("none", "no records, and like an empty answer")
     return verdict("matches", f"{own} characters of its own")
+
+
+def matching_links(model: EmptyModel, tree: TagTree, query: str) -> list[int]:
+    """The links of an answer that must be its matches: it is not empty, and empty answers have nothing at their places.
+
+    Only where that is certain: it does not say what empty answers are known to say, or it states how many matches there are (it may
+    still say the same of one block of several, or nothing but the query).
+    """
+    kind = judge(model, tree, query, records=0).kind
+    has_matches = (kind == "matches" and model.sure) or (kind in ("matches", "none") and read_totals(tree).total)
+    if not has_matches or not model.places:
+        return []
+    page = _Page(tree, query)
+    return [row for row in page.new_links(model) if " ".join(tree.text(row).lower().split()) not in model.known]
 
 
 def similarity(model: EmptyModel, tree: TagTree, query: str = "") -> float:
@@ -223,6 +244,14 @@ class _Page:
         text = re.sub(r"\d+", " ", text.lower())
         return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
 
+    def echoes(self) -> frozenset[str]:
+        """The places that repeat a word of what was asked: of texts, of fields, and the title."""
+        tree, words = self.tree, tokens(self.query)
+        said = [(self.places[int(row)], text) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)]
+        said += [(self.places[int(row)], tree.attr(int(row), "value") or "") for row in tree.rows("input")]
+        said.append(("title", tree.title))
+        return frozenset(place for place, text in said if any(word in text.lower() for word in words))
+
     def says(self, text: Text) -> bool:
         """Whether a text of an empty page stands here, but for words that were asked for."""
         return (text[0], self.plain(text[1])) in self.texts
@@ -242,9 +271,9 @@ class _Page:
         rows = [int(row) for row in self.tree.rows("a") if self.places[int(row)] not in model.places]
         return bool(words) and any(word in self.tree.text(row).lower() for row in rows for word in words)
 
-    def new_links(self, model: EmptyModel) -> bool:
-        """Whether there are links where empty pages have nothing."""
-        return any(self.places[int(row)] not in model.places for row in self.tree.rows("a"))
+    def new_links(self, model: EmptyModel) -> list[int]:
+        """The links where empty pages have nothing."""
+        return [row for row in self.tree.rows("a").tolist() if self.places[row] not in model.places]
 
 
 def _echo(query: str) -> re.Pattern[str] | None:

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from upwell.answers.totals import StatedTotals, TotalsTrust, judge_totals
+from upwell.key_set import KeySet
 
-__all__ = ["End", "FinishedQuery", "ResultPages", "learn_cap"]
+__all__ = ["End", "FinishedQuery", "ResultPages", "evidence_of_cap", "learn_cap"]
 
 End = Literal["", "last page", "same page", "nothing new", "past the end", "cap", "too many"]
 MAX_PAGES = 10_000  # of one query: a calendar or a counter never ends
 MIN_PROMISED_QUERIES = 2  # queries that stop at one number though their totals promise more
 MIN_FULL_PAGE = 10  # matches of the largest answers of a source without a pager
 MIN_SILENT_QUERIES = 3  # queries without a total that stop at one number
+MAX_ALIKE = 5  # queries that ended alike, of which more tell nothing more
 NAMED_CAP_SLACK = 1.1  # a cap that a page names is wrong if a query gave more than this many times as many matches
 
 
@@ -45,11 +47,16 @@ class ResultPages:
     """
 
     cap: int | None = None  # as learned from earlier queries
-    keys: set[str] = field(default_factory=set)  # of all matches so far
+    keys: KeySet = field(default_factory=KeySet)  # of all matches so far
     stated_totals: list[StatedTotals] = field(default_factory=list)  # one for each page
     matches: int = 0
     pages: int = 0
     end: End = ""
+    usual_total: int | None = (
+        None  # that most pages state; of equally frequent ones the largest: one page may have been misread
+    )
+    _times_stated: Counter[int] = field(default_factory=Counter)
+    _named_cap: int | None = None  # the first that a page names
     _previous_keys: tuple[str, ...] = ()
 
     def add_page(self, keys: Collection[str], stated: StatedTotals | None = None, *, has_next: bool) -> End:
@@ -60,16 +67,15 @@ class ResultPages:
         page_keys = tuple(sorted(set(keys)))
         self.pages += 1
         if stated is not None:
-            self.stated_totals.append(stated)
+            self._take_totals(stated)
         if self.pages > 1 and not page_keys:
             self.end = "past the end"
         elif self.pages > 1 and page_keys == self._previous_keys:
             self.end = "same page"
-        elif self.pages > 1 and set(page_keys) <= self.keys:
+        elif self.pages > 1 and self.keys.count(page_keys) == len(page_keys):
             self.end = "nothing new"  # back at the first page, or going in circles
         else:
-            self.matches += len(set(page_keys) - self.keys)
-            self.keys.update(page_keys)
+            self.matches += self.keys.update(page_keys)
             cap = self.cap or self._named_cap
             if cap and self.matches >= cap:
                 self.end = "cap"
@@ -80,10 +86,13 @@ class ResultPages:
         self._previous_keys = page_keys
         return self.end
 
-    @property
-    def _named_cap(self) -> int | None:
-        """The first cap that a page names."""
-        return next((stated.cap for stated in self.stated_totals if stated.cap), None)
+    def _take_totals(self, stated: StatedTotals) -> None:
+        self.stated_totals.append(stated)
+        self._named_cap = self._named_cap or stated.cap or None
+        if stated.total is not None:
+            self._times_stated[stated.total] += 1
+            usual = -1 if self.usual_total is None else self.usual_total
+            self.usual_total = max(usual, stated.total, key=lambda total: (self._times_stated[total], total))
 
     @property
     def ends_with_false_page(self) -> bool:
@@ -127,3 +136,19 @@ def learn_cap(queries: Sequence[FinishedQuery]) -> int | None:
     if not has_pager and most_matches < MIN_FULL_PAGE:
         return None
     return most_matches if len(silent) >= MIN_SILENT_QUERIES else None
+
+
+def evidence_of_cap(queries: Sequence[FinishedQuery]) -> list[FinishedQuery]:
+    """Those of some queries that `learn_cap` needs, a few of each sort: as many for a thousand queries as for ten."""
+    most_matches = max((query.matches for query in queries), default=0)
+    seen: Counter[tuple[object, ...]] = Counter()
+    kept = []
+    for query in queries:
+        is_largest = query.matches == most_matches
+        total = query.total
+        of_total = (total is None, total == query.matches, (total or 0) > query.matches) if is_largest else ()
+        sort = (is_largest, query.pages > 1, query.cap if query.end == "cap" else None, of_total)
+        seen[sort] += 1
+        if query.end and seen[sort] <= MAX_ALIKE:
+            kept.append(query)
+    return kept

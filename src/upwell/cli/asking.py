@@ -152,13 +152,16 @@ def sql(
 
     It only reads: no other file and no address can be reached.
     """
+    from upwell.store.remote import output, shown
+
     chosen = options.choice("--format", "json" if as_json else format, options.SQL_FORMATS)
     if chosen == "parquet" and out is None:
         raise WrongUsage("--format parquet needs a file: name it with -o")
     answer = api.open(*(folders or ())).sql(query)
     if out is not None:
-        _write(answer, out, chosen)
-        print(f"{out}", file=sys.stderr)
+        with output(out) as path:
+            _write(answer, path, chosen)
+        print(shown(out), file=sys.stderr)
         return
     for line in _lines(answer, chosen):
         print(line)

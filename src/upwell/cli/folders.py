@@ -17,13 +17,24 @@ __all__ = ["config", "export", "status"]
 
 
 @app.command(epilog="Example: upwell status harvest")
-def status(folder: options.HarvestFolder = Path("harvest"), as_json: options.Json = False) -> None:
-    """What is there? The harvests in a folder: records, coverage, how each ended. Nothing is asked or replayed."""
-    found = list(api.status(folder))
-    for one in found:
-        print_result(one, as_json)
-    if len(found) > 1 and not as_json:
-        print(f"{len(found)} harvests, {sum(one.records for one in found):,} records")
+def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = False) -> None:
+    """What is there? The harvests in a folder: records, coverage, how each ended. Nothing is asked or replayed.
+
+    While a harvest of several sites runs, it says how many wait, run, are done and failed.
+    """
+    from upwell.store.places import has_state_below
+    from upwell.store.remote import is_remote
+
+    run = api.run_status(folder)
+    number = records = 0
+    if run is None or is_remote(folder) or has_state_below(Path(folder)):  # a run that has just begun has none
+        for one in api.status(folder):
+            print_result(one, as_json)
+            number, records = number + 1, records + one.records
+    if number > 1 and not as_json:
+        print(f"{number} harvests, {records:,} records")
+    if run is not None and run.sites != 1:
+        print_result(run, as_json)
 
 
 @app.command(epilog="Example: upwell export harvest/example.org --format xlsx -o table.xlsx")

@@ -11,21 +11,19 @@ import typer
 from upwell import api, options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
+from upwell.cli.outcomes import Outcomes, print_harvest
 from upwell.cli.printing import as_json_text, print_result, warn
-from upwell.errors import Crashed, Interrupted, UpwellError
+from upwell.config import Settings
+from upwell.errors import UpwellError
 from upwell.harvest.plan import Plan
-from upwell.printable import printable
 
 if TYPE_CHECKING:
     from upwell.demo import Switches
-    from upwell.harvest.files import Result
-    from upwell.results import DemoTruth
     from upwell.source.model import SourceModel
 
 __all__ = ["demo", "forms", "harvest", "probe"]
 
 CHANGED = 4  # exit code of a refresh that found something new, changed or gone, where --exit-code asks for it
-EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that exit code 3 stands for
 
 
 @app.command(epilog="Example: upwell forms https://example.org/ --json")
@@ -57,13 +55,14 @@ def forms(
     epilog="Example: upwell harvest https://example.org/ -o harvest --budget 500\n\n"
     "Example: upwell harvest https://example.org/ --details --budget 5000\n\n"
     "Example: upwell harvest sites.txt --time 3600 --format sqlite --log events.jsonl\n\n"
-    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv",
+    "Example: upwell harvest https://example.org/ --queries authors/example.com:author --knowledge base.tsv\n\n"
+    "Example: upwell harvest sites.txt --engine processes --at-once 200 --total-budget 100000 --json > ended.jsonl",
 )
 @asks_sites
 def harvest(
     context: typer.Context,
     places: options.Places,
-    out: options.Out = Path("harvest"),
+    out: options.Out = "harvest",
     budget: options.Budget = Plan.budget,
     seconds: options.Seconds = 0,
     size: options.Bytes = 0,
@@ -85,6 +84,11 @@ def harvest(
     format: options.Format = "parquet",
     log: options.EventLog = None,
     browser: options.Browser = "auto",
+    engine: options.Engine = "local",
+    at_once: options.AtOnce = 0,
+    state: options.StateAddress = "",
+    retries: options.Retries = 2,
+    total_budget: options.TotalBudget = 0,
     as_json: options.Json = False,
 ) -> None:
     """From a home page to a table: finds the form, probes, learns, harvests, says how much is held.
@@ -93,19 +97,38 @@ def harvest(
     """
     from upwell.progress import ProgressLine
 
-    jobs = [_job(site, values_for(context, site)) for site in api.sites_of(places)]
-    with ProgressLine(sum(job.plan.budget for job in jobs), not as_json, log) as observe:
-        results = api.harvest_all(
-            jobs,
+    sites = options.checked_sites(places)  # a hundred thousand addresses, but not as many jobs
+    jobs = (_job(site, values_for(context, site)) for site in sites)
+    outcomes = Outcomes(len(sites), as_json)
+    with ProgressLine(total_budget or _budget(context, sites), not as_json, log) as observe:
+        api.harvest_each(
+            list(jobs) if context.params["login"] else jobs,  # who logs in does so before anything is asked
+            outcomes.add,
             out=out,
             format=options.choice("--format", format, options.FORMATS),
             queries=queries,
             query_log=query_log,
             knowledge_base=knowledge,
+            running=api.Running(
+                engine=options.choice("--engine", engine, options.ENGINES),
+                at_once=at_once,
+                state=state,
+                retries=retries if len(sites) > 1 else 0,
+                total_budget=total_budget,
+                sites=len(sites),
+            ),
             observe=observe,
         )
-    code = _print_harvests(results, as_json)
-    raise typer.Exit(CHANGED if exit_code and not code and any(map(_has_changed, results)) else code)
+    code = outcomes.close()
+    raise typer.Exit(CHANGED if exit_code and not code and outcomes.has_changed else code)
+
+
+def _budget(context: typer.Context, sites: Sequence[str]) -> int:
+    """Requests of all sites together; upwell.toml may have other budgets for some."""
+    settings = context.obj
+    if not isinstance(settings, Settings) or not settings.sites:
+        return int(context.params["budget"]) * len(sites)
+    return sum(int(values_for(context, site)["budget"]) for site in sites)
 
 
 def _job(site: str, values: dict[str, Any]) -> api.Job:
@@ -135,19 +158,12 @@ def _models(file: Path) -> "tuple[SourceModel, ...]":
     return load_all(options.source_text(file))
 
 
-def _has_changed(result: "Result | UpwellError") -> bool:
-    """Whether a refresh found anything new, changed or gone."""
-    if isinstance(result, UpwellError):
-        return False
-    return any(result.summary.get("refreshed", {}).get(kind) for kind in ("new", "changed", "gone"))
-
-
 @app.command(epilog="Example: upwell probe https://example.org/ -o probe")
 @asks_sites
 def probe(
     context: typer.Context,
     url: options.HomePage,
-    out: options.Out = Path("probe"),
+    out: options.Out = "probe",
     count: options.ProbeCount = 100,
     background: options.Background = 10,
     as_json: options.Json = False,
@@ -166,7 +182,7 @@ def probe(
     epilog="Example: upwell demo -o demo-harvest\n\nExample: upwell demo --serve --set layout=table --set limit=100"
 )
 def demo(
-    out: options.Out = Path("demo-harvest"),
+    out: options.Out = "demo-harvest",
     budget: options.Budget = 700,
     settings: options.DemoSettings = None,
     serve_only: options.ServeOnly = False,
@@ -184,7 +200,7 @@ def demo(
     with ProgressLine(budget, not as_json) as observe:
         plan = Plan(budget=budget)
         result, truth = api.demo(out=out, switches=switches, plan=plan, observe=observe, port=port, warn=warn)
-    _print_harvest(result, as_json, truth)
+    print_harvest(result, as_json, truth)
 
 
 def _serve(switches: "Switches", port: int, as_json: bool) -> None:
@@ -205,34 +221,3 @@ def _serve(switches: "Switches", port: int, as_json: bool) -> None:
             print(f"{len(site.received)} requests received", file=sys.stderr)
     except OSError as error:
         raise UpwellError(f"port {port} cannot be used ({error.strerror}); name another with --port") from error
-
-
-def _print_harvests(results: Sequence["Result | UpwellError"], as_json: bool) -> int:
-    """Prints what came of each site; the exit code of all. An error of the only site is raised."""
-    failed = [result for result in results if isinstance(result, UpwellError)]
-    if len(results) == len(failed) == 1:
-        raise failed[0]
-    for result in results:
-        if isinstance(result, UpwellError):
-            warn(str(result))
-        else:
-            _print_harvest(result, as_json)
-    if len(results) > 1 and not as_json:
-        from upwell.display import lines_of_many
-
-        print("\n".join(map(printable, lines_of_many(results))))
-    if len(failed) == len(results):
-        return 3 if any(isinstance(error, Interrupted) for error in failed) else 1
-    if any(isinstance(error, Crashed) for error in failed):
-        return 1
-    stopped_early = [r for r in results if not isinstance(r, UpwellError) and r.summary["stopped"] in EARLY_STOPS]
-    return 3 if failed or stopped_early else 0
-
-
-def _print_harvest(result: "Result", as_json: bool, truth: "DemoTruth | None" = None) -> None:
-    from upwell.display import lines_of_harvest
-
-    if as_json:
-        print(as_json_text({**result.summary, "truth": truth.as_dict()} if truth else result.summary))
-    else:
-        print("\n".join(map(printable, lines_of_harvest(result, truth))))

@@ -1,11 +1,16 @@
 """The verbs that work on saved pages, and `blocks`, which may fetch them."""
 
+from collections.abc import Mapping
+
 import typer
 
 from upwell import api, options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import print_result, warn
+from upwell.errors import WrongUsage
+
+STOPPED_EARLY = 3
 
 __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
 
@@ -23,12 +28,23 @@ def extract(
     regions: options.Regions = 1,
     out: options.TableFile = None,
     format: options.Format = "parquet",
+    engine: options.PartEngine = "",
+    workers: options.PartWorkers = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page."""
+    """Offline: what do these answers say? Learns from the pages of one source together, prints one result a page.
+
+    With --engine one a WARC file: many of them are read at once, and -o gets a part of the table for each.
+    """
     from upwell.source.model import load
 
     model = load(options.source_text(source)) if source else None
+    if engine:
+        others = {"--save": save, "--links": links, "--regions": regions > 1, "--method": method != "upwell"}
+        _read_in_parts(
+            "extract", [path], out, engine, workers, model, {**others, "--format": format != "parquet"}, as_json
+        )
+        return
     found = api.extract(
         path,
         model=model,
@@ -54,15 +70,49 @@ def entities(
     format: options.Format = "parquet",
     model: options.KnownEntities = None,
     save: options.SaveEntities = None,
+    engine: options.PartEngine = "",
+    workers: options.PartWorkers = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Offline: pages that each show one thing become one table. Learns the columns from all pages, prints one result a page."""
+    """Offline: pages that each show one thing become one table. Learns the columns from all pages, prints one result a page.
+
+    With --engine one a WARC file: many of them are read at once, and -o gets a part of the table for each.
+    """
     from upwell.extract.entities import load_model
 
     known = load_model(options.source_text(model, "upwell entities --save")) if model else None
+    if engine:
+        others = {"--save": save, "--format": format != "parquet"}
+        _read_in_parts("entities", [path], out, engine, workers, known, others, as_json)
+        return
     table_format = options.choice("--format", format, options.FORMATS)
     for page in api.entities(path, model=known, save=save, out=out, format=table_format, warn=warn):
         print_result(page, as_json)
+
+
+def _read_in_parts(
+    verb: str,
+    places: list[str],
+    out: str | None,
+    engine: str,
+    workers: int,
+    model: object,
+    others: Mapping[str, object],
+    as_json: bool,
+) -> None:
+    """Prints a result for each WARC file; exit code 3 where one is broken. `others` are options that do not go with it."""
+    if out is None or len(places) > 1:
+        raise WrongUsage("--engine reads one folder of WARC files, and writes the parts of its tables to that of -o")
+    if given := [name for name, value in others.items() if value]:
+        raise WrongUsage(f"{', '.join(given)} does not go with --engine; without it all is read by one process")
+    chosen = options.choice("--engine", engine, options.PART_ENGINES)
+    is_whole = True
+    for part in api.read_in_parts(verb, places[0], out=out, engine=chosen, workers=workers, model=model, warn=warn):
+        print_result(part, as_json)
+        if part.trouble:
+            is_whole = False
+            warn(f"{part.file}: {part.trouble}; the rest is done, and the same command tries it again")
+    raise typer.Exit(0 if is_whole else STOPPED_EARLY)
 
 
 @app.command(epilog="Example: upwell cluster saved-answers/ --signature tfidf-tags --json")
@@ -160,9 +210,17 @@ def blocks(
     budget: options.PageBudget = 200,
     method: options.BlockMethod = "upwell",
     out: options.BlockTables = None,
+    engine: options.PartEngine = "",
+    workers: options.PartWorkers = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page."""
+    """Which parts of ordinary pages inform? Articles with title, date and author, and tables of contents, a result a page.
+
+    With --engine one a WARC file: many of them are read at once, and -o gets a part of the tables for each.
+    """
+    if engine:
+        _read_in_parts("blocks", places, out, engine, workers, None, {"--method": method != "upwell"}, as_json)
+        return
     found = api.blocks(
         *places,
         depth=depth,

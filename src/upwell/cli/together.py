@@ -1,7 +1,5 @@
 """The verbs about several tables: match and compare."""
 
-from pathlib import Path
-
 from upwell import api, options
 from upwell.cli.app import app
 from upwell.cli.printing import as_json_text, print_result, warn
@@ -36,7 +34,7 @@ def match(
 )
 def compare(
     places: options.TablesToCompare,
-    out: options.ComparisonFolder = Path("compared"),
+    out: options.ComparisonFolder = "compared",
     format: options.Format = "parquet",
     as_json: options.Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from upwell.page.terms import tokens
 
-__all__ = ["City", "Order", "all_cities", "by_id", "search"]
+__all__ = ["City", "Order", "all_cities", "by_id", "cities_of", "search"]
 
 Order = Literal["relevance", "rank", "none"]
 
@@ -69,6 +69,12 @@ def _city(cells: list[str]) -> City:
         longitude=float(longitude),
         other_names=tuple(others.split()),
     )
+
+
+@cache
+def cities_of(country: str) -> tuple[City, ...]:
+    """The cities of a country, by its code; all where it is ""."""
+    return tuple(city for city in all_cities() if city.country_code == country) if country else all_cities()
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from upwell.demo.cities import City, all_cities
+from upwell.demo.cities import City, cities_of
 from upwell.demo.site import Received, application
 from upwell.demo.switches import Switches
 
@@ -26,7 +26,7 @@ class Running:
     @property
     def truth(self) -> tuple[City, ...]:
         """Every record that the site holds."""
-        return all_cities()
+        return cities_of(self.switches.country)
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def serve(switches: Switches | None = None, *, host: str = "127.0.0.1", port: in
     True
     """
     switches = switches or Switches()
-    all_cities()  # the data is loaded here, so that the first request is as fast as the others
+    cities_of(switches.country)  # the data is loaded here, so that the first request is as fast as the others
     running = Running("", switches)
     loop = asyncio.new_event_loop()
     runner = web.AppRunner(application(switches, running.received), access_log=None, shutdown_timeout=0.1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from upwell.demo.cities import City, all_cities, by_id, search
+from upwell.demo.cities import City, by_id, cities_of, search
 from upwell.demo.pages import Layout, layout_after_redesign, render
 from upwell.demo.result_page import ResultPage, as_json
 from upwell.demo.switches import Switches
@@ -91,16 +91,16 @@ class _Site:
 
     def __init__(self, switches: Switches) -> None:
         self.switches = switches
+        self.cities = cities_of(switches.country)
         self.rng = random.Random(switches.seed)  # noqa: S311 # decoration, not secrets
         self.tokens: set[str] = set()
         self.answers = 0
 
     def html(self, name: str, status: int = 200, layout: Layout | None = None, **values: object) -> web.Response:
-        cities = all_cities()
         values = {
             "switches": self.switches,
             "advertisement": self.rng.choice(ADVERTISEMENTS),
-            "recently_viewed": [self.rng.choice(cities) for _ in range(3)],
+            "recently_viewed": [self.rng.choice(self.cities) for _ in range(3)],
             "ref": self._ref(),
             "token": self._token() if self.switches.token else "",
             "query": "",
@@ -130,7 +130,7 @@ class _Site:
 
     async def home(self, request: web.Request) -> web.StreamResponse:
         message = "Your session has ended, please search again." if "expired" in request.query else ""
-        return self.html("home", count=len(all_cities()), popular=all_cities()[:10], message=message)
+        return self.html("home", count=len(self.cities), popular=self.cities[:10], message=message)
 
     async def robots(self, _: web.Request) -> web.StreamResponse:
         delay = f"Crawl-delay: {self.switches.crawl_delay:g}\n" if self.switches.crawl_delay else ""
@@ -174,14 +174,16 @@ class _Site:
             is_redesigned=is_redesigned,
             origin=str(request.url.origin()),
             ref=self._ref(),
-            suggestions=[self.rng.choice(all_cities()[:500]) for _ in range(5)],
+            suggestions=[self.rng.choice(self.cities[:500]) for _ in range(5)],
         )
         if layout == "json":
             return web.json_response(as_json(result_page))
         return self.html("results", layout=layout, query=query, answer=result_page, ref=result_page.ref)
 
     def _in_this_edition(self, city: City) -> City | None:
-        """The city as this edition has it; None if it is gone."""
+        """The city as this edition has it; None if it is gone, or never was on this site."""
+        if self.switches.country not in ("", city.country_code):
+            return None
         if not self.switches.edition or city.id % 50 > 1:
             return city
         return replace(city, population=city.population + 1000 * self.switches.edition) if city.id % 50 else None

@@ -27,6 +27,7 @@ class Switches:
     token: bool = False  # the form holds a session token; a search without a valid one is sent to the home page
     layout: Layout = "list"  # how answers are written, see `upwell.demo.pages`
     drift_after: int = 0  # after this many answers the layout and its class names change (0: never)
+    country: str = ""  # only the cities of this country, by its code: a small site
     edition: int = 0  # in a later edition a fiftieth of the cities is gone, and another fiftieth has grown
     fault: Fault = ""  # what goes wrong
     fault_rate: float = 0.0  # the share of answers on which it does

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from upwell.extract import tocs
 from upwell.extract.entropy import Entropies
+from upwell.extract.flow import LISTED, MIN_KEPT_SHARE, flow_rows, heads_nothing, kept_share, runs_on
 from upwell.extract.lines import FEATURES, SHORT_LINE_CHARS, Floats, Lines, line_features, lines_of
 from upwell.page.tree import Ints, TagTree
 
@@ -49,6 +50,9 @@ SET_APART = [
     FEATURES.index(name)
     for name in ("in_control", "in_aside", "in_figure", "named_caption", "named_aside", "date", "byline")
 ]
+IN_ASIDE = FEATURES.index("in_aside")  # nav, footer, aside: beside the text, as the HTML standard has it
+# Elements (header; article, main) in which a headline is the page's own, and a block of its own.
+OF_PAGE = [FEATURES.index(name) for name in ("in_header", "in_article")]
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
 ADDRESS_IN_SCRIPT = re.compile(
     r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]"""
@@ -75,7 +79,9 @@ class BlockParams:
         0.85  # the lowest row with this share of the text found holds the article; swept: 0.8 to 0.95
     )
     inside: float = 2.0  # added to plain lines in it, taken from links; swept: 0 to 3, left out by site
+    linked_in_flow: float = 0.5  # a link in the flow of the text gets this share less of it; swept: 0, 0.5, 1, 2
     outside: float = 1.0  # taken from lines outside of it; swept: 0, 1
+    lifted: float = 0.1  # evidence of a line that is text only because of the flow it stands in
     max_repeated_share: float = 0.5  # a line on more of the other pages is not text; swept: 0.3, 0.5, 0.7
     min_article_chars: float = 200.0  # characters of prose; swept: 100, 200, 400
     min_title_agreement: float = 0.5  # of a headline with <title>; swept: 0.3 to 0.9, no difference
@@ -182,7 +188,15 @@ def read_blocks(
         evidence = params.own * evidence + params.style * site.style_evidence(lines)
         evidence -= params.repeated * repeated + params.seen * (repeated > 0)
         evidence[repeated > params.max_repeated_share] = -2 * params.max_evidence
-    evidence = _with_container(tree, lines, x, evidence, params)
+    flow = flow_rows(tree, lines)
+    evidence = _with_container(tree, lines, x, flow, evidence, params)
+    is_new = np.ones(len(lines), dtype=bool) if repeated is None else repeated == 0
+    is_lifted = is_new & runs_on(flow, lines, x, evidence > 0, _is_prose(lines))
+    evidence = np.where(is_lifted, np.maximum(evidence, params.lifted), evidence)
+    evidence[heads_nothing(x, evidence > 0)] = -params.lifted
+    is_beside = x[:, IN_ASIDE] > 0
+    if 2 * lines.chars[is_beside & (evidence > 0)].sum() < lines.chars[evidence > 0].sum():
+        evidence[is_beside] = np.minimum(evidence[is_beside], -params.lifted)  # but where the whole text stands in one
     kept = np.flatnonzero(evidence > 0).astype(np.int32)
     prose = kept[_is_prose(lines)[kept]]
     # without links between its lines, prose cannot be a list of results
@@ -204,7 +218,9 @@ def _is_prose(lines: Lines) -> NDArray[np.bool_]:
     return (lines.chars > SHORT_LINE_CHARS / 2) & (lines.linked < 0.5)
 
 
-def _with_container(tree: TagTree, lines: Lines, x: Floats, evidence: Floats, params: BlockParams) -> Floats:
+def _with_container(
+    tree: TagTree, lines: Lines, x: Floats, flow: Ints, evidence: Floats, params: BlockParams
+) -> Floats:
     """The evidence with what follows from where the text was found: beside it plain lines are likelier, links and all outside less likely."""
     mass = np.zeros(len(tree.chunks))
     mass[lines.first] = lines.chars * ((evidence > 0) & _is_prose(lines))
@@ -214,7 +230,9 @@ def _with_container(tree: TagTree, lines: Lines, x: Floats, evidence: Floats, pa
     container = int(rows[-1])
     is_inside = (lines.row >= container) & (lines.row < tree.end[container])
     is_plain = ~np.any(x[:, SET_APART] > 0, axis=1)
-    return np.where(is_inside, evidence + params.inside * is_plain * (1 - 2 * lines.linked), evidence - params.outside)
+    in_flow = np.any(x[:, LISTED] > 0, axis=1) & (kept_share(flow, lines, evidence > 0) > MIN_KEPT_SHARE)
+    less = np.where(in_flow, params.linked_in_flow, 2.0) * lines.linked
+    return np.where(is_inside, evidence + params.inside * is_plain * (1 - less), evidence - params.outside)
 
 
 def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:
@@ -238,9 +256,12 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.To
 def _article(
     tree: TagTree, lines: Lines, x: Floats, evidence: Floats, kept: Ints, prose: Ints, params: BlockParams
 ) -> list[Block]:
-    """The article and its metadata; the headline is part of its text."""
+    """The article and its metadata; the headline is part of its text where no element of the page sets it apart."""
     headline = _headline(x, evidence, int(prose[0]), params)
-    chosen = sorted({*kept.tolist(), *([headline] if headline is not None else [])})
+    of_page = headline is not None and bool(np.any(x[headline, OF_PAGE] > 0))
+    chosen = sorted(
+        {*kept.tolist(), *([headline] if headline is not None else [])} - ({headline} if of_page else set())
+    )
     row = common_row(tree, lines.row[prose])
     score = float(np.average(1 / (1 + np.exp(-evidence[prose])), weights=lines.chars[prose]))
     text = "\n".join(lines.texts[i] for i in chosen)

@@ -8,8 +8,8 @@ size      of the source, as far as it is needed to choose; what is said to peopl
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, By, OpenQuery
 from upwell.queries.calibration import Calibration
-from upwell.queries.policy import WordIndex
 from upwell.queries.size import chao
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["GOOD_SHARE", "HORIZON", "Beliefs", "rate", "value"]
 
@@ -41,6 +41,7 @@ class Beliefs:
     def __init__(self, ledger: SourceLedger, words: WordIndex, everything: tuple[str, ...]) -> None:
         self.ledger, self.words, self.everything = ledger, words, everything
         self.largest_total = 0  # that a query states
+        self.best_rate = 0.0  # new records that the next request should bring
         self._of_pages = Calibration(2 * len(KINDS))  # further pages: by proposer, whether cut off
         self._of_questions = Calibration(len(KINDS))
         self._tried = dict.fromkeys(KINDS, 0)

@@ -13,6 +13,7 @@ elsewhere. So of two questions that bring as much for a request, the one that go
 The chooser sees pages as values, never as HTML, so that it runs against simulated sources as well.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -21,19 +22,19 @@ from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.list_questions import ListQuestions
-from upwell.harvest.listing import RecordPages
-from upwell.harvest.open_query import Belief, OpenQuery, Question
+from upwell.harvest.list_questions import ListQuestions, RecordPages
+from upwell.harvest.open_query import Belief, OpenQueries, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
 from upwell.model import Record, Request
-from upwell.page.terms import is_unspaced, query_words
-from upwell.queries.frequent_words import frequent_parts, most_frequent
+from upwell.page.terms import query_words
+from upwell.queries.frequent_words import EVERYTHING, most_frequent
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
+from upwell.queries.record_words import Blobs, MemoryBlobs
 
-__all__ = ["EVERYTHING", "Chooser", "broad_questions"]
+__all__ = ["Chooser"]
 
 CUT_OFF_PATIENCE = 5  # times as patient where a source cuts off and is not held as far as wanted; not swept
 SATURATED_SHARE = 3e-5  # of the records held, that a request brings at most when a source counts as saturated
@@ -41,31 +42,32 @@ MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many 
 MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
 LISTED_WORDS = 3000  # frequent words of the language that are candidates
-EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
-FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions
-
-
-def broad_questions(language: str) -> tuple[str, ...]:
-    """Queries that may match nearly everything, the likeliest first."""
-    return (*EVERYTHING, *frequent_parts(language), *most_frequent(language, FREQUENT_WORDS))
 
 
 class Chooser:
     """The open queries of a source and the questions that could be asked, and which of them comes next."""
 
     def __init__(
-        self, ledger: SourceLedger, plan: Plan, *, language: str, takes_text: bool, is_about: bool, min_chars: int = 0
+        self,
+        ledger: SourceLedger,
+        plan: Plan,
+        *,
+        language: str,
+        takes_text: bool,
+        is_about: bool,
+        min_chars: int = 0,
+        blobs: Blobs | None = None,
     ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
         self.takes_text = takes_text  # else the form can be asked for its values only
         self.is_about = is_about  # only records about something are wanted
-        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars)
+        blobs = blobs or MemoryBlobs()  # where what is held of the words of records is put away
+        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=blobs)
         ledger.coverage.words = self.words
         ledger.coverage.takes_first_pages = plan.goal == "representative"
         self.pairs = Pairs(self.words)
         self.facets = FacetQuestions(self.words)
-        self.checks = CheckQueries(language)
-        self._texts: dict[str, str] = {}  # of the records held, as long as check queries may be drawn from them
+        self.checks = CheckQueries(self.words)
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
             self.proposers.append(Names(plan.knowledge, self.words))
@@ -73,7 +75,7 @@ class Chooser:
         if plan.goal == "representative":
             self.proposers.append(self.related)
         self.lists = ListQuestions(ledger.coverage)
-        self.open_queries: list[OpenQuery] = []
+        self.open_queries = OpenQueries()
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
         # the queries that ask for all that is wanted
         self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
@@ -98,13 +100,14 @@ class Chooser:
     def reason_to_stop(self) -> Reason | None:
         """Why nothing more should be asked; None while something should."""
         ledger, held = self.ledger, len(self.ledger)
-        largest = max((query.stated_total or 0 for query in self.open_queries), default=0)
-        stated = largest if ledger.totals_tell and not ledger.limit else 0
         is_cut_short = ledger.limit and held < self.plan.coverage * ledger.size.estimate
         patience = self.plan.patience * (CUT_OFF_PATIENCE if is_cut_short else 1)
         last = list(self._new_by_page)[-patience:]
-        if len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience and stated <= held:
-            return "saturated"  # unless the source says that it has more
+        is_dry = len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience
+        if is_dry and (
+            ledger.limit or not ledger.totals_tell or self.open_queries.largest_total() <= held
+        ):  # unless the source says that it has more
+            return "saturated"
         if ledger.is_listed_elsewhere:
             return "coverage"
         if not held or ledger.lower_bound or held < self.plan.coverage * ledger.size.high:
@@ -124,13 +127,15 @@ class Chooser:
         for query in self.open_queries:
             if query.is_check:
                 return query
-        chosen: Question | OpenQuery | None = None
         size = self.beliefs.size()
-        options: list[tuple[Belief, Question | OpenQuery]] = [(self.beliefs.of(q, size), q) for q in self.open_queries]
+        options: list[tuple[Belief, Question | OpenQuery]] = [
+            (self.beliefs.of(q, size), q) for q in self.open_queries.looked_at()
+        ]
         best = max((rate(belief) for belief, _ in options), default=0.0)
         for question in self._proposals(best, size):
             options.append((question.belief, question))
             best = max(best, rate(question.belief))
+        self.beliefs.best_rate = best
         for belief, option in options:  # what others would bring, a list of everything brings as well
             if (
                 isinstance(option, OpenQuery)
@@ -138,8 +143,9 @@ class Chooser:
                 and rate(belief) >= GOOD_SHARE * best
             ):
                 return option
-        if options:
-            chosen = max(options, key=lambda option: value(option[0], best))[1]
+        values = [value(belief, best) for belief, _ in options]
+        self.open_queries.note_values([option for _, option in options], values)
+        chosen = options[values.index(max(values))][1] if options else None
         if isinstance(chosen, Question) and chosen.facet:
             self.facets.mark_asked()
         return chosen
@@ -181,7 +187,7 @@ class Chooser:
             return None
         if self.plan.checks * self._check_pages >= self._pages or not self.plan.checks:
             return None
-        check = self.checks.next(self._texts, self.ledger.page_size)
+        check = self.checks.next(self.ledger.page_size)
         return None if check is None or check in self._asked else Question(query=check, by="check")
 
     def retry(self) -> bool:
@@ -213,7 +219,7 @@ class Chooser:
         elif not question.facet:
             self.words.mark_asked(question.word or question.query)
         if len(query.words) > 1:
-            query.held_showing = self.words.count_beside(*query.words)[0]
+            query.held_showing = self.words.count_with(*query.words)
         return query
 
     def fail(self, query: OpenQuery) -> None:
@@ -229,11 +235,11 @@ class Chooser:
 
     def take(self, query: OpenQuery, page: AnswerPage) -> list[Record]:
         """Takes in a page of an open query; gives the records that are new. A query without a further page is closed."""
-        query.failures = 0
+        query.failures, query.last_value = 0, math.inf
         end = query.pages.add_page([record.key for record in page.records], page.totals, has_next=page.has_next)
         is_repeated = query.pages.ends_with_false_page and bool(page.records)
         new = [] if is_repeated else self.hold(query, page.wanted)
-        query.stated_total, query.last_page_size = query.usual_total(), len(page.records)
+        query.stated_total, query.last_page_size = query.pages.usual_total, len(page.records)
         if query.listing:
             self.lists.take(query.listing, page)
         elif query.pages.pages == 1 and page.has_next and query.stated_total:
@@ -262,7 +268,7 @@ class Chooser:
         narrow = [other for other in self.open_queries if len(other.words) > 1]
         for record in _distinct(records):
             words = query_words(record.text)
-            query.showing += bool(query.words) and _shows(record.text, words, query.words)
+            query.showing += query.is_shown(record.text, words)
             if record.key in new_keys:
                 for proposer in self.proposers:
                     proposer.hold(record.text)
@@ -271,8 +277,6 @@ class Chooser:
                 for other in narrow:
                     other.held_showing += shown.issuperset(other.words)
             self.words.add_record(record.key, record.text, record.fields, words)
-            if self.ledger.coverage.listed:
-                self._texts[record.key] = record.text
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:
@@ -378,9 +382,10 @@ class Chooser:
             if ledger.coverage.listed is query.pages.keys:
                 ledger.coverage.is_whole_list = is_whole and not is_cut_off
         elif is_whole and not is_cut_off and self.plan.goal == "complete":
-            ledger.coverage.drawn |= self.checks.fair(query.pages.keys) if query.question.is_check else query.pages.keys
+            hashes = query.pages.keys.hashes()
+            ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if query.question.is_check else hashes)
         if is_whole and not is_cut_off and self.plan.goal == "complete":
-            self.words.mark_exhausted(query.pages.keys)
+            self.words.mark_exhausted(query.pages.keys.hashes().tolist())
         if ledger.limit and is_whole and not is_cut_off and query.is_plain:
             self.words.set_exhausted(query.query)
         if is_cut_off and not ledger.totals_are_usable and query.is_plain:
@@ -388,11 +393,6 @@ class Chooser:
             self.pairs.add_cut_off(query.query, matches)
             if not self.is_about:
                 self.facets.add_links(page.links(), query.query, matches)
-
-
-def _shows(text: str, words: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether a text shows all words; one of a script without spaces may stand inside a longer run."""
-    return all(word in words or (is_unspaced(word) and word in text.lower()) for word in wanted)
 
 
 def _distinct(records: Sequence[Record]) -> list[Record]:

@@ -13,14 +13,15 @@ No evidence of words tells of records that share no word with others. Their numb
 
 import math
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from upwell.key_set import KeySet
 from upwell.model import Estimate
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 
-__all__ = ["Coverage", "SizeBy", "Statement"]
+__all__ = ["MAX_COMPARED", "Coverage", "SizeBy", "Statement"]
 
 SizeBy = Literal["index", "total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # of the harvest, whose records say how much is held
@@ -35,6 +36,7 @@ MIN_LIST_SHARE = 0.3  # of the records held, that a list of everything must have
 MIN_LISTED_SHARE = 0.9  # of them that a list of everything must have
 HEDGED_ERROR = 0.2  # of a total that the source itself calls approximate, before it is tested
 MIN_TESTS = 5  # of totals, before such a total is taken for better than that
+MAX_COMPARED = 2000  # keys of which it is looked up whether a list has them, however many there are
 MARGIN = 0.5  # of the records that may be missing, added to the upper end
 UNCOUNTED_MARGIN = 1.5  # the same, where answers are cut off and nobody counts what is left out
 UNCONNECTED = 4.0  # times Chao's bound, which is a lower one
@@ -64,19 +66,19 @@ class Coverage:
     cuts_off: bool = False
     is_counted: bool = False  # totals are stated and not wrong
     takes_first_pages: bool = False  # and no others: what is behind them is not looked for
-    errors: list[float] = field(default_factory=list)  # relative, of totals whose matches all came
+    errors: list[float] = field(default_factory=list)  # relative, of totals whose matches all came; the largest
     largest_totals: list[int] = field(default_factory=list)  # of different queries
     totals: deque[tuple[str, int, float]] = field(
         default_factory=lambda: deque(maxlen=RECENT_TOTALS)
     )  # word, total, showing
     pages: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=RECENT_PAGES))  # records, of these held
-    listed: Collection[str] = ()  # keys that a question for everything brought
+    listed: KeySet = field(default_factory=KeySet)  # keys that a question for everything brought
     is_whole_list: bool = False
     is_only_lists: bool = False  # the source has no search: what its lists show is all there is to know of it
     is_linked_list: bool = False  # the list was found by a link: its order is unknown, and it may list a part only
-    drawn: set[str] = field(default_factory=set)  # keys of other answers that came whole
+    drawn: KeySet = field(default_factory=KeySet)  # keys of other answers that came whole
     is_whole_index: bool = False  # what is held is all that the site's own search has
-    queried: set[str] = field(default_factory=set)  # keys that came for queries, not by lists that were found by links
+    queried: KeySet = field(default_factory=KeySet)  # keys that came for queries, not by lists that were found by links
 
     def statement(self) -> Statement:
         """What all of it says."""
@@ -84,6 +86,10 @@ class Coverage:
             held = float(self.held)
             return Statement(Estimate(estimate=held, low=held, high=held), "index")
         return self._by_total() or self._by_list() or self._bracket()
+
+    def add_error(self, error: float) -> None:
+        """How far a total was off whose matches all came; as many are kept as are needed."""
+        self.errors = sorted((*self.errors, error))[-MIN_TESTS:]
 
     @property
     def needs_draws(self) -> bool:
@@ -99,7 +105,8 @@ class Coverage:
 
     def _counts(self) -> list[tuple[float, float]]:
         """For the words counted last, the matches that the source states, and how many of them should be held."""
-        return [(float(total), self.words.records_with(word) / showing) for word, total, showing in self.totals]
+        held = self.words.records_with_each([word for word, _, _ in self.totals])
+        return [(float(total), have / showing) for (_, total, showing), have in zip(self.totals, held, strict=True)]
 
     def _by_total(self) -> Statement | None:
         if not self.stated or self.stated < self.held or self.totals_lie:
@@ -125,8 +132,8 @@ class Coverage:
         number, drawn = len(self.listed), len(beside)
         if number < MIN_LIST_SHARE * self.held or not number:
             return None  # it does not ask for everything here, or is not walked
-        both = sum(key in self.listed for key in beside) if drawn else 0
-        share = both / drawn if drawn >= MIN_DRAWN else 1.0
+        share_listed = self.listed.share_of(beside, MAX_COMPARED)
+        both, share = share_listed * drawn, share_listed if drawn >= MIN_DRAWN else 1.0
         if self.is_whole_list:
             if drawn < MIN_DRAWN or share < MIN_LISTED_SHARE:
                 return None

@@ -5,7 +5,7 @@ pages look like is learned from the first of them (`extract.entities`), and page
 """
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from urllib.parse import urldefrag
@@ -22,7 +22,9 @@ from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts, is_page
 from upwell.page.spots import BROKEN, GLUED
 from upwell.page.tree import TagTree
+from upwell.queries.record_words import Blobs, MemoryBlobs
 from upwell.store.state import State
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["Details"]
 
@@ -59,8 +61,7 @@ class Details:
     frame: frozenset[str] = frozenset()  # texts that most answers of the source have: they are of no record
     pages: int = 0  # read
     left_out: Counter[str] = field(default_factory=Counter)  # why pages say nothing of a record
-    _waiting: deque[tuple[str, str]] = field(default_factory=deque)  # key and address
-    _keys: dict[str, str] = field(default_factory=dict)  # address → key of the record whose page it is; "": of several
+    blobs: Blobs = field(default_factory=MemoryBlobs)  # where addresses are put away
     _unread: list[tuple[str, TagTree]] = field(default_factory=list)  # pages that no template fits yet
     _templates: list["_PageTemplate"] = field(default_factory=list)
     _sampled: int = 0
@@ -68,6 +69,11 @@ class Details:
     _controls: dict[str, str] = field(default_factory=dict)  # keys and addresses of pages to fetch a second time
     _first: dict[str, TagTree] = field(default_factory=dict)  # what came of them the first time
     _twice: list[tuple[TagTree, TagTree]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._urls = UrlRepository(
+            self.blobs
+        )  # of record pages; the note is the key of the record, where that is another text
 
     @property
     def _sample(self) -> int:
@@ -77,7 +83,7 @@ class Details:
     @property
     def waiting(self) -> int:
         """Record pages that could be read."""
-        return len(self._waiting)
+        return len(self._urls)
 
     def add(self, records: Iterable[Record]) -> None:
         """Takes in records: those with a page of their own on the site are to be read there."""
@@ -86,14 +92,13 @@ class Details:
             url = urldefrag(record.url or "")[0]
             if not url or leaves_site(url, host) or not is_page(url):
                 continue
-            if self._keys.setdefault(url, record.key) == record.key:
-                self._waiting.append((record.key, url))
-            else:
-                self._keys[url] = ""  # it is no page of one record
+            is_new = self._urls.add(url, "" if record.key == url else record.key)
+            if not is_new and (self._urls.note(url) or url) != record.key:
+                self._urls.leave_out(url)  # it is no page of one record
 
     def next(self, held: int, *, is_end: bool = False) -> tuple[str, str] | None:
         """Key and address of the record page to read now; None: a question comes first, or nothing is to be read."""
-        if self._first and (self.pages >= SAMPLE or not self._waiting):
+        if self._first and (self.pages >= SAMPLE or not len(self._urls)):
             key = next(
                 iter(self._first)
             )  # to see what changes by itself, and with the pages that were looked at before
@@ -103,12 +108,13 @@ class Details:
         is_wanted = bool(how) and (is_end or how == "first")
         if isinstance(how, int) and not isinstance(how, bool):
             is_wanted = is_end and self.pages < how
-        while (is_sample or is_wanted) and self._waiting:
+        while is_sample or is_wanted:
             # a sample is drawn from all that wait, not from the answer that came first
-            at = (self._sampled * len(self._waiting)) // SAMPLE if is_sample and not is_wanted else 0
-            key, url = self._waiting[at]
-            del self._waiting[at]
-            if self._keys.get(url) == key and not acts(url):
+            at = (self._sampled * len(self._urls)) // SAMPLE if is_sample and not is_wanted else 0
+            if (found := self._urls.take(at)) is None:
+                break
+            url, key = found[0], found[1] or found[0]
+            if not acts(url):
                 self._sampled += is_sample
                 if len(self._controls) < CONTROLS:
                     self._controls[key] = url

@@ -42,6 +42,7 @@ class Asked:
     size: Estimate | None  # None: not estimated after this answer
     lower_bound: bool = False  # the size has no upper end
     requests_to_goal: int | None = None  # to 90 % of the estimated size; None: not known
+    expected: float = 0.0  # new records that the next request should bring
     source: str = ""  # its address
 
 
@@ -79,9 +80,10 @@ class Stopping:
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """The harvest ended, and why."""
+    """The harvest of a site ended, and why."""
 
     reason: str
+    site: str = ""
 
 
 Event = Found | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from upwell.answers.facets import SecondLevelLink
+from upwell.key_set import KeySet
 from upwell.page.terms import tokens
 from upwell.page.url_arguments import split
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["FacetQuestion", "FacetQuestions", "from_earlier_run"]
 
@@ -58,14 +59,14 @@ class FacetQuestions:
     word_index: WordIndex
     _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the candidate
     _candidates: list[_Candidate] = field(default_factory=list)
-    _known: set[str] = field(default_factory=set)  # keys of the links seen
+    _known: KeySet = field(default_factory=KeySet)  # keys of the links seen
 
     def add_links(self, links: Sequence[SecondLevelLink], query: str, matches: float) -> None:
         """Takes in the facets and orders that an answer links to whose matches will not all come."""
         for link in links:
             if link.key in self._known or link.count == 0:
                 continue
-            self._known.add(link.key)
+            self._known.update((link.key,))
             siblings = sum(other.sets == link.sets for other in links)
             facet_matches = min(matches, link.count or matches / siblings) if link.narrows else matches
             if link.narrows and facet_matches > MAX_SHARE * matches:
@@ -96,13 +97,12 @@ class FacetQuestions:
         link, matches = candidate.link, candidate.matches
         limit, page_size = self.word_index.limit, self.word_index.page_size
         words = tuple(tokens(candidate.query))
-        held_of_query, beside = self.word_index.count_beside(*words)
-        held: float = held_of_query * matches / candidate.query_matches
+        held: float = self.word_index.count_with(*words) * matches / candidate.query_matches
         shown: tuple[str, ...] = ()
         if link.narrows:
             name = tuple(word for word in tokens(link.text) if not word.isdigit())
-            held_with_name = [int(beside[n]) for word in name if (n := self.word_index.number(word)) >= 0 and beside[n]]
-            if held_with_name and len(held_with_name) == len(name):
+            held_with_name = [0 if word in words else self.word_index.count_with(*words, word) for word in name]
+            if held_with_name and all(held_with_name):
                 held, shown = min(held_with_name), (*words, *name)
         new = max(MIN_NEW_SHARE * matches, matches - held)
         if limit and matches > limit:

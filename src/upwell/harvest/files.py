@@ -38,6 +38,7 @@ class Result:
     records: Path  # the largest table, where the site has several kinds of things
     report: Path
     summary: Summary
+    address: str = ""  # where the files were put, if not only here
     was_finished: bool = False  # all of it was there before, and nothing was asked
 
     @property

@@ -16,14 +16,17 @@ from urllib.parse import urlsplit
 from upwell.harvest.event_log import FolderLog
 from upwell.harvest.events import Observer, Trouble
 from upwell.harvest.files import Result, write_files, write_tables
-from upwell.harvest.plan import Plan
+from upwell.harvest.plan import ENDS, Plan
 from upwell.model import Skipped
 from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.page.hosts import without_login
 from upwell.results import Summary
+from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
+from upwell.store.places import has_state, place_of
 from upwell.store.records import Format
+from upwell.store.remote import is_remote
 from upwell.store.state import ASKED_BY, State
 from upwell.store.state_tables import CORRECTED
 from upwell.version import installed_version
@@ -34,15 +37,46 @@ if TYPE_CHECKING:
 __all__ = ["folder_for", "harvest_into"]
 
 _harvested_now: dict[Path, str] = {}  # the folders that this process harvests into, and for what
-ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that stay true, however often the same is asked
 
 
 async def harvest_into(
-    url: str, out: str | Path, plan: Plan, manners: Manners, observe: Observer, format: Format
+    url: str,
+    out: str | Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str = "",
 ) -> Result:
-    """Harvests a site into its folder below `out`; where just this was done before, what it brought is given at once."""
+    """Harvests a site into its folder below `out`, a path or an address; where just this was done before, what it brought is given at once.
+
+    `state_at` is the address of a PostgreSQL database that keeps the state, for many workers; the folder has it otherwise.
+    """
+    if not is_remote(out):
+        return await _harvest_here(url, Path(out), plan, manners, observe, format, state_at)
+    from upwell.harvest.keep_remote import WARC_BYTES, harvest_at_address
+
+    return await harvest_at_address(
+        url,
+        str(out),
+        lambda folder: folder_for(url, folder, plan, manners.access, state_at),
+        lambda folder: _harvest_here(url, folder, plan, manners, observe, format, state_at, WARC_BYTES),
+        observe,
+    )
+
+
+async def _harvest_here(
+    url: str,
+    out: Path,
+    plan: Plan,
+    manners: Manners,
+    observe: Observer,
+    format: Format,
+    state_at: str,
+    warc_bytes: int = WARC_FILE_BYTES,
+) -> Result:
     wanted = _wanted(url, plan, manners.access)
-    folder = folder_for(url, out, plan, manners.access)
+    folder = folder_for(url, out, plan, manners.access, state_at)
     key = _plan_key(plan, manners)
     earlier = _finished_before(folder, wanted, key, format)
     if earlier is not None:
@@ -53,7 +87,7 @@ async def harvest_into(
 
     with (
         _marked(folder, wanted),
-        open_folder(folder) as (_, state, archive),
+        open_folder(folder, state_at, warc_bytes) as (_, state, archive),
         FolderLog(folder, plan.budget, observe) as observe,
     ):
         _claim(state, wanted)
@@ -68,7 +102,17 @@ async def harvest_into(
         if not plan.models and (corrected := state.note(CORRECTED)):
             plan = replace(plan, models=load_all(corrected))
         try:
-            site = await run(url, plan, manners, observe, state=state, recorder=archive)
+            unlimited = _plan_key(replace(plan, budget=1, seconds=0.0, bytes=0), manners)
+            site = await run(
+                url,
+                plan,
+                manners,
+                observe,
+                state=state,
+                recorder=archive,
+                folder=folder,
+                key=unlimited and wanted + unlimited,
+            )
         except asyncio.CancelledError:
             if len(state):
                 write_tables(saved_tables(folder, state), folder, format)
@@ -83,9 +127,9 @@ async def harvest_into(
         return result
 
 
-def folder_for(url: str, out: str | Path, plan: Plan, access: Access) -> Path:
+def folder_for(url: str, out: str | Path, plan: Plan, access: Access, state_at: str = "") -> Path:
     """The folder below `out` that a harvest goes into."""
-    return _choose_folder(folder_of(url, out), _wanted(url, plan, access))
+    return _choose_folder(folder_of(url, out), _wanted(url, plan, access), state_at)
 
 
 def _wanted(url: str, plan: Plan, access: Access) -> str:
@@ -95,16 +139,16 @@ def _wanted(url: str, plan: Plan, access: Access) -> str:
     return json.dumps([page, plan.about, plan.template, plan.form, access.kind])
 
 
-def _choose_folder(folder: Path, wanted: str) -> Path:
+def _choose_folder(folder: Path, wanted: str, state_at: str = "") -> Path:
     """The folder of this very harvest: the first that is named by its site, and by a number where others have taken that."""
     for number in count(1):
         candidate = folder if number == 1 else folder.with_name(f"{folder.name}_{number}")
         if _harvested_now.get(candidate, wanted) != wanted:
             continue
-        if not (candidate / "state.sqlite").is_file():
+        if not state_at and not has_state(candidate):
             return candidate
         refuse_links(candidate)
-        with State(candidate / "state.sqlite") as state:
+        with State(place_of(candidate, state_at), is_only_read=True) as state:
             if not len(state) or state.note("harvest", wanted) == wanted:
                 return candidate
     raise AssertionError("count() does not end")
@@ -131,10 +175,11 @@ def _claim(state: State, wanted: str) -> None:
 
 def _plan_key(plan: Plan, manners: Manners) -> str:
     """What decides which questions are asked; "" where that cannot be told."""
-    if plan.knowledge is not None or plan.proposers:
+    if plan.proposers or (plan.knowledge is not None and not plan.knowledge.digest):
         return ""
     values: dict[str, Any] = {part.name: getattr(plan, part.name) for part in fields(plan)}
     values["asked_by"] = hashlib.sha1(json.dumps(dict(plan.asked_by)).encode(), usedforsecurity=False).hexdigest()
+    values["knowledge"] = plan.knowledge and plan.knowledge.digest
     values["models"] = [hashlib.sha1(m.to_json().encode(), usedforsecurity=False).hexdigest() for m in plan.models]
     return json.dumps([installed_version(), manners.ignore_robots, values], default=str)
 
@@ -149,12 +194,12 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
     """What the same plan brought before; in another format it is written now."""
     from upwell.harvest.tables import saved_tables
 
-    names = ("state.sqlite", "source.json", "summary.json", "report.html")
-    if not key or not all((folder / name).is_file() for name in names):
+    names = ("source.json", "summary.json", "report.html")
+    if not key or not has_state(folder) or not all((folder / name).is_file() for name in names):
         return None
     if (folder / "source.json").stat().st_mtime > (folder / "summary.json").stat().st_mtime:
         return None  # a person has edited the columns
-    with State(folder / "state.sqlite") as state:
+    with State(place_of(folder), is_only_read=True) as state:
         if state.note("harvest") != wanted or state.note("finished") != key:
             return None
         records = _largest_table(folder, format)

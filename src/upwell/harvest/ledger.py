@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from upwell.answers.result_pages import FinishedQuery, learn_cap
+from upwell.answers.result_pages import FinishedQuery, evidence_of_cap, learn_cap
 from upwell.answers.totals import TotalsTrust
-from upwell.harvest.coverage import Coverage, Statement
+from upwell.harvest.coverage import MAX_COMPARED, Coverage, Statement
 from upwell.harvest.plan import Reason
+from upwell.key_set import KeySet
 from upwell.model import Estimate, Record, SearchInterface, Skipped
-from upwell.queries.policy import WordIndex
 from upwell.queries.size import next_new
+from upwell.queries.word_index import WordIndex
 from upwell.source.model import SourceModel
 
 __all__ = ["SourceLedger"]
@@ -21,6 +22,7 @@ MIN_COMPARED = (
     20  # records that must have come, before they say that another source lists them; as `coverage.MIN_DRAWN`
 )
 MIN_LISTED_SHARE = 0.98  # of them, that it must list; not swept
+FIRST_KEYS = 500  # that are kept as they are: what addresses of records look like is learned from them
 MIN_RIGHT_SHARE = 0.9  # of the tested totals that must be right
 
 
@@ -31,7 +33,8 @@ class SourceLedger:
     interface: SearchInterface
     model: SourceModel
     siblings: "list[SourceLedger]" = field(default_factory=list)  # the other sources of the site
-    held: dict[str, int] = field(default_factory=dict)  # how often each record came, by key
+    held: KeySet = field(default_factory=KeySet)  # the keys of the records that came
+    first_keys: list[str] = field(default_factory=list)  # of these, the first
     matches: int = 0  # that came; a record counts as often as it came
     answers: Counter[str] = field(default_factory=Counter)  # by kind
     skipped: list[Skipped] = field(default_factory=list)
@@ -45,7 +48,7 @@ class SourceLedger:
     operators: dict[str, str] = field(default_factory=dict)  # query operators that the source understands
     page_size: int = 0  # the most records that an answer held
     limit: int = 0  # the result cap; 0: none is known
-    finished: list[FinishedQuery] = field(default_factory=list)
+    finished: list[FinishedQuery] = field(default_factory=list)  # queries, as many as tell of the result cap
     growing_totals: int = 0  # queries whose second page stated a total that is larger by about a page
     totals_with_next: Counter[int] = field(default_factory=Counter)  # of answers of more than one page
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
@@ -71,8 +74,9 @@ class SourceLedger:
         sources = (self, *self.siblings)
         # not by the state on disk: where a harvest goes on, it holds them already
         new = {record.key: record for record in records if not any(record.key in source.held for source in sources)}
-        for record in records:
-            self.held[record.key] = self.held.get(record.key, 0) + 1
+        if len(self.first_keys) < FIRST_KEYS:
+            self.first_keys += dict.fromkeys(record.key for record in records if record.key not in self.held)
+        self.held.update(record.key for record in records)
         self.matches += len(records)
         return list(new.values())
 
@@ -80,21 +84,23 @@ class SourceLedger:
         """The pages of a query came to their end: what that tells about totals and the result cap."""
         self.finished.append(query)
         self.totals_trust[query.trust] += 1
+        self.finished = evidence_of_cap(self.finished)
         self.limit = learn_cap(self.finished) or 0
         is_whole = query.end == "last page" and not (self.limit and query.matches >= self.limit)
         if query.total is not None and query.matches and is_whole:
-            self.coverage.errors.append(abs(query.total - query.matches) / query.matches)
+            self.coverage.add_error(abs(query.total - query.matches) / query.matches)
 
     @property
     def is_listed_elsewhere(self) -> bool:
         """Whether a list that another source of the site walked to its end has nearly all that this source brought."""
-        for other in self.siblings:
-            coverage = other.coverage
-            if coverage.is_whole_list and coverage.is_linked_list and len(self) >= MIN_COMPARED:
-                listed = sum(key in coverage.listed for key in self.held)
-                if listed >= MIN_LISTED_SHARE * len(self):
-                    return True
-        return False
+        walked = (
+            other.coverage.listed
+            for other in self.siblings
+            if other.coverage.is_whole_list and other.coverage.is_linked_list
+        )
+        return len(self) >= MIN_COMPARED and any(
+            listed.share_of(self.held, MAX_COMPARED) >= MIN_LISTED_SHARE for listed in walked
+        )
 
     # -- what the source says of itself ----------------------------------------------------------------------------------
 
@@ -111,8 +117,10 @@ class SourceLedger:
     @property
     def totals_are_usable(self) -> bool:
         """Whether the stated totals are good enough to choose by: not known to be wrong, nor to count what was shown so far."""
+        if self.growing_totals >= MIN_GROWING:
+            return False
         wrong = self.totals_trust["growing"] + self.totals_trust["false"]
-        return 2 * wrong <= self._judged_totals and self.growing_totals < MIN_GROWING
+        return not wrong or 2 * wrong <= self._judged_totals
 
     def tells_by_total(self, total: int | None) -> bool:
         """Whether a stated total tells the number of matches: totals are usable, and it is none that all long answers state."""

@@ -2,11 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterable
-from itertools import islice
 
 from upwell.harvest.listing import Listing, RecordPages, learn_listing
 from upwell.harvest.open_query import LIST_MARK
 from upwell.harvest.reader import Setting, SourceReader
+from upwell.key_set import KeySet
 from upwell.model import ListInterface
 from upwell.page.tree import TagTree
 from upwell.site.lists import ListLinks, RecordAddresses, family_of
@@ -14,7 +14,6 @@ from upwell.source.paging import next_page_of
 
 __all__ = ["ListFinder"]
 
-MAX_ADDRESSES = 500  # of records held, that their shape is learned from
 MIN_WHOLE_LIST = 50  # records of a list of one page, and twice what an answer shows
 MIN_FAMILY = 5  # other lists that look like one of one page
 MIN_EXPECTED = 5.0  # records of a list that should be held already, before it tells that none is: by chance one list in 150 has none
@@ -36,7 +35,7 @@ class ListFinder:
     def records(self) -> RecordAddresses | None:
         """Which addresses are those of records, by those that are held; None where these have none of their own."""
         held = self.reader.ledger.held
-        addresses = [key for key in islice(held, MAX_ADDRESSES) if "://" in key]
+        addresses = [key for key in self.reader.ledger.first_keys if "://" in key]
         frame_pages = [*self.reader.background, self.reader.discovery.home]
         records = RecordAddresses.learn(addresses, frame_pages, self.reader.ledger.model.volatile)
         records.held = held
@@ -56,7 +55,7 @@ class ListFinder:
         """The addresses of a sitemap that are those of records, as pages that could be read."""
         keys = {key: address for address in addresses if (key := records.key(address)) is not None}
         held = self.reader.ledger.held
-        pages = RecordPages(url="", model=self.reader.ledger.model, records=records, keys=set(keys))
+        pages = RecordPages(url="", model=self.reader.ledger.model, records=records, keys=KeySet(keys))
         pages.family = deque(address for key, address in keys.items() if key not in held)
         return pages
 

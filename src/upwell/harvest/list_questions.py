@@ -8,7 +8,7 @@ from upwell.harvest.coverage import Coverage
 from upwell.harvest.listing import Listing, RecordPages
 from upwell.harvest.open_query import Belief, OpenQuery, Question
 
-__all__ = ["MAX_LOOKS", "ListQuestions"]
+__all__ = ["MAX_LOOKS", "ListQuestions", "RecordPages"]
 
 LOOK_EVERY = 10  # requests for each page that is opened to find a list without a query; not swept
 MAX_LOOKS = 6  # such pages

@@ -4,9 +4,10 @@ A list has a layout of its own. Its records are known by their addresses, so tha
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from upwell.key_set import KeySet
 from upwell.model import Record
 from upwell.page.tree import TagTree
 from upwell.site.lists import RecordAddresses
@@ -33,7 +34,7 @@ class Listing:
     model: SourceModel
     records: RecordAddresses
     names: dict[str, str] = field(default_factory=dict)  # columns of the list that answers call otherwise
-    keys: set[str] = field(default_factory=set)  # that its lists brought
+    keys: KeySet = field(default_factory=KeySet)  # that its lists brought
     family: deque[str] = field(default_factory=deque)  # lists that were not asked yet
     asked: int = 1  # lists of the family
     pages: int = 0  # of these lists
@@ -96,7 +97,7 @@ class Listing:
 class RecordPages(Listing):
     """A sitemap: a family of pages that each show one record. Its keys are known from the beginning; a page that is none is taken out."""
 
-    def leave_out(self, held: Collection[str]) -> None:
+    def leave_out(self, held: Container[str]) -> None:
         """Leaves out the next pages as far as their records are held."""
         while self.family and (self.records.key(self.family[0]) or self.family[0]) in held:
             self.family.popleft()

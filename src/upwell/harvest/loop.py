@@ -5,10 +5,11 @@ What is asked and why is decided by generators that send nothing (`site.discover
 
 import asyncio
 import time
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -20,16 +21,17 @@ from upwell.errors import (
     MissingExtra,
     NoSearchForm,
     NothingLearned,
-    TookTooLong,
     Unreachable,
     WrongUsage,
 )
+from upwell.harvest.checkpoint import Checkpoint, events_before
 from upwell.harvest.events import Found, Observer, Stopped
-from upwell.harvest.plan import Plan, Reason
+from upwell.harvest.plan import ENDS, Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
-from upwell.harvest.session import SourceSession, Steps
+from upwell.harvest.session import SourceSession
 from upwell.harvest.summary import SiteHarvest
+from upwell.harvest.turns import by_turns
 from upwell.model import (
     BrowserVisit,
     FormKind,
@@ -100,36 +102,6 @@ async def drive(
     return result  # type: ignore[no-any-return] # what the generator returned
 
 
-def by_turns(sessions: Sequence[SourceSession]) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-    """Runs several sources of one site, a request of each in turn, so that they share the budget; one that cannot be read is passed over.
-
-    One that walks a list without a query goes first: the list may have the records of all of them.
-    """
-    waiting: deque[tuple[SourceSession, Steps, Response | RenderedPage | Exception | None]] = deque(
-        (session, session.steps(), None) for session in sessions
-    )
-    unreadable: NothingLearned | TookTooLong | None = None
-    while waiting:
-        first = next((i for i, (session, _, _) in enumerate(waiting) if session.walks_list), 0)
-        session, steps, answer = waiting[first]
-        del waiting[first]
-        try:
-            wanted = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)  # type: ignore[arg-type] # None starts it
-        except StopIteration as end:
-            session.ledger.stopped = end.value
-            continue
-        except (NothingLearned, TookTooLong) as error:
-            session.reader.skip("learn", session.reader.interface.url, str(error))
-            unreadable = error
-            continue
-        try:
-            waiting.append((session, steps, (yield wanted)))
-        except (Unreachable, Forbidden) as error:
-            waiting.append((session, steps, error))
-    if unreadable is not None and not any(session.ledger.is_readable for session in sessions):
-        raise unreadable
-
-
 async def run(
     url: str,
     plan: Plan,
@@ -138,8 +110,13 @@ async def run(
     *,
     state: State | None = None,
     recorder: Recorder | None = None,
+    folder: Path | None = None,
+    key: str = "",
 ) -> SiteHarvest:
-    """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is."""
+    """Harvests one site from a home page; Ctrl-C (a cancelled task) ends it with what there is.
+
+    Checkpoints are kept in the folder, for a harvest of the same `key`.
+    """
     started = time.monotonic()
     site = SiteHarvest(
         url=url, state=State() if state is None else state, ignored_robots=manners.ignore_robots, rate=manners.rate
@@ -156,27 +133,35 @@ async def run(
             return Spent(requests=net.sent, limit_reached="budget" if why else None, why=why)
 
         sessions: list[SourceSession] = []
+        checkpoint = Checkpoint(folder, "" if plan.refresh else key, site.state)
         net.limit = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
         sights = begin_again(site.state) if plan.refresh else []
         before = all_sights(sights)
         site.recall_size()
-        try:
-            async with _time_of(plan, started):
-                discovery = await _discover(url, plan, net, chromium)
-        except BudgetSpent as error:
-            raise BudgetSpent(f"{error} before a search of {url} was found; {GO_ON}") from error
-        setting = Setting(
-            discovery=discovery,
-            plan=plan,
-            state=site.state,
-            observe=observe,
-            spent=spent,
-            earlier_questions=earlier_questions(sights),
-            before=before,
-        )
+        if (saved := checkpoint.load(plan=plan, observe=observe, spent=spent)) is not None:
+            discovery, earlier_sessions, net.sent, net.bytes = saved
+            sessions += earlier_sessions
+            for event in events_before(site.state, sessions):
+                observe(event)
+        else:
+            try:
+                async with _time_of(plan, started):
+                    discovery = await _discover(url, plan, net, chromium)
+            except BudgetSpent as error:
+                raise BudgetSpent(f"{error} before a search of {url} was found; {GO_ON}") from error
+            setting = Setting(
+                discovery=discovery,
+                plan=plan,
+                state=site.state,
+                observe=observe,
+                spent=spent,
+                scratch=checkpoint.scratch,
+                earlier_questions=earlier_questions(sights),
+                before=before,
+            )
+            sessions += [SourceSession(interface, setting, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
-        sessions += [SourceSession(interface, setting) for interface in discovery.interfaces]
         for interface in discovery.interfaces:
             observe(Found(template=interface))
         site.sources = [session.ledger for session in sessions]
@@ -185,9 +170,14 @@ async def run(
         in_browser = [interface for interface in discovery.interfaces if interface.rendered]
         typed = next((interface.url for interface in in_browser if isinstance(interface, TypedInterface)), "")
         rendered = next((t.url.partition("{")[0].partition("?")[0] for t in in_browser if t.url != typed), "")
+
+        def save() -> None:
+            is_end = spent().limit_reached is not None
+            checkpoint.save_if_due(discovery, sessions, net.sent, net.bytes, is_end=is_end)
+
         try:
             async with _time_of(plan, started):
-                await drive(by_turns(sessions), net, chromium, rendered, typed)
+                await drive(by_turns(sessions, save), net, chromium, rendered, typed)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
                 raise
@@ -211,7 +201,9 @@ async def run(
             site.refreshed = await compare(site, before, ended, net)
         site.requests, site.bytes, site.seconds = net.sent, net.bytes, time.monotonic() - started
         site.keep_size()
-        observe(Stopped(reason=site.stopped))
+        if site.stopped in ENDS:
+            checkpoint.remove()
+        observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
 
 

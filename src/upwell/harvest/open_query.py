@@ -1,18 +1,23 @@
 """Questions that could be asked, and queries whose result pages are fetched one at a time."""
 
-from collections import Counter
+import heapq
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal
 
 from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
 from upwell.harvest.listing import Listing
 from upwell.model import Request
-from upwell.page.terms import words_of_query
+from upwell.page.terms import is_unspaced, words_of_query
 from upwell.queries.pairs import Pair
 
-__all__ = ["LIST_MARK", "Belief", "By", "OpenQuery", "Question"]
+__all__ = ["LIST_MARK", "Belief", "By", "OpenQueries", "OpenQuery", "Question"]
 
+MAX_LOOKED_AT = 12  # open queries that are compared for every request
+LOOKED_AT_BY_TURNS = 4
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
 # given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
@@ -55,7 +60,7 @@ class Question:
         return self.by == "check"
 
 
-@dataclass
+@dataclass(eq=False)
 class OpenQuery:
     """A query that was asked: the request for its next page (None: there is none), and what its pages showed so far."""
 
@@ -72,9 +77,12 @@ class OpenQuery:
     received: float = 0.0
     next_page: float = 0.0  # new records that its next page should bring, before calibration
     failures: int = 0  # of its next page, in a row
+    last_value: float = math.inf  # by which it was compared when it was looked at last; new again after each page
 
     def __post_init__(self) -> None:
         self.words = tuple(dict.fromkeys(self._words()))
+        # whether it is a query of its own, neither narrowed nor reordered
+        self.is_plain = self.pair is None and self.facet is None and self.listing is None
 
     def _words(self) -> tuple[str, ...]:
         if self.pair:
@@ -110,21 +118,42 @@ class OpenQuery:
             return f"{LIST_MARK}{self.question.address}"
         return self.facet.link.url if self.facet else self.query
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a query of its own, neither narrowed nor reordered."""
-        return self.pair is None and self.facet is None and self.listing is None
-
-    def usual_total(self) -> int | None:
-        """The total that most pages state; of equally frequent ones the largest. One page may have been misread."""
-        totals = Counter(stated.total for stated in self.pages.stated_totals if stated.total is not None)
-        return max(totals, key=lambda total: (totals[total], total), default=None)
+    def is_shown(self, text: str, words: Sequence[str]) -> bool:
+        """Whether a text with these words shows all of the query; one of a script without spaces may stand inside a longer run."""
+        return bool(self.words) and all(
+            word in words or (is_unspaced(word) and word in text.lower()) for word in self.words
+        )
 
     def totals_grow(self) -> bool:
         """Whether the last page stated a total that is larger than before by about what it shows: a count of what was shown so far."""
-        totals = [stated.total for stated in self.pages.stated_totals if stated.total is not None]
+        totals = [stated.total for stated in self.pages.stated_totals[-2:] if stated.total is not None]
         return (
             len(totals) > 1
             and 0 < totals[-1] - totals[-2] <= 2 * self.last_page_size
             and totals[-1] < 2 * self.pages.matches
         )
+
+
+class OpenQueries(list[OpenQuery]):
+    """The queries that were asked and have a next page."""
+
+    _turn = 0
+
+    def looked_at(self) -> Sequence[OpenQuery]:
+        """All; of many, those that promised most when they were looked at last, and a few others by turns."""
+        if len(self) <= MAX_LOOKED_AT + LOOKED_AT_BY_TURNS:
+            return self
+        best = heapq.nlargest(MAX_LOOKED_AT, self, key=attrgetter("last_value"))
+        self._turn += LOOKED_AT_BY_TURNS
+        by_turns = (self[(self._turn + i) % len(self)] for i in range(LOOKED_AT_BY_TURNS))
+        return list({id(query): query for query in (*best, *by_turns)}.values())
+
+    def note_values(self, options: Sequence[Question | OpenQuery], values: Sequence[float]) -> None:
+        """Takes in by what values some of them were compared with questions."""
+        for option, value in zip(options, values, strict=True):
+            if isinstance(option, OpenQuery):
+                option.last_value = value
+
+    def largest_total(self) -> int:
+        """The most matches that one of them has, as the source says."""
+        return max((query.stated_total or 0 for query in self), default=0)

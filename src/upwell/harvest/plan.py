@@ -18,6 +18,7 @@ __all__ = ["Goal", "Plan", "Reason"]
 
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 Goal = Literal["complete", "representative"]
+ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that stay true, however often the same is asked
 BROWSERS = ("auto", "never", "always")  # as `site.discover.Browser`, which loads numpy
 
 

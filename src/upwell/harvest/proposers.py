@@ -12,13 +12,15 @@ A proposer is asked for its best question whenever the chooser decides, and hear
     upwell.harvest(url, plan=Plan(proposers=(Zips,)))
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from upwell.harvest.open_query import Belief
+from upwell.key_set import KeySet
 from upwell.queries.entity_questions import EntityQuestions
 from upwell.queries.knowledge import Knowledge
-from upwell.queries.policy import WordIndex
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["Names", "Proposer", "ProposerFactory", "Related"]
 
@@ -64,26 +66,27 @@ class Related:
 
     def __init__(self, words: WordIndex) -> None:
         self.words = words
-        self._queries: dict[str, bool] = {}  # whether it was asked
+        self._waiting: deque[str] = deque()
+        self._linked, self._asked = KeySet(), KeySet()
         self._tried = self._matched = 0
 
     def add(self, queries: Iterable[str]) -> None:
         """Takes in the queries of an answer."""
-        for query in queries:
-            self._queries.setdefault(query, False)
+        self._waiting.extend(query for query in queries if self._linked.update((query,)))
 
     def propose(self) -> tuple[str, Belief] | None:
         """The first that was not asked; it should bring a page of others, as often as those before it matched."""
-        query = next((query for query, is_asked in self._queries.items() if not is_asked), None)
+        while self._waiting and self._waiting[0] in self._asked:
+            self._waiting.popleft()
         chance = (self._matched + 1) / (self._tried + 1)
-        return None if query is None else (query, Belief(max(1.0, self.words.page_size), 1.0, chance))
+        return (self._waiting[0], Belief(max(1.0, self.words.page_size), 1.0, chance)) if self._waiting else None
 
     def observe(self, query: str, matches: int, new: int) -> None:
         """Counts whether a linked query matches."""
-        if query in self._queries:
+        if query in self._linked:
             self._tried += 1
             self._matched += bool(matches)
-        self._queries[query] = True
+        self._asked.update((query,))
 
     def hold(self, text: str) -> None:
         """Nothing is learned from texts."""

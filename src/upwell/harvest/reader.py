@@ -15,7 +15,6 @@ from upwell.answers.next_page import next_page, request_of
 from upwell.answers.refusal import refusal
 from upwell.answers.roles import learn_roles
 from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
-from upwell.harvest.chooser import EVERYTHING, broad_questions
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
@@ -39,6 +38,8 @@ from upwell.page.languages import language_of
 from upwell.page.terms import query_words, words_of_query
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import path_without_query
+from upwell.queries.frequent_words import EVERYTHING, broad_questions
+from upwell.queries.record_words import Blobs, MemoryBlobs
 from upwell.queries.words import dictionary, nonsense, of_page
 from upwell.site import interfaces
 from upwell.site.discover import Discovery
@@ -82,6 +83,7 @@ class Setting:
     state: State
     observe: Observer
     spent: Callable[[], Spent]
+    scratch: Callable[[int], Blobs] = lambda number: MemoryBlobs()  # where each source puts away what it holds of words
     earlier_questions: tuple[str, ...] = ()  # of the run that is refreshed, asked first
     before: Mapping[str, set[str]] = field(default_factory=dict)  # the keys that each question of that run brought
     # links that may lead to lists without a query, by what the addresses of the records look like
@@ -117,10 +119,6 @@ class SourceReader:
 
     # -- probing and learning --------------------------------------------------------------------------------------------
 
-    def broad_questions(self) -> tuple[str, ...]:
-        """Queries that may match nearly everything, the likeliest first."""
-        return broad_questions(self.language)
-
     def probe(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[str, ...]]:
         """Asks for nonsense and for words of the site, and learns the source model; gives the queries that were asked."""
         values = self.interface.choices  # a form without text can be asked for these, and for nothing else
@@ -137,7 +135,7 @@ class SourceReader:
         ]
         self.background = background = yield from self._answers(() if values else tuple(nonsense_words))
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
-        broad = self.broad_questions()[len(EVERYTHING) :]
+        broad = broad_questions(self.language)[len(EVERYTHING) :]
         listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
         words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[TagTree] = []

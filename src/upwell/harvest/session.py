@@ -48,9 +48,14 @@ from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.store.typed import typed_fields
 
-__all__ = ["SourceSession", "Steps"]
+__all__ = ["AtRest", "SourceSession", "Steps"]
 
-Steps = Generator[Request | BrowserVisit, Response | RenderedPage, Reason]
+
+class AtRest:
+    """What a session yields between two questions: nothing is on its way, and all that it knows is in its attributes."""
+
+
+Steps = Generator[Request | BrowserVisit | AtRest, Response | RenderedPage, Reason]
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
 MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
 MIN_SITEMAP_SHARE = 0.5  # of the records held, that a sitemap must have addresses for; not swept
@@ -60,14 +65,17 @@ GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 class SourceSession:
     """One source while it is harvested: its reader, its ledger and its chooser."""
 
-    def __init__(self, interface: SearchInterface, setting: Setting) -> None:
+    def __init__(self, interface: SearchInterface, setting: Setting, number: int = 0) -> None:
+        self.setting = setting
+        self.is_started = self.is_over = False
         self.reader = SourceReader(interface, setting)
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
+        blobs = setting.scratch(number)
         # what a sitemap has of a record is its page
         plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
-        self.details = Details(plan, setting.state, interface.url)
+        self.details = Details(plan, setting.state, interface.url, blobs=blobs)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
@@ -83,25 +91,21 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
+            blobs=blobs,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
     def steps(self) -> Steps:
-        """The whole harvest of the source; ends with the reason why nothing more is asked."""
+        """The whole harvest of the source; ends with the reason why nothing more is asked. One that was saved at rest goes on from there."""
         if isinstance(self.reader.interface, IndexInterface):
             self.ledger.stopped = yield from self._take_index(self.reader.interface)
             return self.ledger.stopped
-        probes = yield from self.reader.probe()
-        chooser, values = self.chooser, self.reader.interface.choices
-        self.details.frame = frozenset(self.ledger.model.frame)
-        if isinstance(self.reader.interface, ListInterface) and self.reader.interface.via == "sitemap":
-            yield from self._read_sitemap(self.reader.interface)
-        elif isinstance(self.reader.interface, ListInterface):
-            self._open_list(self.lists.of_interface(self.reader.interface))
-        else:
-            chooser.start(values or (*self.plan.words, *(self.earlier_questions or probes)))
-        reason: Reason | None = None
+        if not self.is_started:
+            yield from self._start()
+            self.is_started = True
+        chooser, reason = self.chooser, None
         while reason is None:
+            yield AtRest()
             reason = self._reason_to_stop()
             if reason is not None:
                 break
@@ -123,9 +127,22 @@ class SourceSession:
             and (page := self.details.next(len(self.ledger), is_end=True)) is not None
         ):
             yield from self._read_record_page(*page)
+            yield AtRest()
         self.details.learn(is_end=True)
         self.ledger.stopped = reason
         return reason
+
+    def _start(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Probes the source, and sets what is asked first."""
+        probes = yield from self.reader.probe()
+        self.details.frame = frozenset(self.ledger.model.frame)
+        if isinstance(self.reader.interface, ListInterface) and self.reader.interface.via == "sitemap":
+            yield from self._read_sitemap(self.reader.interface)
+        elif isinstance(self.reader.interface, ListInterface):
+            self._open_list(self.lists.of_interface(self.reader.interface))
+        else:
+            given = self.reader.interface.choices or (*self.plan.words, *(self.earlier_questions or probes))
+            self.chooser.start(given)
 
     def _take_index(self, interface: IndexInterface) -> Steps:
         """Takes all records of an index at once, then reads pages of records as far as they are wanted."""
@@ -222,7 +239,8 @@ class SourceSession:
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
             if self.reader.interface.rendered:  # a query costs a visit of many requests, a page one
-                self.chooser.takes_text, self.chooser.open_queries = False, []
+                self.chooser.takes_text = False
+                self.chooser.open_queries.clear()
 
     def _open_list(self, listing: Listing) -> OpenQuery:
         self.chooser.lists.listings.append(listing)
@@ -307,7 +325,7 @@ class SourceSession:
         self.walks_list = query.listing is not None and query in self.chooser.open_queries
         self.missing.difference_update(record.key for record in page.records)
         if query.request is None or query not in self.chooser.open_queries:
-            self.missing |= self.before.get(query.asked, set()) - self.ledger.held.keys()
+            self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
             self.ended[query.asked] = not query.listing and 0 < ledger.limit <= query.pages.matches
         self._report(query.question.address or query.query)
 
@@ -348,6 +366,7 @@ class SourceSession:
                 size=size,
                 lower_bound=size is not None and ledger.lower_bound,
                 requests_to_goal=to_goal,
+                expected=round(self.chooser.beliefs.best_rate, 3),
                 source=self.reader.interface.url,
             )
         )

@@ -11,6 +11,7 @@ from upwell.harvest.details import Details
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.plan import Reason
 from upwell.harvest.tables import Table
+from upwell.key_set import KeySet
 from upwell.model import Estimate
 from upwell.queries.size import next_new
 from upwell.store.state import State
@@ -63,11 +64,11 @@ class SiteHarvest:
         that no source of this run has brought came from another harvest into the same folder; after a refresh they are among
         those that the sources should have.
         """
-        known: set[str] = set()
+        known = KeySet()
         ends = {"estimate": 0.0, "low": 0.0, "high": 0.0}
         for source in self._counted:
-            new_share = sum(key not in known for key in source.held) / max(1, len(source)) if known else 1.0
-            known.update(source.held)
+            new_share = 1 - known.share_of(source.held, len(source)) if len(known) and len(source) else 1.0
+            known.update_hashes(source.held.hashes())
             for end in ends:
                 ends[end] += new_share * getattr(source.size, end)
         held = len(self.state)

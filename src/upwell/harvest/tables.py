@@ -16,6 +16,7 @@ from upwell.extract.query_dependent import without_query
 from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns, rows_of
 from upwell.model import PAGE, TEMPLATE
 from upwell.page.address_shapes import AddressShape, learn_shapes
+from upwell.store.places import place_of
 from upwell.store.state import State
 from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, types_of, with_types
 
@@ -78,7 +79,7 @@ def earlier_columns(folder: Path) -> dict[str, list[TableColumn]]:
 def saved_tables(folder: Path, state: State | None = None) -> list[Table]:
     """The tables of a harvest by what lies in its folder, without a replay."""
     if state is None:
-        with State(folder / "state.sqlite") as opened:
+        with State(place_of(folder), is_only_read=True) as opened:
             return saved_tables(folder, opened)
     with_pages = state.note(WITH_PAGES) == "yes"
     return tables_of(state, lists=_lists(folder), earlier=earlier_columns(folder), with_pages=with_pages)

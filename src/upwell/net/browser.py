@@ -18,7 +18,7 @@ from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
 from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
-from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess
+from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
 from upwell.net.headers import may_be_kept
 from upwell.net.judge import Judge, OnlyLooking
 from upwell.net.pending_requests import PendingRequests
@@ -27,7 +27,7 @@ from upwell.page.collections import largest_collection
 from upwell.page.hosts import is_on_site
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page, Route
+    from playwright.async_api import Browser, BrowserContext, Page, Route
     from playwright.async_api import Request as PageRequest
 
     from upwell.net.fetch import Fetcher
@@ -74,16 +74,17 @@ class Chromium:
     net: "Fetcher"
     judge: Judge = field(default_factory=OnlyLooking)
     timeout: float = 30.0  # seconds for a page, besides those that the rate takes
-    process: ChromiumProcess = field(default_factory=ChromiumProcess)
+    process: ChromiumProcess = field(default_factory=shared_process)  # of all harvests of the event loop
     _cache: dict[str, Response] = field(default_factory=dict, init=False)  # what pages may use again, by address
 
     async def __aenter__(self) -> "Chromium":
+        self.process.enter()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.process.stop()
+        await self.process.leave()
 
     async def fetch(self, request: Request, *, is_typed: bool = False) -> Response:
         """The page at an address after its JavaScript ran, as `Fetcher.fetch` would return it; a POST goes to the Fetcher.
@@ -113,8 +114,11 @@ class Chromium:
 
     async def _render(self, visit: BrowserVisit) -> RenderedPage:
         await self.net.check(Request(url=visit.url, query=visit.query))
-        browser = await self.process.start()
-        from playwright.async_api import Error  # after `start`, which says what to install if playwright is missing
+        async with self.process.page() as browser:
+            return await self._render_in(browser, visit)
+
+    async def _render_in(self, browser: "Browser", visit: BrowserVisit) -> RenderedPage:
+        from playwright.async_api import Error  # after `page`, which says what to install if playwright is missing
 
         shown = _Visit(self, visit)
         context: BrowserContext | None = None
@@ -135,16 +139,16 @@ class Chromium:
             raise Unreachable(f"{visit.url} cannot be shown in the browser ({reason})") from error
         finally:
             if context is not None:
-                await self._close(context)
+                await self._close(browser, context)
 
-    async def _close(self, context: "BrowserContext") -> None:
-        """Ends a visit; a browser that cannot do so within a few seconds is ended itself."""
+    async def _close(self, browser: "Browser", context: "BrowserContext") -> None:
+        """Ends a visit; a browser that cannot do so within a few seconds shows nothing more."""
         from playwright.async_api import Error
 
         try:
             await asyncio.wait_for(context.close(), CLOSE_SECONDS)
         except (TimeoutError, Error):
-            await self.process.stop()
+            self.process.give_up(browser)
 
     async def script(self, request: Request) -> Response:
         """A script of a page, from whatever public host, fetched once for all pages."""

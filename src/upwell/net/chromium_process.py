@@ -1,5 +1,7 @@
 """Chromium as a process that can reach nothing: without privileges, in its sandbox, and with a proxy that refuses every connection.
 
+All harvests of an event loop share one, with a few pages at a time: each page has a context of its own, which shares nothing with others.
+
 What a page asks for is answered by playwright's interception, from the Fetcher (`net.browser`). Whatever escapes that (WebSockets,
 shared workers, prefetching, DNS, redirects inside the browser) meets a proxy of our own on loopback that says no.
 """
@@ -9,17 +11,20 @@ import os
 import pwd
 import shutil
 import tempfile
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from upwell.errors import MissingExtra, Unreachable
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-__all__ = ["ChromiumProcess"]
+__all__ = ["MAX_PAGES", "ChromiumProcess", "shared_process"]
 
 ARGUMENTS = (
     "--disable-gpu",
@@ -45,15 +50,63 @@ HOME={home} exec setpriv --reuid={user} --regid={group} --clear-groups -- {progr
 """
 
 
-@dataclass
+MAX_PAGES = 2 * (os.cpu_count() or 1)  # at once; a page takes a core while it loads, and waits for the rate between
+
+_processes: "WeakKeyDictionary[asyncio.AbstractEventLoop, ChromiumProcess]" = WeakKeyDictionary()
+
+
+def shared_process() -> "ChromiumProcess":
+    """The Chromium of the running event loop."""
+    return _processes.setdefault(asyncio.get_running_loop(), ChromiumProcess())
+
+
+@dataclass(eq=False)
 class ChromiumProcess:
-    """One running Chromium; `start` gives it, and starts it again if it has died."""
+    """One running Chromium, started when a page is first wanted, and again if it has died; it ends when its last user leaves."""
 
     refused: int = 0  # connections that came to the proxy
+    users: int = 0
+    _pages: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PAGES), init=False)
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _visits: "Counter[Browser]" = field(default_factory=Counter, init=False)
     _playwright: "Playwright | None" = field(default=None, init=False)
     _browser: "Browser | None" = field(default=None, init=False)
     _proxy: asyncio.Server | None = field(default=None, init=False)
     _home: Path | None = field(default=None, init=False)
+
+    def enter(self) -> None:
+        """Counts somebody who may want pages."""
+        self.users += 1
+
+    async def leave(self) -> None:
+        """Ends the browser when the last one has left."""
+        self.users -= 1
+        if not self.users:
+            await self.stop()
+
+    @asynccontextmanager
+    async def page(self) -> AsyncIterator["Browser"]:
+        """The browser for one page, when there is room for it."""
+        async with self._pages:
+            async with self._starting:
+                browser = await self.start()
+            self._visits[browser] += 1
+            try:
+                yield browser
+            finally:
+                self._visits[browser] -= 1
+                if browser is not self._browser and not self._visits[browser]:
+                    await self._close(browser)
+
+    def give_up(self, browser: "Browser") -> None:
+        """Lets further pages have another browser; this one ends with the last page that it shows."""
+        if browser is self._browser:
+            self._browser = None
+
+    async def _close(self, browser: "Browser") -> None:
+        del self._visits[browser]
+        with suppress(TimeoutError):  # then playwright's own process ends it
+            await asyncio.wait_for(browser.close(), CLOSE_SECONDS)
 
     async def start(self) -> "Browser":
         """The browser, started when it is first needed."""
@@ -119,8 +172,7 @@ class ChromiumProcess:
     async def stop(self) -> None:
         """Ends the browser, and the proxy with it."""
         if self._browser is not None:
-            with suppress(TimeoutError):  # then playwright's own process ends it
-                await asyncio.wait_for(self._browser.close(), CLOSE_SECONDS)
+            await self._close(self._browser)
             self._browser = None
         if self._playwright is not None:
             await self._playwright.stop()

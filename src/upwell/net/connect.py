@@ -1,6 +1,8 @@
 """How connections are made: directly or by a proxy, with which certificates, and which cookies they begin with."""
 
+import asyncio
 from http.cookies import Morsel
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -11,7 +13,7 @@ from upwell.net.access import SOCKS, Access
 from upwell.net.addresses import GuardedResolver
 from upwell.net.cookies import Cookie
 
-__all__ = ["connector", "cookie_jar"]
+__all__ = ["connector", "cookie_jar", "when_sent"]
 
 DNS_SECONDS = 300  # that an address stays known
 
@@ -33,6 +35,25 @@ def connector(access: Access, proxy: str, resolver: GuardedResolver) -> aiohttp.
         parts = yarl.URL(proxy)
         resolver.proxy = parts.host or "", parts.port
     return aiohttp.TCPConnector(resolver=resolver, limit=0, ttl_dns_cache=DNS_SECONDS, ssl=context or True)
+
+
+def when_sent() -> aiohttp.TraceConfig:
+    """What tells the paces that a request names as its context when it was sent.
+
+    aiohttp tells of a request just before it is written, and a thread that reads a page may hold up the loop in between: the paces are
+    told two rounds of the loop later, when it has been written, with its body.
+    """
+
+    async def tell(
+        _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        for pace in context.trace_request_ctx:
+            loop.call_soon(loop.call_soon, pace.was_sent)
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(tell)
+    return trace
 
 
 def cookie_jar(access: Access) -> aiohttp.CookieJar:

@@ -1,5 +1,6 @@
 """Polite HTTP: robots.txt, one rate for each host, back-off, and limits on what a server can do to us."""
 
+import asyncio
 import random
 import time
 from collections import Counter
@@ -7,26 +8,27 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
-from typing import Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import aiohttp
 import yarl
 
 from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
-from upwell.model import ArchivedBody, Outcome, Request, Response
+from upwell.model import Outcome, Request, Response
 from upwell.net.access import SOCKS
 from upwell.net.addresses import GuardedResolver
-from upwell.net.connect import connector, cookie_jar
+from upwell.net.connect import connector, cookie_jar, when_sent
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
+from upwell.net.memory import Memory, Recorder, ask_store
+from upwell.net.outages import CHECK_SECONDS, Outages
 from upwell.net.pace import Pace, pace_of
 from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
-from upwell.page.hosts import encoded, host_and_port, is_loopback, site_host, without_login
+from upwell.page.hosts import encoded, host_and_port, is_loopback, is_same_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
 
@@ -38,29 +40,7 @@ MAX_HEADER_LINE_BYTES = 16_384  # of the status line and of each header
 MAX_HEADERS = 128
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309 §2.3.1.2: at least five
 CHUNK_BYTES = 1 << 16
-
-
-class Recorder(Protocol):
-    """Archives every exchange before its answer is used: `upwell.store.archive.Archive`."""
-
-    def write(self, response: Response, request_headers: Iterable[tuple[str, str]]) -> ArchivedBody:
-        """Archives a response and the request that it answers, with the headers that were sent; returns where the body lies."""
-        ...
-
-
-class Memory(Protocol):
-    """Stores what requests brought, so that an interrupted harvest can go on: `upwell.store.state.State`."""
-
-    def replay(self, request: Request, *, reuse: bool = False, max_age: float = 0.0) -> Outcome | None:
-        """The next stored outcome of a request; None if it has to be sent.
-
-        With `reuse`, an answer that was used before will do; with `max_age`, one that is older (in seconds) will not.
-        """
-        ...
-
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Stores what a request brought; it survives a kill when this returns."""
-        ...
+NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 class Fetcher:
@@ -89,6 +69,8 @@ class Fetcher:
         for url in self._user_urls:
             self.allow(Request(url=url))
         self._resolver: GuardedResolver | None = None
+        self._outages = Outages(self.manners.longest_wait)
+        self._paces: dict[str, Pace] = {}  # by host
         self._own_paces: dict[tuple[str, int | None], Pace] = {}  # by host and port: the Crawl-delay of each server
         self._proxies: dict[str, str | None] = {}  # by host and port
 
@@ -114,6 +96,7 @@ class Fetcher:
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
             max_headers=MAX_HEADERS,
+            trace_configs=[when_sent()],
         )
         self._session._retry_connection = False  # or aiohttp sends again by itself, past the rate and uncounted
         return self
@@ -131,7 +114,7 @@ class Fetcher:
         robots.txt disallows the address, and Refused if the address is private and not one of `user_urls` (if there are none, the first
         address fetched counts as the user's).
         """
-        host = _hostname(urlsplit(request.url).netloc)
+        host = _site(request.url)[0]
         if self.manners.rate <= 0 and not is_loopback(host):
             raise WrongUsage(f"rate 0 (no limit) is for loopback only, not for {urlsplit(request.url).netloc}")
         if not self._user_sites:
@@ -173,12 +156,14 @@ class Fetcher:
         """The stored outcome of a request, or else what `send` brings, which is stored before it is used."""
         if self.memory is None:
             return await send()
-        stored = self.memory.replay(request, reuse=reuse, max_age=max_age)
+        memory = self.memory
+        stored = await ask_store(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
             if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
             if stored.response is None:
                 raise Unreachable(stored.error)
+            self._outages.note_earlier_answer(_site(request.url))
             return stored.response
         sent, size = self.sent, self.bytes
         try:
@@ -186,11 +171,13 @@ class Fetcher:
         except Refused:
             raise
         except Unreachable as error:
-            self.memory.store(request, Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size))
+            failure = Outcome(error=str(error), sent=self.sent - sent, bytes=self.bytes - size)
+            await ask_store(memory, lambda: memory.store(request, failure))
             raise
         if max_age and response.status in RETRY_STATUSES:
             return response  # a passing failure of robots.txt is asked again by the next run
-        self.memory.store(request, Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size))
+        outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
+        await ask_store(memory, lambda: memory.store(request, outcome))
         return response
 
     async def _send_with_retries(
@@ -201,9 +188,10 @@ class Fetcher:
         extra_headers: Mapping[str, str] | None = None,
         is_robots: bool = False,
     ) -> Response:
+        waits_out = not tries
         tries = tries or self.manners.retries + 1
-        reason = ""
-        for attempt in range(tries):
+        attempt, reason = -1, ""
+        while (attempt := attempt + 1) < tries:
             try:
                 if is_robots:
                     response = await self._send_robots(request)
@@ -218,6 +206,14 @@ class Fetcher:
                     f"{request.url} has no valid certificate ({error.certificate_error}); if you know its authority, trust it with --ca FILE"
                 ) from error
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+                if (
+                    waits_out
+                    and isinstance(error, NO_CONNECTION)
+                    and self._outages.is_worth_waiting(_site(request.url))
+                ):
+                    self.sent, attempt = self.sent - 1, attempt - 1  # nothing was sent
+                    await asyncio.sleep(CHECK_SECONDS)
+                    continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
                 self._back_off(request.url, attempt)
                 continue
@@ -241,7 +237,7 @@ class Fetcher:
             if response.status not in REDIRECT_STATUSES or not location:
                 return response if current is request else replace(response, request=request)
             target = urldefrag(urljoin(current.url, location))[0]
-            if not _is_same_host(target, request.url):
+            if not is_same_host(target, request.url):
                 return replace(response, request=request)
             if not self.manners.ignore_robots:
                 await self.robots.check(target)
@@ -307,6 +303,7 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
                 proxy=self._http_proxy(request.url),
+                trace_request_ctx=(own_pace, pace),
             ) as answer:
                 body = self.access.hide_in_page(await self._read_body(answer, cut_at))
             self.bytes += len(body)
@@ -317,6 +314,7 @@ class Fetcher:
                 headers=self.access.hide_in_answer(joined_headers(answer)),
                 body=body,
             )
+            self._outages.note_answer(site)
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
@@ -366,8 +364,12 @@ class Fetcher:
 
     def _pace(self, url: str) -> Pace:
         """The pace of a host, whatever its port, with or without "www."."""
-        gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
-        return pace_of(_site(url)[0].removeprefix("www."), gap=gap, concurrency=self.manners.concurrency)
+        host = _site(url)[0].removeprefix("www.")
+        if host not in self._paces:
+            gap = 1 / self.manners.rate if self.manners.rate > 0 else 0.0
+            leases = self.memory.host_leases if self.memory is not None else None
+            self._paces[host] = pace_of(host, gap=gap, concurrency=self.manners.concurrency, leases=leases)
+        return self._paces[host]
 
     def _own_pace(self, url: str) -> Pace:
         """The pace that the robots.txt of one server asks for, which is one port of a host."""
@@ -384,17 +386,7 @@ class Fetcher:
 
 
 @lru_cache(4096)
-def _hostname(netloc: str) -> str:
-    return urlsplit(f"//{netloc}").hostname or ""
-
-
-@lru_cache(4096)
 def _site(url: str) -> tuple[str, int | None]:
     """Host and port of an address; None stands for the usual ports."""
     host, port = host_and_port(url)
     return host, None if port in (80, 443) else port
-
-
-def _is_same_host(target: str, url: str) -> bool:
-    hosts = [site_host(address) for address in (target, url)]
-    return hosts[0] == hosts[1] and urlsplit(target).scheme in ("http", "https")

@@ -25,7 +25,8 @@ class Manners:
     longest_crawl_delay: float = (
         300.0  # seconds; a larger Crawl-delay counts as this much (as Heritrix, respectCrawlDelayUpToSeconds)
     )
-    longest_wait: float = 120.0  # seconds; a server that asks for more with Retry-After is left alone
+    # seconds; a server that asks for more with Retry-After is left alone, and so is one that refuses connections for longer
+    longest_wait: float = 120.0
     access: Access = field(default_factory=Access)  # what lets the user in: cookies, headers, a password, a proxy …
 
     def __post_init__(self) -> None:

@@ -1,52 +1,47 @@
 """How often one host is asked: a rate and a number of requests at once, slower when the host slows down or asks for it."""
 
 import asyncio
-import fcntl
-import hashlib
-import os
-import tempfile
 import time
-from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from upwell.net.leases import HostLeases, leases_of_user
+from upwell.net.memory import ask_store
 
 __all__ = ["Pace", "pace_of"]
 
 MAX_SLOWDOWN = 64.0  # times the usual gap: the most that failures can slow a host's rate down
 RECOVERY_FACTOR = 0.8  # each good answer multiplies the slowdown by this
-MAX_SHARED_WAIT_SECONDS = 3600.0
 LATENCY_WEIGHT = 0.3  # of the latest answer in the running average of latencies
 
 
-_paces: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Pace]]" = WeakKeyDictionary()
+# Of each loop, by host; a pace lives as long as somebody asks the host, the lease on disk lives on.
+_paces: "WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, Pace]]" = WeakKeyDictionary()
 
 
-def pace_of(host: str, *, gap: float, concurrency: int) -> "Pace":
-    """The pace of a host: one for all that ask it in this process, and in step with other processes of this user."""
-    paces = _paces.setdefault(asyncio.get_running_loop(), {})
-    if host not in paces:
-        paces[host] = Pace(gap=gap, concurrency=concurrency, shared=_shared_file(host) if gap else None)
-    pace = paces[host]
+def pace_of(host: str, *, gap: float, concurrency: int, leases: HostLeases | None = None) -> "Pace":
+    """The pace of a host: one for all that ask it in this process, and in step with all that keep to the same leases.
+
+    These are those of this user on this machine, unless others are given, which many machines share.
+    """
+    paces = _paces.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    pace = paces.get(host)
+    if pace is None:
+        pace = paces[host] = Pace(gap=gap, concurrency=concurrency, host=host, leases=leases_of_user() if gap else None)
+    if leases is not None:
+        pace.leases = leases
     pace.gap = max(pace.gap, gap)
     return pace
 
 
-def _shared_file(host: str) -> Path | None:
-    """Where the processes of this user keep the time of the next request to a host; None where there is no place for it."""
-    folder = Path(tempfile.gettempdir()) / f"upwell-pace-{os.getuid()}"
-    with suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if not folder.is_symlink() and folder.stat().st_uid == os.getuid():
-            return folder / hashlib.sha1(host.encode(), usedforsecurity=False).hexdigest()
-    return None
-
-
 class Pace:
-    """The request slots of one host, each an `async with`; they are handed out in order, so that a burst cannot break the rate."""
+    """The request slots of one host, each an `async with`; they are handed out in order, so that a burst cannot break the rate.
 
-    def __init__(self, *, gap: float, concurrency: int, shared: Path | None = None) -> None:
-        self._shared = shared  # the file that other processes read too
+    The gap to the next request begins when one was sent (`was_sent`), not when it might have been: a busy loop may send it late.
+    """
+
+    def __init__(self, *, gap: float, concurrency: int, host: str = "", leases: HostLeases | None = None) -> None:
+        self._host, self.leases = host, leases  # that other processes keep to, too
         self.gap = gap  # seconds between requests, as the user and robots.txt want it
         self.slowdown = 1.0  # times the gap, after failures
         self.latency = 0.0  # seconds that an answer takes, running average
@@ -62,41 +57,38 @@ class Pace:
         """Waits for a free slot and then until the next request may begin."""
         await self._slots.acquire()
         try:
-            while True:  # check again after each sleep: a back-off meanwhile may have moved the start
-                wait = self._next_start - time.monotonic()
-                if wait <= 0:
-                    break
-                await asyncio.sleep(wait)
-            if (wait := self._reserve()) > 0:
-                await asyncio.sleep(wait)
+            while (wait := self.seconds_to_wait or await self._take_lease()) > 0:  # noqa: ASYNC110 # no event tells of other processes
+                await asyncio.sleep(wait)  # and look again: a back-off, or another process, may have moved the start
         except BaseException:  # a cancelled wait gives its slot back too
             self._slots.release()
             raise
         self._next_start = time.monotonic() + self.current_gap
+
+    def was_sent(self) -> None:
+        """Counts the gap from now on: the request has just been sent."""
+        self._next_start = max(self._next_start, time.monotonic() + self.current_gap)
+        self._extend_lease(self.current_gap)
 
     @property
     def seconds_to_wait(self) -> float:
         """How long the next request has to wait at least."""
         return max(0.0, self._next_start - time.monotonic())
 
-    def _reserve(self) -> float:
-        """Takes the next free moment that this user's processes leave for the host; the seconds until then."""
-        if self._shared is None or not self.gap:
+    async def _take_lease(self) -> float:
+        """Takes the lease of the host, or says how many seconds there are to wait for it."""
+        leases = self.leases
+        if leases is None or not self.gap:
             return 0.0
-        now = time.monotonic()
-        try:
-            with os.fdopen(os.open(self._shared, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                text = file.read(40).strip()
-                taken = float(text) if text.replace(".", "", 1).isdigit() else 0.0
-                start = max(
-                    now, taken if taken < now + MAX_SHARED_WAIT_SECONDS else 0.0
-                )  # a clock of before the last boot is none
-                file.seek(0)
-                file.write(f"{start + self.gap:.6f}".ljust(40))
-        except OSError:
-            return 0.0
-        return start - now
+        return await ask_store(leases, lambda: leases.take(self._host, self.current_gap))
+
+    def _extend_lease(self, seconds: float) -> None:
+        if self.leases is None or not self.gap:
+            return
+        if not self.leases.is_remote:
+            self.leases.extend(self._host, seconds)
+            return
+        told = asyncio.get_running_loop().run_in_executor(None, self.leases.extend, self._host, seconds)
+        told.add_done_callback(lambda done: done.cancelled() or done.exception())  # the next `take` says what is wrong
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -112,3 +104,4 @@ class Pace:
         """Leaves the host alone for so many seconds, because it failed, refused or was too slow, and doubles the gap afterwards."""
         self.slowdown = min(MAX_SLOWDOWN, self.slowdown * 2)
         self._next_start = max(self._next_start, time.monotonic() + seconds)
+        self._extend_lease(seconds)

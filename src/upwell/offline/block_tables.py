@@ -12,7 +12,7 @@ from upwell.store.archive import Archive
 from upwell.store.folder import refuse_links
 from upwell.store.state import State
 
-__all__ = ["kept_crawl", "with_tables"]
+__all__ = ["ARTICLE", "ENTRY", "kept_crawl", "rows_of_blocks", "with_tables"]
 
 Row = dict[str, object]
 ARTICLE = ("title", "text", "date", "author", "address")
@@ -43,20 +43,29 @@ def make_folder(folder: Path) -> None:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
 
 
+def rows_of_blocks(page: PageBlocks) -> tuple[list[Row], list[Row]]:
+    """The article of a page, if it has one, and what its tables of contents list."""
+    texts = {block.type: block.text for block in page.blocks}
+    articles: list[Row] = []
+    if "article" in texts:
+        fields: Row = {"title": texts.get("title"), "date": texts.get("date"), "author": texts.get("author")}
+        articles.append(fields | {"text": texts["article"], "address": page.page})
+    links = [link for block in page.blocks for link in block.links]
+    entries: list[Row] = [
+        {"page": page.page, "position": position, "title": title, "target": target}
+        for position, (title, target) in enumerate(links, 1)
+    ]
+    return articles, entries
+
+
 def with_tables(pages: Iterator[PageBlocks], folder: Path) -> Iterator[PageBlocks]:
     """The pages, and at their end the tables of their articles and of what they list."""
     articles: list[Row] = []
     entries: list[Row] = []
     for page in pages:
-        texts = {block.type: block.text for block in page.blocks}
-        if "article" in texts:
-            fields: Row = {"title": texts.get("title"), "date": texts.get("date"), "author": texts.get("author")}
-            articles.append(fields | {"text": texts["article"], "address": page.page})
-        links = [link for block in page.blocks for link in block.links]
-        entries += [
-            {"page": page.page, "position": position, "title": title, "target": target}
-            for position, (title, target) in enumerate(links, 1)
-        ]
+        of_page = rows_of_blocks(page)
+        articles += of_page[0]
+        entries += of_page[1]
         yield page
     make_folder(folder)
     dates = reader_of({str(row["date"]) for row in articles if row["date"]})

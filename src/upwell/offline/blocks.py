@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from upwell.errors import WrongUsage
@@ -16,8 +17,9 @@ from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.places import address_of
 from upwell.results import BlockOnPage, PageBlocks
+from upwell.store.remote import is_remote, local_copy, output
 
-__all__ = ["METHODS", "blocks"]
+__all__ = ["MAX_LEARNED_PAGES", "METHODS", "BlockReader", "blocks", "learn_reader", "page_blocks"]
 
 METHODS = ("upwell", "wisdom")
 MAX_LEARNED_PAGES = 1000  # pages of a site that are learned from; Wisdom §4.1: entropies stay within 0.1 past 200
@@ -43,11 +45,27 @@ def blocks(
         raise WrongUsage(f"follow {follow!r} is neither all nor toc")
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
-    find_all = _blocks(places, depth, follow, budget, manners or Manners(), method, Path(out) if out else None)
-    return find_all if out is None else with_tables(find_all, Path(out))
+    here = tuple(local_copy(place) if is_remote(place) else place for place in places)
+    return _blocks(here, depth, follow, budget, manners or Manners(), method, out)
 
 
 def _blocks(
+    places: tuple[str | Path, ...],
+    depth: int,
+    follow: Follow,
+    budget: int,
+    manners: Manners,
+    method: str,
+    out: str | Path | None,
+) -> Iterator[PageBlocks]:
+    if out is None:
+        yield from _pages_with_blocks(places, depth, follow, budget, manners, method, None)
+        return
+    with output(out, goes_on=True) as folder:
+        yield from with_tables(_pages_with_blocks(places, depth, follow, budget, manners, method, folder), folder)
+
+
+def _pages_with_blocks(
     places: tuple[str | Path, ...],
     depth: int,
     follow: Follow,
@@ -61,15 +79,15 @@ def _blocks(
         with kept_crawl(address, out) as (state, archive):
             polite = replace(manners, access=access)
             crawled = run_to_end(crawl(address, depth, follow, budget, polite, state=state, archive=archive))
-        find = _learn(method, (tree for _, tree in crawled))
+        find = learn_reader(method, (tree for _, tree in crawled))
         for name, tree in crawled:
-            yield _result(name, tree, find(tree))
+            yield page_blocks(name, tree, find(tree))
         return
     sample = sample_evenly(_saved_pages(places), MAX_LEARNED_PAGES)
-    find = _learn(method, (page.tree() for page in sample))
+    find = learn_reader(method, (page.tree() for page in sample))
     for page in _saved_pages(places):  # read again, so that memory does not grow with the site
         tree = page.tree()
-        yield _result(page.name, tree, find(tree))
+        yield page_blocks(page.name, tree, find(tree))
 
 
 def _saved_pages(places: tuple[str | Path, ...]) -> Iterator[SavedPage]:
@@ -84,16 +102,18 @@ def _saved_pages(places: tuple[str | Path, ...]) -> Iterator[SavedPage]:
             yield replace(page, name=str(place)) if path.is_file() and page.name == path.name else page
 
 
-def _learn(method: str, trees: Iterable[TagTree]) -> BlockReader:
-    """Learns a site from its pages; what comes back finds the blocks of a page."""
+def learn_reader(method: str, trees: Iterable[TagTree]) -> BlockReader:
+    """Learns a site from its pages; what comes back finds the blocks of a page, and can be pickled."""
     if method == "wisdom":
-        wisdom_site = wisdom.learn_site(trees)
-        return lambda tree: _wisdom_blocks(tree, wisdom_site)
-    site = informative.learn_blocks(trees)
-    return lambda tree: informative.read_blocks(tree, site).blocks
+        return partial(_wisdom_blocks, site=wisdom.learn_site(trees))
+    return partial(_own_blocks, site=informative.learn_blocks(trees))
 
 
-def _wisdom_blocks(tree: TagTree, site: wisdom.WisdomSite) -> tuple[informative.Block, ...]:
+def _own_blocks(tree: TagTree, *, site: informative.LearnedSite) -> tuple[informative.Block, ...]:
+    return informative.read_blocks(tree, site).blocks
+
+
+def _wisdom_blocks(tree: TagTree, *, site: wisdom.WisdomSite) -> tuple[informative.Block, ...]:
     """The rows that Wisdom finds for each type, as one block; its score is the share of the page's feature that they hold."""
     coverage = site.coverage(tree)
     found = []
@@ -107,7 +127,8 @@ def _wisdom_blocks(tree: TagTree, site: wisdom.WisdomSite) -> tuple[informative.
     return tuple(found)
 
 
-def _result(name: str, tree: TagTree, found: tuple[informative.Block, ...]) -> PageBlocks:
+def page_blocks(name: str, tree: TagTree, found: tuple[informative.Block, ...]) -> PageBlocks:
+    """What is told of the blocks of a page."""
     return PageBlocks(
         page=name,
         structure=informative.structure_of(tree, found),

@@ -11,6 +11,7 @@ from upwell.offline.saved_pages import pages_at
 from upwell.results import ClusteredPage
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
+from upwell.store.remote import local_copy
 
 __all__ = ["cluster"]
 
@@ -27,8 +28,8 @@ def cluster(
     `top` passes on only the clusters that likeliest hold matches (Thor §V-D); `known` is a folder of earlier answers of the
     source, whose clusters these pages join (§V-E; -1 where they fit none and are too few to cluster all again).
     """
-    earlier = list(pages_at(Path(known))) if known else []
-    pages = list(pages_at(Path(folder)))
+    earlier = list(pages_at(local_copy(known))) if known else []
+    pages = list(pages_at(local_copy(folder)))
     earlier_trees, trees = [page.tree() for page in earlier], [page.tree() for page in pages]
     rng = np.random.default_rng(0)
     grouped = clusters.group(earlier_trees or trees, params, rng=rng)

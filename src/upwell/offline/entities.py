@@ -15,9 +15,10 @@ from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.results import EntityPage
 from upwell.store import records
+from upwell.store.remote import local_copy, output
 from upwell.store.typed import with_types
 
-__all__ = ["entities"]
+__all__ = ["entities", "entity_table", "learn_groups", "read_entity"]
 
 MAX_LEARNED_PAGES = 100  # 25 pages of a site give the columns; more only cost
 MANY_FIELDS = 500  # columns that are left out from which on it is said
@@ -37,8 +38,8 @@ def entities(
     Learns from up to a hundred of the pages (`save` keeps what was learned), or only applies `model`; `out` is a folder for the table;
     `warn` hears what looks wrong.
     """
-    folder = Path(path)
-    groups = [EntityTemplate(model, frozenset())] if model else _learn_groups(folder, warn)
+    folder = local_copy(path)
+    groups = [EntityTemplate(model, frozenset())] if model else learn_groups(_sampled_trees(folder), warn)
     if save is not None:
         if len(groups) > 1:
             warn(f"{save} keeps the columns of the largest template only")
@@ -48,27 +49,33 @@ def entities(
         tree = _tree(page, warn)
         if tree is None:
             continue
-        number = best_fit(groups, tree)[1]
-        fields = apply(groups[number].model, tree)
-        if not fields:
+        number, fields = read_entity(groups, tree)
+        if not any(fields.values()):
             warn(f"{page.name}: nothing of the columns stands on this page")
         if out is not None:
-            rows[number].append(
-                {"_page": page.name, "_url": page.url or None, **_in_order(groups[number].model, fields)}
-            )
-        yield EntityPage(
-            page=page.name, fields=_in_order(groups[number].model, fields), template=number if len(groups) > 1 else None
-        )
+            rows[number].append({"_page": page.name, "_url": page.url or None, **fields})
+        yield EntityPage(page=page.name, fields=fields, template=number if len(groups) > 1 else None)
     if out is not None:
-        _write(rows, Path(out), format)
+        with output(out) as place:
+            _write(rows, place, format)
 
 
-def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[EntityTemplate]:
-    """The templates of the pages, that of most pages first."""
+def read_entity(groups: Sequence[EntityTemplate], tree: TagTree) -> tuple[int, Mapping[str, str | list[str] | None]]:
+    """The number of the template that fits a page best, and its columns as the page has them."""
+    number = best_fit(groups, tree)[1]
+    return number, _in_order(groups[number].model, apply(groups[number].model, tree))
+
+
+def _sampled_trees(folder: Path) -> list[TagTree]:
+    """The pages with text among those that are learned from."""
     sample = sample_evenly(pages_at(folder), MAX_LEARNED_PAGES)
-    trees = [tree for page in sample if (tree := _tree(page, lambda _: None)) is not None]
+    return [tree for page in sample if (tree := _tree(page, lambda _: None)) is not None]
+
+
+def learn_groups(trees: Sequence[TagTree], warn: Callable[[str], None]) -> list[EntityTemplate]:
+    """The templates of the pages, that of most pages first."""
     if not trees:
-        raise WrongUsage(f"{folder} has no page with text; this wants saved pages of one site that each show one thing")
+        raise WrongUsage("no page with text is here; this wants saved pages of one site that each show one thing")
     parts = divide(trees)
     if len(parts) > 1:
         sizes = " and ".join(str(len(part)) for part in parts)
@@ -82,7 +89,7 @@ def _learn_groups(folder: Path, warn: Callable[[str], None]) -> list[EntityTempl
     if left_out > MANY_FIELDS:
         warn(f"these pages have about {left_out:,} fields more than the {MAX_COLUMNS} columns that are kept")
     if not any(group.model.columns for group in groups):
-        warn(f"no columns: {len(trees)} pages of {folder} say the same, or nothing that they name")
+        warn(f"no columns: {len(trees)} pages say the same, or nothing that they name")
     return groups
 
 
@@ -104,5 +111,14 @@ def _write(rows: Sequence[list[dict[str, object]]], folder: Path, format: record
     folder.mkdir(parents=True, exist_ok=True)
     for number, found in enumerate(rows, 1):
         columns = arrange(found)
-        name = "entities" if number == 1 else f"entities-{number}"
+        name = entity_table(number - 1)
         records.write(with_types(rows_of(found, columns), columns), folder, format, name=name)
+
+
+def entity_table(number: int) -> str:
+    """The name of the table of a template, by its number from 0.
+
+    >>> entity_table(0), entity_table(1)
+    ('entities', 'entities-2')
+    """
+    return "entities" if number == 0 else f"entities-{number + 1}"

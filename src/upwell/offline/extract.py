@@ -27,9 +27,10 @@ from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 from upwell.store.records import FORMATS, Format, write
+from upwell.store.remote import local_copy, output
 from upwell.store.typed import with_types
 
-__all__ = ["METHODS", "extract"]
+__all__ = ["MAX_LEARNED_ANSWERS", "METHODS", "extract", "record_row"]
 
 # Thor with the paper's settings, and with those that measure best here (docs/decisions/0012-thor-as-published.md): on 40 answers of
 # each source of kinds the records have an F1 of 0.29 and 0.84.
@@ -69,31 +70,38 @@ def extract(
         raise WrongUsage("Thor learns no source model: --source and --save go with --method upwell")
     if regions < 1 or (regions > 1 and (model is not None or save is not None)):
         raise WrongUsage("--regions is 1 or more; with 2 or more nothing is saved, and no --source is taken")
+    here = local_copy(folder)
     pages = (
-        _by_source_model(Path(folder), model, Path(save) if save is not None else None, links, warn, regions)
+        _by_source_model(here, model, Path(save) if save is not None else None, links, warn, regions)
         if method == "upwell"
-        else _by_thor(Path(folder), replace(THOR_PARAMS[method], max_pagelets=regions), links, warn)
+        else _by_thor(here, replace(THOR_PARAMS[method], max_pagelets=regions), links, warn)
     )
-    return pages if table is None else _with_table(pages, Path(table), format)
+    return pages if table is None else _with_table(pages, table, format)
 
 
-def _with_table(pages: Iterator[ExtractedPage], file: Path, format: Format) -> Iterator[ExtractedPage]:
+def _with_table(pages: Iterator[ExtractedPage], place: str | Path, format: Format) -> Iterator[ExtractedPage]:
     """The pages, and at their end a table of their records for each region, a row each, with the types that a harvest would give them."""
     tables: dict[int, list[dict[str, object]]] = {1: []}
     for page in pages:
         for record in page.records:
-            own = {"_key": record.key, "_page": page.page, "_path": record.path}
-            tables.setdefault(record.region, []).append({**own, **(record.fields or {"text": record.text})})
+            row = record_row(record.key, page.page, record.path, record.fields, record.text)
+            tables.setdefault(record.region, []).append(row)
         yield page
-    path = file / f"records.{format}" if file.is_dir() else file
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for region, rows in tables.items():
-            columns = arrange(rows)
-            target = path if region == 1 else path.with_stem(f"{path.stem}-{region}")
-            write(with_types(rows_of(rows, columns), columns), path.parent, format, file=target)
-    except OSError as error:
-        raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
+    with output(place) as file:
+        path = file / f"records.{format}" if file.is_dir() else file
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for region, rows in tables.items():
+                columns = arrange(rows)
+                target = path if region == 1 else path.with_stem(f"{path.stem}-{region}")
+                write(with_types(rows_of(rows, columns), columns), path.parent, format, file=target)
+        except OSError as error:
+            raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
+
+
+def record_row(key: str, page: str, path: str, fields: Mapping[str, str], text: str) -> dict[str, object]:
+    """A record as a row of the table of all records."""
+    return {"_key": key, "_page": page, "_path": path, **(fields or {"text": text})}
 
 
 def _by_source_model(

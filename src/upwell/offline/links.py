@@ -12,6 +12,7 @@ from upwell.answers.roles import learn_roles
 from upwell.offline.saved_pages import SavedPage, pages_at
 from upwell.page.tree import TagTree
 from upwell.results import LinksOfAnswers
+from upwell.store.remote import local_copy
 
 __all__ = ["links"]
 
@@ -21,7 +22,8 @@ def links(path: str | Path, *, base_url: str = "") -> LinksOfAnswers:
 
     `base_url` says where a file came from, or what the names of a folder are relative to, where `pages.jsonl` does not say.
     """
-    pages = [_with_url(page, Path(path), base_url) for page in pages_at(Path(path))]
+    here = local_copy(path)
+    pages = [_with_url(page, here, base_url) for page in pages_at(here)]
     trees = [page.tree() for page in pages]
     queries = [page.query for page in pages]
     roles = learn_roles(trees, queries)

@@ -14,7 +14,7 @@ from upwell.queries.snapshot import SAMPLINGS, of_texts, sample
 from upwell.results import SuggestedQuery
 from upwell.store import tables
 
-__all__ = ["queries", "read_knowledge"]
+__all__ = ["queries", "read_knowledge", "read_log"]
 
 Warn = Callable[[str], None]
 
@@ -75,11 +75,17 @@ def _dictionary(
 
 def _from_log(log: str | Path, base: Knowledge, site: str, warn: Warn) -> list[SuggestedQuery]:
     """The queries that led people to a site, cleaned with the names of a knowledge base (Entity §4.1)."""
+    found = logs.generate(read_log(log, warn), base.names, site)
+    return [SuggestedQuery(query=query, expected=clicks) for query, clicks in found]
+
+
+def read_log(log: str | Path, warn: Warn = lambda _: None) -> list[logs.LogRow]:
+    """A query log from a table of query, url, clicks."""
     rows = list(logs.read_rows(_rows(log, ["query", "url", "clicks"], warn)))
     usable = [row for row in rows if row is not None]
     if len(usable) < len(rows):
         warn(f"{log}: {len(rows) - len(usable)} rows without query, address or a number of clicks left out")
-    return [SuggestedQuery(query=query, expected=clicks) for query, clicks in logs.generate(usable, base.names, site)]
+    return usable
 
 
 def _names_of_types(texts: list[str], base: Knowledge) -> list[SuggestedQuery]:

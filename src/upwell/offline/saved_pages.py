@@ -11,7 +11,7 @@ from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.store import archive
 
-__all__ = ["SavedPage", "pages_at", "sample_evenly"]
+__all__ = ["SavedPage", "pages_at", "sample_evenly", "saved_page"]
 
 OWN_FILES = ("source.json", "summary.json", "datapackage.json")  # what Upwell itself writes beside saved answers
 REPORT = "report.html"  # the same, where it lies beside a summary
@@ -48,14 +48,19 @@ def pages_at(path: Path) -> Iterator[SavedPage]:
         about = known.get(name, {})
         yield SavedPage(name=name, load=file.read_bytes, url=about.get("url") or "", query=about.get("query") or "")
     for response in () if files else archive.pages(path):
-        yield SavedPage(
-            name=response.page,
-            load=partial(bytes, response.body),
-            url=response.url,
-            query=response.query,
-            status=response.status,
-            headers=response.headers,
-        )
+        yield saved_page(response)
+
+
+def saved_page(response: archive.ArchivedPage) -> SavedPage:
+    """A response of an archive as a saved page."""
+    return SavedPage(
+        name=response.page,
+        load=partial(bytes, response.body),
+        url=response.url,
+        query=response.query,
+        status=response.status,
+        headers=response.headers,
+    )
 
 
 def sample_evenly(pages: Iterable[SavedPage], max_pages: int) -> list[SavedPage]:

@@ -5,7 +5,16 @@ from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit, urlunsplit
 
-__all__ = ["encoded", "host_and_port", "is_loopback", "is_on_site", "leaves_site", "site_host", "without_login"]
+__all__ = [
+    "encoded",
+    "host_and_port",
+    "is_loopback",
+    "is_on_site",
+    "is_same_host",
+    "leaves_site",
+    "site_host",
+    "without_login",
+]
 
 UNSAFE = re.compile(r"[\x00-\x20\x7f<>\"`{}|\\^]")
 
@@ -41,6 +50,11 @@ def is_on_site(url: str, home: str) -> bool:
     """Whether an address belongs to the site of the home page: its host, with or without `www.`, or a host below it."""
     host, site = site_host(url), site_host(home)
     return bool(host) and (host == site or host.endswith(f".{site}"))
+
+
+def is_same_host(target: str, url: str) -> bool:
+    """Whether an address of the web is at the host of another one."""
+    return site_host(target) == site_host(url) and urlsplit(target).scheme in ("http", "https")
 
 
 def without_login(url: str) -> str:

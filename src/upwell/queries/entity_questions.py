@@ -7,7 +7,7 @@ Names are asked as the base keeps them, in lower case; accepted gap: Chinese and
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -114,6 +114,6 @@ class EntityQuestions:
         return names[at] if at < len(names) else None
 
 
-def _shuffled(names: frozenset[str]) -> list[str]:
+def _shuffled(names: Set[str]) -> list[str]:
     """Names in an order that is always the same and has nothing to do with the alphabet."""
     return sorted(names, key=lambda name: (crc32(name.encode()), name))

@@ -14,7 +14,10 @@ from importlib import resources
 from upwell.page.languages import is_latin
 from upwell.page.terms import is_unspaced
 
-__all__ = ["frequent_parts", "list_language", "most_frequent", "zipf"]
+__all__ = ["EVERYTHING", "broad_questions", "frequent_parts", "list_language", "most_frequent", "zipf"]
+
+EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
+FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions
 
 DEFAULT = "en"  # for languages without a list
 MAX_FREQUENT = 10_000
@@ -125,3 +128,8 @@ def expand(shortened: str) -> list[str]:
 def _read(name: str) -> str:
     content = resources.files("upwell.queries").joinpath("word_lists", name).read_bytes()
     return (bz2.decompress(content) if name.endswith(".bz2") else content).decode("utf-8")
+
+
+def broad_questions(language: str) -> tuple[str, ...]:
+    """Queries that may match nearly everything, the likeliest first."""
+    return (*EVERYTHING, *frequent_parts(language), *most_frequent(language, FREQUENT_WORDS))

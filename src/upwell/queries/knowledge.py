@@ -6,7 +6,7 @@ site        seen as the multiset of entities that its queries, or its records, m
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,8 +30,9 @@ class Type:
 class Knowledge:
     """The entities of each type; a name may be of several types."""
 
-    types: Mapping[Type, frozenset[str]]
+    types: Mapping[Type, Set[str]]
     skipped: int = 0  # rows without a name
+    digest: str = ""  # stands for its content; "": that is not known
 
     @classmethod
     def of_rows(cls, rows: Iterable[Sequence[str]]) -> "Knowledge":

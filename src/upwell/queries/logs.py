@@ -6,13 +6,13 @@ affix     what stands before (prefix) or after (suffix) a mention
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from upwell.page.hosts import site_host
 from upwell.page.terms import tokens
 
-__all__ = ["Affixes", "Cleaning", "LogRow", "Names", "affixes_of", "clean", "generate", "read_rows"]
+__all__ = ["Affixes", "Cleaning", "LogRow", "Names", "affixes_of", "clean", "generate", "queries_by_host", "read_rows"]
 
 PREPOSITIONS = frozenset(("to", "of", "for", "in", "on", "at", "about", "from", "with", "by", "into", "near"))
 
@@ -43,14 +43,22 @@ class Names:
 
     def __init__(self, names: Iterable[str], *, clean: bool = False) -> None:
         """`clean`: the names are tokens with a space between them already, and are shared, not copied."""
-        self._names = set(names) if clean else {" ".join(tokens(name)) for name in names}
-        self._names.discard("")
-        self._lengths: dict[str, int] = {}  # for each first word, the length of the longest name that begins with it
-        lengths = self._lengths
-        for name in self._names:
+        own = set(names) if clean else {" ".join(tokens(name)) for name in names}
+        own.discard("")
+        self._names: Set[str] = own
+        self.lengths: dict[str, int] = {}  # for each first word, the length of the longest name that begins with it
+        self._length_of: Callable[[str], int] = lambda word: self.lengths.get(word, 0)
+        for name in own:
             first, length = name.partition(" ")[0], name.count(" ") + 1
-            if lengths.get(first, 0) < length:
-                lengths[first] = length
+            if self.lengths.get(first, 0) < length:
+                self.lengths[first] = length
+
+    @classmethod
+    def kept_elsewhere(cls, names: Set[str], length_of: Callable[[str], int]) -> "Names":
+        """Names that are not in memory, nor are the lengths of the longest that begin with each word."""
+        made = cls(())
+        made._names, made._length_of = names, length_of
+        return made
 
     def __len__(self) -> int:
         return len(self._names)
@@ -59,9 +67,9 @@ class Names:
         """Where the longest mentions begin and end; all of the same greatest length (Entity §4.1.2)."""
         best: list[tuple[int, int]] = []
         longest = 1
-        lengths, names = self._lengths, self._names
+        length_of, names = self._length_of, self._names
         for i, word in enumerate(words):
-            for n in range(min(lengths.get(word, 0), len(words) - i), longest - 1, -1):
+            for n in range(min(length_of(word), len(words) - i), longest - 1, -1):
                 if " ".join(words[i : i + n]) in names:
                     if n > longest:
                         best, longest = [], n
@@ -71,10 +79,10 @@ class Names:
 
     def all_mentions(self, words: list[str]) -> Iterator[str]:
         """The names in a longer text, from left to right, at each word the longest that begins there and does not overlap the one before."""
-        lengths, names = self._lengths, self._names
+        length_of, names = self._length_of, self._names
         i = 0
         while i < len(words):
-            end = i + min(lengths.get(words[i], 0), len(words) - i)
+            end = i + min(length_of(words[i]), len(words) - i)
             while end > i and (name := " ".join(words[i:end])) not in names:
                 end -= 1
             if end > i:
@@ -174,7 +182,22 @@ def generate(rows: Iterable[LogRow], names: Names, site: str, how: Cleaning | No
     how = how or Cleaning()
     by_site = filtered(rows, how)
     affixes = affixes_of((query for queries in by_site.values() for query in queries), names, how)
+    return _cleaned(by_site.get(host(site), Counter()), affixes)
+
+
+def queries_by_host(
+    rows: Iterable[LogRow], names: Names, how: Cleaning | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """The same for all sites of a log."""
+    how = how or Cleaning()
+    by_site = filtered(rows, how)
+    affixes = affixes_of((query for queries in by_site.values() for query in queries), names, how)
+    for site in sorted(by_site):
+        yield site, [query for query, _ in _cleaned(by_site[site], affixes)]
+
+
+def _cleaned(queries: Counter[str], affixes: Affixes) -> list[tuple[str, int]]:
     merged: Counter[str] = Counter()
-    for query, clicks in by_site.get(host(site), Counter()).items():
+    for query, clicks in queries.items():
         merged[clean(query, affixes)] += clicks
     return sorted(merged.items(), key=lambda item: (-item[1], item[0]))

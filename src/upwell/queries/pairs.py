@@ -8,6 +8,7 @@ source understands is learned by trying (`grammar`); Yuan's last piece of future
 """
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from upwell.queries.calibration import Calibration
 from upwell.queries.grammar import FORMS, Operator, judge, write
-from upwell.queries.policy import CLASSES, WordIndex
+from upwell.queries.word_index import CLASSES, Floats, WordIndex
 
 __all__ = ["Pair", "Pairs"]
 
@@ -23,6 +24,8 @@ Counts = NDArray[np.int64]
 MAX_SHARE = 0.9  # a word in a larger share of the records of the first word is a label and narrows nothing; not swept
 SIZES = 6  # 1, 2, 4 … 32 and more records
 MAX_TRIALS = 5  # pairs that a way of writing gets before it counts as not understood
+RECOUNT_SHARE = 0.1  # more records of a query, from which on the words beside it are counted again
+MAX_BESIDE = 128  # words beside a query that are kept for each way of writing, the best ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,16 @@ class Pair:
     calibration: float  # the share by which `expected` was calibrated
 
 
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """The words beside a query in the records that were held: their numbers, and in how many of `held` records each stands."""
+
+    held: int
+    words: Counts
+    both: Counts
+    is_all: bool  # else the best of them
+
+
 @dataclass
 class Pairs:
     """The queries that were cut off, and the best narrower one for each; the operators that the source understands are learned by trying."""
@@ -50,11 +63,14 @@ class Pairs:
     _words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _heap: list[tuple[float, str]] = field(default_factory=list)
     _asked: set[tuple[Operator, frozenset[str], str]] = field(default_factory=set)  # a b is b a; a -b is not b -a
+    # for each query, the numbers of the words beside which it was asked, as far as they came up
+    _asked_words: dict[str, dict[Operator, set[int]]] = field(default_factory=dict)
     _forms: dict[Operator, list[str]] = field(
         default_factory=lambda: {"and": list(FORMS["and"]), "not": list(FORMS["not"])}
     )
     # By the class of the second word, and in how many records it stands beside the first.
     _calibration: Calibration = field(default_factory=lambda: Calibration(CLASSES * SIZES))
+    _beside: dict[str, _Beside] = field(default_factory=dict)
     _sure: set[Operator] = field(default_factory=set)
     _failed: dict[Operator, int] = field(default_factory=dict)
 
@@ -73,17 +89,16 @@ class Pairs:
 
     def _same(self, words: tuple[str, ...], matches: float) -> bool:
         """Whether another query that was cut off has the same records: a country and its code."""
-        held, both = self.word_index.count_beside(*words)
+        held = self.word_index.count_with(*words)
         if not held:
             return False
-        own = {self.word_index.number(word) for word in words}
+        alike = (other for other, known in self._matches.items() if abs(known - matches) <= (1 - MAX_SHARE) * matches)
         return any(
-            abs(known - matches) <= (1 - MAX_SHARE) * matches
-            and all(
-                (n := self.word_index.number(w)) >= 0 and (n in own or both[n] > MAX_SHARE * held)
-                for w in self._words[other]
+            all(
+                word in words or self.word_index.count_with(*words, word) > MAX_SHARE * held
+                for word in self._words[other]
             )
-            for other, known in self._matches.items()
+            for other in alike
         )
 
     def next(self) -> Pair | None:
@@ -129,18 +144,38 @@ class Pairs:
             heapq.heappush(self._heap, (-best.expected, word))
 
     def _best(self, a: str) -> Pair | None:
-        held, both = self.word_index.count_beside(*self._words[a])
+        """The best narrower query; the words beside it are counted again when it has more records, or those that were kept are used up."""
+        held, beside = self.word_index.count_with(*self._words[a]), self._beside.get(a)
         if not held:
             return None
-        limit, page = self.word_index.limit, self.word_index.page_size
-        best: Pair | None = None
+        if beside is None or held >= (1 + RECOUNT_SHARE) * beside.held:
+            beside = self._count(a)
+        best = self._best_of(a, held, beside)
+        if best is None and not beside.is_all and held > beside.held:
+            best = self._best_of(a, held, self._count(a))
+        return best
+
+    def _count(self, a: str) -> _Beside:
+        """Counts the words beside a query, and keeps those that promise most."""
+        held, words, both = self.word_index.words_beside(*self._words[a])
+        beside = _Beside(held, words, both, is_all=True)
+        if len(words) > 2 * MAX_BESIDE:
+            kept = [np.argsort(-worth, kind="stable")[:MAX_BESIDE] for _, _, worth, _ in self._worths(a, held, beside)]
+            some = np.unique(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
+            beside = _Beside(held, words[some], both[some], is_all=False)
+        self._beside[a] = beside
+        return beside
+
+    def _worths(self, a: str, held: int, beside: _Beside) -> Iterator[tuple[Operator, Floats, Floats, Floats]]:
+        """For each way of writing: the matches of each pair that are held, the new records that a request should bring, and its pages."""
+        limit, page, words = self.word_index.limit, self.word_index.page_size, beside.words
         odds = max(0.0, self._matches[a] / held - 1)
-        missing_per_held = self.word_index.missing_per_held(odds)
-        beside = np.flatnonzero(both)  # the only candidates
-        both, missing_per_held = both[beside], missing_per_held[beside]
-        classes = self.word_index.classes[beside].astype(np.int64) * SIZES + _sizes(both)
-        is_barren = np.isin(beside, list(self.word_index.barren))
-        both_ways: tuple[tuple[Operator, Counts], ...] = (("and", both), ("not", held - both))
+        both: Floats = np.asarray(beside.both * (held / max(1, beside.held)), dtype=float)
+        missing_per_held = self.word_index.missing_per_held(odds, words)
+        calibration = self._calibration.shares(self._kinds(beside))
+        left_out = (beside.both > MAX_SHARE * beside.held) | self.word_index.is_barren(words)
+        asked = self._asked_words.get(a, {})
+        both_ways: tuple[tuple[Operator, Floats], ...] = (("and", both), ("not", np.asarray(held - both)))
         for operator, inside in both_ways:
             if not self._forms[operator] or (operator == "not" and len(self._words[a]) > 1):
                 continue
@@ -149,28 +184,37 @@ class Pairs:
             if limit:
                 new = np.where(matches > limit, new * self.word_index.top * limit / np.maximum(matches, 1e-9), new)
                 matches = np.minimum(matches, limit)
-            kinds = classes
-            calibration = self._calibration.shares(kinds)
             pages = np.maximum(1.0, np.ceil(matches / page)) if page else np.ones(len(matches))
             worth = calibration * new / pages
-            worth[(both > MAX_SHARE * held) | (inside < 1)] = 0.0
+            worth[left_out | (inside < 1)] = 0.0
             if operator == "not" and limit:
                 worth[inside + new > limit] = 0.0  # what is left out is not what comes first
-            worth[is_barren] = 0.0
-            at = int(np.argmax(worth)) if len(worth) else 0
+            if operator in asked:
+                worth[np.isin(words, list(asked[operator]))] = 0.0
+            yield operator, inside, worth, pages
+
+    def _kinds(self, beside: _Beside) -> Counts:
+        return self.word_index.classes[beside.words].astype(np.int64) * SIZES + _sizes(beside.both)
+
+    def _best_of(self, a: str, held: int, beside: _Beside) -> Pair | None:
+        best: Pair | None = None
+        if not len(beside.words):
+            return None
+        for operator, inside, worth, pages in self._worths(a, held, beside):
+            at = int(np.argmax(worth))
             while (
-                len(worth)
-                and worth[at] > 0
-                and self._of(a, self.word_index.word(int(beside[at])), operator) in self._asked
+                worth[at] > 0 and self._of(a, b := self.word_index.word(int(beside.words[at])), operator) in self._asked
             ):
+                self._asked_words.setdefault(a, {}).setdefault(operator, set()).add(int(beside.words[at]))
                 worth[at] = 0.0
                 at = int(np.argmax(worth))
-            if len(worth) and worth[at] > (best.expected if best else 0.0):
-                form, b = self._forms[operator][0], self.word_index.word(int(beside[at]))
+            if worth[at] > (best.expected if best else 0.0):
+                form, b = self._forms[operator][0], self.word_index.word(int(beside.words[at]))
                 shown = (*self._words[a], b) if operator == "and" else ()
+                kind = int(self._kinds(beside)[at])
                 best = Pair(
                     a, b, operator, write(form, a, b), shown, float(inside[at]), float(worth[at]),
-                    float(pages[at]), int(kinds[at]), float(calibration[at]),
+                    float(pages[at]), kind, self._calibration.share(kind),
                 )  # fmt: skip
         return best
 

@@ -5,7 +5,7 @@ family           lists whose addresses differ in one place: an alphabet, months,
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -29,7 +29,7 @@ MIN_FRAME_PAGES = 2  # pages that all link to an address, before it counts as pa
 class RecordAddresses:
     """Which addresses are those of records."""
 
-    held: Collection[str]
+    held: Container[str]
     frame: frozenset[str] = frozenset()  # addresses that all pages link to
     shapes: tuple[AddressShape, ...] = ()
     volatile: tuple[str, ...] = ()  # arguments that say nothing about the record

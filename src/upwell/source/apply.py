@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
 from upwell.extract.fields import RecordReader, fields_of_subtree, split_trailing_dates
 from upwell.extract.groups import GROUP, groups_of
 from upwell.extract.leaves import Leaves, leaves_of
+from upwell.extract.records_beside import with_records_beside
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import parse_arguments, without_arguments
@@ -54,7 +55,11 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     if status >= 400 or not tree.chunks:
         return Reading(kind="error")
     leaves = leaves_of(tree)
-    if (cut := find_cut(model, leaves)) is not None:
+    cut = find_cut(model, leaves)
+    is_answer = not asked_at or urlsplit(tree.url).path == asked_at
+    if cut is None and is_answer and query:
+        cut = _cut_of_links(leaves, empty.matching_links(model.empty, tree, query))
+    if cut is not None:
         ranges = zip(cut.starts.tolist(), cut.ends.tolist(), strict=True)
         chars = sum(sum(map(len, leaves.texts[first:last])) for first, last in ranges)
         share = chars / max(1, sum(map(len, leaves.texts)))
@@ -63,7 +68,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         return Reading(kind="multi", records=records, pagelet=container_paths[int(cut.container[0])], score=share)
     if empty.judge(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
         return Reading(kind="error")
-    if asked_at and urlsplit(tree.url).path != asked_at:
+    if not is_answer:
         frame = frozenset(model.frame)
         row = pagelets.smallest_row_with(tree, _own_chars(tree, frame))
         fields = {name: value for name, value in fields_of_subtree(tree, row).items() if value not in frame}
@@ -76,6 +81,11 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
 
 def find_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
     """The cut of an answer by the first rule that fits, or by a later one whose cut scores clearly higher."""
+    cut = _fitting_cut(model, leaves)
+    return with_records_beside(leaves, cut) if cut is not None else None
+
+
+def _fitting_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
     fitting = [cuts for rule in model.rules if (cuts := apply_rule(leaves, rule))]
     if not fitting or all(len(cuts) == 1 and cuts[0].has_same_records(fitting[0][0]) for cuts in fitting):
         return fitting[0][0] if fitting else None
@@ -86,6 +96,19 @@ def find_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
         if best is None or score > best[0] + SWITCH_MARGIN:
             best = score, cuts[i]
     return best[1] if best else None
+
+
+def _cut_of_links(leaves: Leaves, links: Sequence[int]) -> Cut | None:
+    """The cut in which each of these links is a record, where no rule fits."""
+    rows = [row for row in links if leaves.row_start[row] < leaves.row_end[row]]
+    if not rows:
+        return None
+    starts, ends = leaves.row_start[rows].astype(np.int32), leaves.row_end[rows].astype(np.int32)
+    unit_row, unit = np.full(len(leaves), -1, dtype=np.int32), np.arange(len(leaves), dtype=np.int32)
+    for row, start, end in zip(rows, starts.tolist(), ends.tolist(), strict=True):
+        unit_row[start:end], unit[start:end] = row, start
+    container = leaves.tree.parent[rows].astype(np.int32)
+    return Cut(starts, ends, 0, unit, container, unit_row, leaves.row_end[container].astype(np.int32))
 
 
 def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:

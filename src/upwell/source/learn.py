@@ -13,6 +13,7 @@ import numpy as np
 
 from upwell.answers.empty import learn_empty
 from upwell.answers.record_arguments import not_identifying
+from upwell.answers.totals import read_totals
 from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
@@ -118,7 +119,8 @@ def learn_source(
     asked = [(tree, query_of.get(i, "")) for i, tree in enumerate(answers)]
     has_records = [find_cut(model, leaves_of(tree)) is not None for tree in answers]
     empty_answers = [*zip(background, background_queries or [""] * len(background), strict=True)]
-    empty_answers += [answer for answer, has in zip(asked, has_records, strict=True) if not has and answer[0].chunks]
+    without_records = [answer for answer, has in zip(asked, has_records, strict=True) if not has and answer[0].chunks]
+    empty_answers += [answer for answer in without_records if not read_totals(answer[0]).total]
     full_answers = [answer for answer, has in zip(asked, has_records, strict=True) if has]
     return replace(
         model,

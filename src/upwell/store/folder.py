@@ -8,7 +8,8 @@ from pathlib import Path
 
 from upwell.errors import CannotKeep, WrongUsage
 from upwell.page.hosts import host_and_port, without_login
-from upwell.store.archive import Archive
+from upwell.store.archive import WARC_FILE_BYTES, Archive
+from upwell.store.places import STATE_FILES, has_state, place_of, point_to
 from upwell.store.state import State
 
 __all__ = ["folder_of", "harvest_folders", "open_folder", "refuse_links"]
@@ -31,13 +32,11 @@ def folder_of(url: str, out: str | Path) -> Path:
 
 def harvest_folders(path: Path) -> Iterator[Path]:
     """The folders of harvests at a path: the path itself, or those below it."""
-    if (path / "state.sqlite").is_file():
+    if has_state(path):
         refuse_links(path)
         yield path
         return
-    below = sorted(file.parent for file in path.glob("*/state.sqlite")) or sorted(
-        file.parent for file in path.glob("*/*/state.sqlite")
-    )
+    below = _folders(path, "*") or _folders(path, "*/*")
     if not below:
         raise WrongUsage(
             f"{path} is not the folder of a harvest, and holds none; it is the one given to harvest with -o"
@@ -47,6 +46,10 @@ def harvest_folders(path: Path) -> Iterator[Path]:
         yield folder
 
 
+def _folders(path: Path, level: str) -> list[Path]:
+    return sorted({file.parent for name in STATE_FILES for file in path.glob(f"{level}/{name}")})
+
+
 def refuse_links(folder: Path) -> None:
     """Raises WrongUsage if a folder is a symbolic link or has one: what is written there might go elsewhere."""
     if folder.is_symlink() or (folder.is_dir() and any(file.is_symlink() for file in folder.iterdir())):
@@ -54,8 +57,10 @@ def refuse_links(folder: Path) -> None:
 
 
 @contextmanager
-def open_folder(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
-    """Opens a site's folder with its state and archive; a full or read-only disk becomes an error of one line.
+def open_folder(
+    folder: Path, address: str = "", warc_bytes: int = WARC_FILE_BYTES
+) -> Iterator[tuple[Path, State, Archive]]:
+    """Opens a site's folder with its archive and its state, which may be in a database; a full or read-only disk is an error of one line.
 
     The state is opened first, because its lock keeps a second process from repairing the archive at the same time.
     """
@@ -65,7 +70,9 @@ def open_folder(folder: Path) -> Iterator[tuple[Path, State, Archive]]:
     except OSError as error:
         raise WrongUsage(f"cannot write to {folder}: {error.strerror}; name another folder with -o") from error
     try:
-        with State(folder / "state.sqlite") as state, Archive(folder / "archive") as archive:
+        place = place_of(folder, address)
+        with State(place) as state, Archive(folder / "archive", max_bytes=warc_bytes) as archive:
+            point_to(folder, place)
             state.archive = archive
             yield folder, state, archive
     except OSError as error:

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from upwell.errors import WrongUsage
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["BATCH_ROWS", "column_type", "connect", "read", "read_texts", "read_values", "write", "write_database"]
+__all__ = [
+    "BATCH_ROWS", "RowWriter", "column_type", "connect", "read", "read_texts", "read_values", "write", "write_database",
+]  # fmt: skip
 
 DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
 MAX_INTEGER = 2**63 - 1
@@ -34,6 +36,42 @@ def write_database(rows: Sequence[Mapping[str, object]], columns: Mapping[str, s
     """Writes rows as the table `records` of a new DuckDB file."""
     with _rows_as_query(rows, columns, path) as (query, values), connect(path) as database:
         database.execute(f"CREATE TABLE records AS {query}", values)
+
+
+class RowWriter:
+    """A Parquet file of rows that come one by one, of columns whose types are known: memory does not grow with their number."""
+
+    def __init__(self, path: Path, types: Mapping[str, str]) -> None:
+        self.path, self.types, self.rows = path, dict(types), 0
+        self._lines, self._longest = path.with_name(f".{path.name}.jsonl"), DEFAULT_LINE_BYTES
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._out = self._lines.open("w", encoding="utf-8", errors="replace")
+
+    def write(self, row: Mapping[str, object]) -> None:
+        """Adds a row; a column that it does not have is empty."""
+        self._longest = max(self._longest, _write_line(self._out, row, self.types))
+        self.rows += 1
+
+    def close(self) -> None:
+        """Makes the file, whole or not at all."""
+        self._out.close()
+        partial = self.path.with_name(f".{self.path.name}.part")
+        types = ", ".join(f"c{i}: '{kind}'" for i, kind in enumerate(self.types.values()))
+        names = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(self.types))
+        place = str(partial).replace(chr(39), 2 * chr(39))
+        with connect() as database:
+            database.execute(
+                f"COPY (SELECT {names} FROM read_json($lines, format = 'newline_delimited', columns = {{{types}}}, "  # noqa: S608 # names are quoted
+                f"maximum_object_size = $longest)) TO '{place}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {BATCH_ROWS})",
+                {"lines": glob.escape(str(self._lines)), "longest": self._longest},
+            )
+        partial.replace(self.path)
+        self.discard()
+
+    def discard(self) -> None:
+        """Forgets the rows."""
+        self._out.close()
+        self._lines.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -61,10 +99,15 @@ def _write_lines(rows: Iterable[Mapping[str, object]], keys: list[str], path: Pa
     longest = 0
     with path.open("w", encoding="utf-8", errors="replace") as out:
         for row in rows:
-            line = json.dumps({f"c{i}": row.get(key) for i, key in enumerate(keys)}, ensure_ascii=False, default=str)
-            longest = max(longest, 4 * len(line))
-            out.write(line + "\n")
+            longest = max(longest, _write_line(out, row, keys))
     return longest
+
+
+def _write_line(out: TextIO, row: Mapping[str, object], keys: Iterable[str]) -> int:
+    """Writes a row as a JSON line with the fields c0, c1 …; gives a bound on its bytes."""
+    line = json.dumps({f"c{i}": row.get(key) for i, key in enumerate(keys)}, ensure_ascii=False, default=str)
+    out.write(line + "\n")
+    return 4 * len(line)
 
 
 def column_type(values: Iterable[object]) -> str:

@@ -1,6 +1,6 @@
 """Looking into the state of a harvest without changing it or waiting for it: for the page in the browser.
 
-While a process harvests, its state is locked; `Busy` says so, and what runs is told by `events.jsonl`.
+While a process harvests, its file is locked; `Busy` says so, and what runs is told by `events.jsonl`. A state in PostgreSQL can be read all the time.
 """
 
 import base64
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from upwell.model import ArchivedBody
+from upwell.store.database import Reader
+from upwell.store.places import InPostgres, has_state, open_database, place_of
 
 __all__ = ["Busy", "Peek", "is_running", "peek"]
 
@@ -23,8 +25,9 @@ class Busy(Exception):
 class Peek:
     """The state of one harvest, read only."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: Reader, *, is_leased: bool = False) -> None:
         self._db = db
+        self.is_leased = is_leased  # a worker, on whatever machine, writes it
 
     def note(self, name: str, default: str = "") -> str:
         """The note stored under a name."""
@@ -34,6 +37,14 @@ class Peek:
     def records(self) -> int:
         """How many records are held."""
         return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
+
+    def requests(self) -> int:
+        """How many requests were sent in this run, as `State.requests_sent` counts them."""
+        (sent,) = self._db.execute(
+            "SELECT COALESCE(SUM(sent), 0) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'",
+            (int(self.note("run", "1")),),
+        ).fetchone()
+        return int(sent)
 
     def row(self, key: str) -> dict[str, Any] | None:
         """What the lists said of a record, as it was read."""
@@ -46,7 +57,7 @@ class Peek:
     def sights(self, key: str, most: int = 20) -> list[str]:
         """The queries that brought a record."""
         found = self._db.execute(
-            "SELECT DISTINCT query FROM sights WHERE key = ? ORDER BY run DESC, query LIMIT ?", (key, most)
+            "SELECT query FROM sights WHERE key = ? GROUP BY query ORDER BY MAX(run) DESC, query LIMIT ?", (key, most)
         )
         return [str(query) for (query,) in found]
 
@@ -68,10 +79,11 @@ class Peek:
 
     def archived_at(self, url: str) -> ArchivedBody | None:
         """Where the archive holds the last answer that came from an address."""
+        beginning = f'{{"url": {json.dumps(url)}, '  # of the head, as `State.store` writes it
         found = self._db.execute(
             "SELECT archive_file, archive_offset, archive_digest FROM outcomes "
-            "WHERE json_extract(head, '$.url') = ? AND archive_file IS NOT NULL ORDER BY id DESC LIMIT 1",
-            (url,),
+            "WHERE substr(head, 1, ?) = ? AND archive_file IS NOT NULL ORDER BY id DESC LIMIT 1",
+            (len(beginning), beginning),
         ).fetchone()
         return ArchivedBody(file=str(found[0]), offset=int(found[1]), digest=str(found[2])) if found else None
 
@@ -95,10 +107,14 @@ def _row(text: str) -> dict[str, Any] | None:
 
 @contextmanager
 def peek(folder: Path) -> Iterator[Peek]:
-    """The state in a folder, for as long as it takes to look; raises Busy while it is harvested."""
-    place = f"{(folder / 'state.sqlite').resolve().as_uri()}?mode=ro"
+    """The state of a folder, for as long as it takes to look; raises Busy while its file is locked by a harvest."""
+    place = place_of(folder)
+    if isinstance(place, InPostgres):
+        with closing(open_database(place, is_only_read=True)) as site:
+            yield Peek(site, is_leased=site.is_leased)
+        return
     try:
-        with closing(sqlite3.connect(place, uri=True, timeout=0.2)) as db:
+        with closing(sqlite3.connect(f"{place.resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)) as db:
             db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
             yield Peek(db)
     except sqlite3.OperationalError as error:
@@ -109,10 +125,10 @@ def peek(folder: Path) -> Iterator[Peek]:
 
 def is_running(folder: Path) -> bool:
     """Whether a process harvests into a folder now."""
-    if not (folder / "state.sqlite").is_file():
+    if not has_state(folder):
         return False
     try:
-        with peek(folder):
-            return False
+        with peek(folder) as state:
+            return state.is_leased
     except Busy:
         return True

@@ -7,33 +7,35 @@
     varying     how often a field said the same, and something else, of a record that another query brought again
     sights      which query brought which record, in which run and on which page
 
-Nothing else is saved. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
+Nothing else is needed. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
 stored outcomes, and sends requests only where these end. So a kill at any moment costs the requests in flight, and no stage of the
 harvest needs code for resuming.
 """
 
 import json
-import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from upwell.errors import CannotKeep
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
-from upwell.store.state_errors import cannot_keep
-from upwell.store.state_records import add_records, row_of, varying_fields
-from upwell.store.state_tables import TABLES, UPGRADES, VERSION, delete_trailing_errors, forget_records, rows_that_asked
+from upwell.store.database import Connection
+from upwell.store.places import InPostgres, open_database
+from upwell.store.state_records import add_records, is_good_answer, row_of, varying_fields
+from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
+
+if TYPE_CHECKING:
+    from upwell.store.postgres_leases import PostgresLeases
 
 __all__ = ["ASKED_BY", "BodyReader", "State"]
 
+ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
-CACHE_KILOBYTES = (
-    512  # SQLite's page cache; small, because a hundred harvests run at once and each writes more than it reads
-)
+ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
 
 class BodyReader(Protocol):
@@ -45,27 +47,31 @@ class BodyReader(Protocol):
 
 
 class State:
-    """The state of one site's harvest: a file, or this process's memory where no path is given.
+    """The state of one site's harvest: in a file, in a PostgreSQL database, or in this process's memory where no place is given.
 
-    With an `archive`, bodies that it holds are not stored here. If one cannot be read back (a file was removed, or its end was lost when
-    the machine crashed), the state acts as if the answer had never come, and the request is sent again.
+    With an `archive`, bodies that it holds are not stored here, unless other machines may go on with the site. If one cannot be read back
+    (a file was removed, or its end was lost when the machine crashed), the state acts as if the answer had never come, and the request is
+    sent again. `is_only_read` looks at the state in a database while another process may be writing it.
     """
 
-    def __init__(self, path: Path | None = None, archive: BodyReader | None = None) -> None:
-        self.path, self.archive = path, archive
+    def __init__(
+        self,
+        place: Path | InPostgres | None = None,
+        archive: BodyReader | None = None,
+        *,
+        is_only_read: bool = False,
+    ) -> None:
+        self.archive = archive
         self.run_number = 1  # 1 for the first harvest, one more for each refresh
         self._unreplayed: dict[
             str, list[int]
         ] = {}  # request → its outcomes in this run that were not replayed yet, by id
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
+        self._db = open_database(place, is_only_read=is_only_read)
         try:
-            # one thread after the other: the loop's, and the one that reads pages
-            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0.5, check_same_thread=False)
-        except sqlite3.Error as error:
-            raise self._cannot_keep(error) from error
-        try:
+            self._is_only_read = is_only_read and self._db.is_remote  # a file is locked all the same
             self._open()
-        except BaseException:  # close in any case, or the file stays locked
+        except BaseException:  # close in any case, or the place stays locked
             self._db.close()
             raise
 
@@ -78,35 +84,26 @@ class State:
         self._db.close()
 
     def _open(self) -> None:
-        try:
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second process gets an error
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
-        except sqlite3.Error as error:
-            raise self._cannot_keep(error) from error
-        self._transaction(self._create_tables)
-        self._transaction(delete_trailing_errors)
         self.run_number = int(self.note("run", "1"))
+        if self._is_only_read:
+            return
+        self._db.transaction(delete_trailing_errors)
+        (last,) = self._db.execute("SELECT COALESCE(MAX(id), 0) FROM outcomes").fetchone()
+        self._outcome_ids = count(int(last) + 1)
         for outcome_id, request_key in self._db.execute(
             "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run_number,)
         ):
             self._unreplayed.setdefault(request_key, []).append(outcome_id)
 
-    def _create_tables(self, db: sqlite3.Connection) -> None:
-        """Creates the tables of a new file, and upgrades those of an older version."""
-        for statement in TABLES.split(";"):
-            db.execute(statement)
-        version = int(self.note("version", str(VERSION)))
-        if version > VERSION:
-            raise CannotKeep(
-                f"{self.path} was written by a newer Upwell (version {version}, this one knows {VERSION}); "
-                "update Upwell, or use another -o"
-            )
-        for older_version in range(version, VERSION):
-            for statement in UPGRADES[older_version].split(";"):
-                db.execute(statement)
-        db.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (str(VERSION),))
+    @property
+    def is_remote(self) -> bool:
+        """Whether asking it may wait for another machine."""
+        return self._db.is_remote
+
+    @property
+    def host_leases(self) -> "PostgresLeases | None":
+        """When each host may be asked next, where many machines keep one rate; None where it is a matter of this one."""
+        return self._db.host_leases
 
     # -- notes about the harvest ---------------------------------------------------------------------------------------
 
@@ -117,7 +114,7 @@ class State:
 
     def set_note(self, name: str, value: str) -> None:
         """Stores a note under a name."""
-        self._transaction(lambda db: db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value)))
+        self._db.transaction(lambda db: set_note(db, name, value))
 
     def start_next_run(self) -> None:
         """Starts another run, which replays nothing of the runs before; the records and their history stay."""
@@ -151,6 +148,37 @@ class State:
                 return outcome
         return None
 
+    @property
+    def is_replayed(self) -> bool:
+        """Whether nothing is left to replay; robots.txt is, for some time."""
+        return not any(ids for key, ids in self._unreplayed.items() if ROBOTS not in key)
+
+    def last_outcome(self) -> tuple[int, float] | None:
+        """Number and time of the last outcome of this run; None where it is an error, which a later process asks again."""
+        query = "SELECT id, at, head FROM outcomes WHERE run = ? ORDER BY id DESC LIMIT 1"
+        last = self._db.execute(query, (self.run_number,)).fetchone()
+        return (int(last[0]), float(last[1])) if last and is_good_answer(last[2]) else None
+
+    def has_outcome(self, number: int, at: float) -> bool:
+        """Whether this run has an outcome of that number and time, and what lies in the archive is there."""
+        query = (
+            "SELECT MAX(id), MAX(at) FROM outcomes WHERE run = ? AND id <= ? AND head IS NOT NULL GROUP BY archive_file"
+        )
+        last = self._db.execute(query, (self.run_number, number)).fetchall()
+        is_there = all(self._load(int(outcome_id), Request(url="")) is not None for outcome_id, _ in last)
+        return is_there and any(int(outcome_id) == number and float(stored) == at for outcome_id, stored in last)
+
+    def skip_replay(self, number: int) -> None:
+        """Acts as if all outcomes up to this one had been replayed."""
+        for key, ids in self._unreplayed.items():
+            if ROBOTS not in key:
+                ids[:] = [outcome_id for outcome_id in ids if outcome_id > number]
+        for outcome_id, key, head in self._db.execute(
+            "SELECT id, request, head FROM outcomes WHERE run = ? AND id <= ? ORDER BY id", (self.run_number, number)
+        ):
+            if is_good_answer(head):
+                self._last_answer[key] = outcome_id
+
     def store(self, request: Request, outcome: Outcome) -> None:
         """Commits what a request brought; an archived body must be with the operating system already."""
         response, head, packed_body, place = outcome.response, None, None, None
@@ -163,9 +191,11 @@ class State:
             }
             head = json.dumps(fields)  # ASCII: a header that is not UTF-8 has lone surrogates, which SQLite refuses
             place = response.archived if self.archive is not None else None
-            packed_body = zlib.compress(response.body, 1) if place is None else None
+            # the archive lies on this machine, and another may go on with the site
+            packed_body = zlib.compress(response.body, 1) if place is None or self.is_remote else None
         key = _request_key(request)
-        row = {
+        row: dict[str, Any] = {
+            "id": next(self._outcome_ids),
             "run": self.run_number,
             "request": key,
             "head": head,
@@ -178,9 +208,9 @@ class State:
             "archive_offset": place and place.offset,
             "archive_digest": place and place.digest,
         }
-        insert = f"INSERT INTO outcomes ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})"  # noqa: S608 # the names above
-        outcome_id = self._transaction(lambda db: db.execute(insert, row)).lastrowid
-        self._allow_reuse(key, int(outcome_id or 0), response)
+        insert = f"INSERT INTO outcomes ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608 # the names above
+        self._db.transaction(lambda db: db.execute(insert, tuple(row.values())))
+        self._allow_reuse(key, row["id"], response)
 
     def _allow_reuse(self, key: str, outcome_id: int, response: Response | None) -> None:
         """Lets `replay` reuse an outcome, unless it is an error page or a refusal."""
@@ -209,9 +239,11 @@ class State:
             return None
         return Outcome(response=response, sent=sent, bytes=size)
 
-    def _packed_or_archived(self, packed: bytes, place: ArchivedBody | None) -> bytes | None:
-        if place is None:
+    def _packed_or_archived(self, packed: bytes | None, place: ArchivedBody | None) -> bytes | None:
+        if packed is not None:
             return zlib.decompress(packed)
+        if place is None:
+            return None
         return self.archive.read(place) if self.archive is not None else None
 
     # -- records -------------------------------------------------------------------------------------------------------
@@ -222,25 +254,27 @@ class State:
         `origin` has `_source`, `_query` and `_page`; `asked` is what a refresh asks again, where that is not the query itself.
         Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        stored: list[bool] = self._transaction(
+        return self._db.transaction(
             lambda db: add_records(db, self.run_number, records, origin, asked or str(origin["_query"]))
         )
-        return stored
 
     def add_details(self, key: str, fields: Mapping[str, object]) -> None:
         """Stores what the own page of a record says; what an earlier run stored otherwise goes to the history."""
 
-        def store(db: sqlite3.Connection) -> None:
+        def store(db: Connection) -> None:
             text = json.dumps(dict(fields), ensure_ascii=False)
             before = db.execute("SELECT row, run FROM details WHERE key = ?", (key,)).fetchone()
             if before and before[1] < self.run_number and before[0] != text:
                 db.execute(
-                    "INSERT OR IGNORE INTO history SELECT key, ?, row FROM records WHERE key = ?",
+                    "INSERT INTO history SELECT key, ?, row FROM records WHERE key = ? ON CONFLICT DO NOTHING",
                     (self.run_number, key),
                 )
-            db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?)", (key, text, self.run_number))
+            db.execute(
+                "INSERT INTO details VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row, run = excluded.run",
+                (key, text, self.run_number),
+            )
 
-        self._transaction(store)
+        self._db.transaction(store)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with `PAGE`.
@@ -248,10 +282,7 @@ class State:
         Where queries come from rows of another harvest, `_asked_by` has the keys of those rows.
         """
         asked_by = rows_that_asked(self._db, row_of(self.note(ASKED_BY)) or {})
-        found = self._db.execute(
-            "SELECT records.row, seen, details.row FROM records LEFT JOIN details ON details.key = records.key ORDER BY records.rowid"
-        )
-        for text, seen, details in found:
+        for text, seen, details in self._texts():
             row = row_of(text)
             if row is None:
                 continue
@@ -265,6 +296,20 @@ class State:
             of_page = {PAGE + name: value for name, value in (row_of(details or "{}") or {}).items()}
             yield {**own, **row, **of_page}
 
+    def _texts(self) -> Iterator[tuple[str, int, str | None]]:
+        """The rows of the records, how often each was seen, and what its own page says, in the order in which they came."""
+        last = -1
+        while True:
+            found = self._db.execute(
+                "SELECT rowid, key, row, seen FROM records WHERE rowid > ? ORDER BY rowid LIMIT ?", (last, ROWS_AT_ONCE)
+            ).fetchall()
+            keys = [key for _, key, _, _ in found]
+            details = dict(self._db.of_keys("SELECT key, row FROM details WHERE key = ?", keys))
+            for last, key, text, seen in found:  # noqa: B007 # where the next rows begin
+                yield text, seen, details.get(key)
+            if len(found) < ROWS_AT_ONCE:
+                return
+
     def varying(self) -> dict[str, set[str]]:
         """By source: the fields that say something else of a record when another query brings it."""
         return varying_fields(self._db)
@@ -272,7 +317,8 @@ class State:
     def requests_sent(self) -> int:
         """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
         (sent,) = self._db.execute(
-            "SELECT TOTAL(sent) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'", (self.run_number,)
+            "SELECT COALESCE(SUM(sent), 0) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'",
+            (self.run_number,),
         ).fetchone()
         return int(sent)
 
@@ -292,7 +338,7 @@ class State:
         """The runs before this one, the oldest first: which query brought which records that came in no later run since."""
         sights: dict[int, dict[str, set[str]]] = {}
         for run_number, query, key in self._db.execute(
-            "SELECT run, query, key FROM sights JOIN (SELECT key, MAX(run) AS run FROM sights WHERE run < ? GROUP BY key) "
+            "SELECT run, query, key FROM sights JOIN (SELECT key, MAX(run) AS run FROM sights WHERE run < ? GROUP BY key) AS latest "
             "USING (key, run) JOIN records USING (key) ORDER BY run, query, key",
             (self.run_number,),
         ):
@@ -327,40 +373,21 @@ class State:
 
     def forget_records(self) -> None:
         """Forgets all records; what requests brought stays."""
-        self._transaction(forget_records)
+        self._db.transaction(forget_records)
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""
 
-        def move(db: sqlite3.Connection) -> None:
+        def move(db: Connection) -> None:
             for key in keys:
                 db.execute(
-                    "INSERT OR REPLACE INTO history SELECT key, ?, row FROM records WHERE key = ?",
+                    "INSERT INTO history SELECT key, ?, row FROM records WHERE key = ? "
+                    "ON CONFLICT (key, run) DO UPDATE SET row = excluded.row",
                     (self.run_number, key),
                 )
                 db.execute("DELETE FROM records WHERE key = ?", (key,))
 
-        self._transaction(move)
-
-    # -- writing -------------------------------------------------------------------------------------------------------
-
-    def _transaction(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Runs an action in one transaction; if it fails, the state stays as it was."""
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                result = action(self._db)
-                self._db.execute("COMMIT")
-            except BaseException:  # any failure, a cancelled task too, rolls back
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise self._cannot_keep(error) from error
-        return result
-
-    def _cannot_keep(self, error: sqlite3.Error) -> CannotKeep:
-        return cannot_keep(self.path, error)
+        self._db.transaction(move)
 
 
 def _request_key(request: Request) -> str:

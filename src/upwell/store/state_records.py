@@ -1,74 +1,114 @@
 """How records are put into the state of a harvest, and what is noticed when they are seen again."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from upwell.model import Record
+from upwell.store.database import Connection
 
-__all__ = ["add_records", "row_of", "varying_fields"]
+__all__ = ["add_records", "is_good_answer", "row_of", "varying_fields"]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
 MIN_VARIED = 3
 
 
+@dataclass
+class _Held:
+    """A record of the page while the page is added."""
+
+    row: dict[str, Any]
+    last_run: int
+    text: str | None = None  # as it was stored; None if it was not held before
+    new_sights: int = 0
+    is_updated: bool = False  # it says something else than in an earlier run
+    is_written: bool = True  # False as long as nothing is new
+
+
 def add_records(
-    db: sqlite3.Connection, run: int, records: Sequence[Record], origin: Mapping[str, object], asked: str
+    db: Connection, run: int, records: Sequence[Record], origin: Mapping[str, object], asked: str
 ) -> list[bool]:
     """Adds the records of one page of an answer; says of each whether its key is new."""
+    if any("\0" in record.key for record in records):  # which PostgreSQL cannot keep
+        records = [replace(record, key=record.key.replace("\0", "\ufffd")) for record in records]
+    keys = list(dict.fromkeys(record.key for record in records))
+    page = origin["_page"]
+    sights = "SELECT key FROM sights WHERE run = ? AND query = ? AND page = ? AND key = ?"
+    seen = {key for (key,) in db.of_keys(sights, keys, run, asked, page)}
+    new_sights = [(key, run, asked, page) for key in keys if key not in seen]
+    held = {
+        key: _Held(row=row_of(text) or {}, last_run=int(last), text=text, is_written=False)
+        for key, text, last in db.of_keys("SELECT key, row, last FROM records WHERE key = ?", keys)
+    }
     again: Counter[tuple[str, bool]] = Counter()  # fields that another query shows again, and whether they say the same
-    are_new = [_add(db, run, record, origin, asked, again) for record in records]
+    are_new = []
+    for record in records:
+        are_new.append(record.key not in held)
+        if record.key not in held:
+            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin, **record.fields}
+            held[record.key] = _Held(row=row, last_run=run)
+        else:
+            _see_again(held[record.key], record, run, origin, record.key not in seen, again)
+        seen.add(record.key)
+    db.executemany("INSERT INTO sights VALUES (?, ?, ?, ?)", new_sights)
+    _write(db, run, held)
     names = sorted({name for name, _ in again})
     db.executemany(
-        "INSERT INTO varying VALUES (?, ?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET alike = alike + excluded.alike, other = other + excluded.other",
+        "INSERT INTO varying VALUES (?, ?, ?, ?) ON CONFLICT (source, name) "
+        "DO UPDATE SET alike = varying.alike + excluded.alike, other = varying.other + excluded.other",
         [(origin["_source"], name, again[name, True], again[name, False]) for name in names],
     )
     return are_new
 
 
-def _add(
-    db: sqlite3.Connection,
-    run: int,
+def _see_again(
+    held: _Held,
     record: Record,
+    run: int,
     origin: Mapping[str, object],
-    asked: str,
+    is_new_sight: bool,
     again: Counter[tuple[str, bool]],
-) -> bool:
-    sight = (record.key, run, asked, origin["_page"])
-    is_new_sight = db.execute("INSERT OR IGNORE INTO sights VALUES (?, ?, ?, ?)", sight).rowcount > 0
-    held = db.execute("SELECT row, last FROM records WHERE key = ?", (record.key,)).fetchone()
-    if held is None:
-        row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin, **record.fields}
-        db.execute(
-            "INSERT INTO records VALUES (?, ?, 1, ?, ?)", (record.key, json.dumps(row, ensure_ascii=False), run, run)
-        )
-        return True
-    row, last_run = row_of(held[0]) or {}, int(held[1])
+) -> None:
+    """Fills the gaps of a record that is held, or replaces what a later run finds changed."""
+    row = held.row
     old_fields, new_fields = {name for name in row if not name.startswith("_")}, set(record.fields)
     # With fewer fields in common it is another kind of page about the record, not a newer version of the same one.
     is_same_kind = 2 * len(old_fields & new_fields) >= len(old_fields | new_fields)
-    is_update = last_run < run and is_same_kind
+    is_update = held.last_run < run and is_same_kind
     merged = {**row, **record.fields} if is_update else {**record.fields, **row}
-    if is_update and merged != row:
-        db.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?)", (record.key, run, held[0]))
-    if is_new_sight and last_run == run and row.get("_query") != origin["_query"]:
+    if is_new_sight and held.last_run == run and row.get("_query") != origin["_query"]:
         again.update((name, row[name] == record.fields[name]) for name in old_fields & new_fields)
+    held.is_updated = held.is_updated or (is_update and merged != row)
     if is_new_sight or merged != row:
-        db.execute(
-            "UPDATE records SET row = ?, seen = seen + ?, last = ? WHERE key = ?",
-            (json.dumps(merged, ensure_ascii=False), is_new_sight, run, record.key),
-        )
-    return False
+        held.row, held.last_run, held.new_sights, held.is_written = merged, run, held.new_sights + is_new_sight, True
 
 
-def varying_fields(db: sqlite3.Connection) -> dict[str, set[str]]:
+def _write(db: Connection, run: int, held: Mapping[str, _Held]) -> None:
+    """Writes what is new of the records of a page."""
+    texts = {key: json.dumps(one.row, ensure_ascii=False) for key, one in held.items() if one.is_written}
+    db.executemany(
+        "INSERT INTO records VALUES (?, ?, 1, ?, ?)",
+        [(key, text, run, run) for key, text in texts.items() if held[key].text is None],
+    )
+    db.executemany(
+        "INSERT INTO history VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(key, run, one.text) for key, one in held.items() if one.is_updated],
+    )
+    db.executemany(
+        "UPDATE records SET row = ?, seen = seen + ?, last = ? WHERE key = ?",
+        [(text, held[key].new_sights, run, key) for key, text in texts.items() if held[key].text is not None],
+    )
+
+
+def varying_fields(db: Connection) -> dict[str, set[str]]:
     """By source: the fields that say something else of a record when another query brings it."""
     fields: dict[str, set[str]] = {}
-    for source, name, alike, other in db.execute("SELECT * FROM varying ORDER BY source, name"):
+    for source, name, alike, other in db.execute(
+        "SELECT source, name, alike, other FROM varying ORDER BY source, name"
+    ):
         if other >= MIN_VARIED and other >= VARYING_SHARE * (alike + other):
             fields.setdefault(source, set()).add(name)
     return fields
@@ -81,3 +121,11 @@ def row_of(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
+
+
+def is_good_answer(head: str | None) -> bool:
+    """Whether an answer is neither an error page nor a refusal."""
+    if head is None:
+        return False
+    fields = json.loads(head)
+    return bool(fields["status"] < 400 and not fields["blocked"])

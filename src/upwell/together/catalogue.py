@@ -26,7 +26,7 @@ class Catalogue:
     """The harvests in some folders. Nothing is read before it is asked for."""
 
     def __init__(self, *places: str | Path) -> None:
-        self.places = tuple(map(Path, places)) or (Path("harvest"),)
+        self.places: tuple[str | Path, ...] = places or ("harvest",)
 
     def __repr__(self) -> str:
         return f"Catalogue({', '.join(map(repr, map(str, self.places)))})"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.store.records import Format, write
+from upwell.store.remote import output, written_at
 from upwell.together.columns import align
 from upwell.together.differences import differences_of
 from upwell.together.field_size import field_size
@@ -56,7 +57,11 @@ def compare(
         differing=len({difference.thing for difference in differences}),
         size=field_size([thing.keys() for thing in things], len(tables)),
     )
-    return comparison if out is None else _written(comparison, tables, things, differences, Path(out), format)
+    if out is None:
+        return comparison
+    with output(out) as folder:
+        files = _write(comparison, tables, things, differences, folder, format)
+        return replace(comparison, table=written_at(out, files[0]), report=written_at(out, files[1]))
 
 
 def _named(tables: Sequence[Table]) -> list[Table]:
@@ -70,14 +75,15 @@ def _named(tables: Sequence[Table]) -> list[Table]:
     return named
 
 
-def _written(
+def _write(
     comparison: Comparison,
     tables: Sequence[Table],
     things: Sequence[Mapping[int, int]],
     differences: Sequence[Difference],
     out: Path,
     format: Format,
-) -> Comparison:
+) -> tuple[Path, Path]:
+    """The table of all things, and the report."""
     from upwell.together.comparison_report import html
 
     try:
@@ -88,7 +94,7 @@ def _written(
     report = out / REPORT
     titles = [_title(comparison, tables, things[difference.thing]) for difference in comparison.differences]
     report.write_text(html(comparison, titles), encoding="utf-8")
-    return replace(comparison, table=table, report=report)
+    return table, report
 
 
 def _rows(

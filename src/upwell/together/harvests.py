@@ -8,14 +8,16 @@ from pathlib import Path
 
 from upwell.errors import WrongUsage
 from upwell.store.folder import refuse_links
+from upwell.store.places import STATE_FILES
 from upwell.store.records import READABLE
+from upwell.store.remote import local_copy
 
 __all__ = ["Harvest", "harvests_at"]
 
 TABLE = (
     "records"  # the name of the table of a harvest, with "-" and the kind of thing behind it where there are several
 )
-MARKS = ("state.sqlite", "summary.json", "source.json")  # files that only the folder of a harvest has
+MARKS = (*STATE_FILES, "summary.json", "source.json")  # files that only the folder of a harvest has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class Harvest:
 def harvests_at(places: Iterable[str | Path]) -> list[Harvest]:
     """The harvests at places, each once: folders of harvests, and folders that hold such folders one or two levels below."""
     found: dict[Path, Harvest] = {}
-    for place in map(Path, places):
+    for place in (local_copy(one, with_archive=False) for one in places):
         if not place.is_dir():
             raise WrongUsage(f"{place} is no folder; name the folder of a harvest, or the one given to harvest with -o")
         here = _below(place, 2)

@@ -10,6 +10,7 @@ from upwell.errors import WrongUsage
 from upwell.extract.tidy import TableColumn, load_columns, rows_of
 from upwell.model import Record, SearchInterface, interface_of
 from upwell.source.model import SourceModel, load_all
+from upwell.store.remote import local_copy
 from upwell.store.typed import typed_fields
 
 __all__ = ["FILE", "LearnedSource", "SourceAnswer", "load_sources", "source_files"]
@@ -65,7 +66,7 @@ def _typed(row: Mapping[str, object], types: Mapping[str, object]) -> dict[str, 
 def source_files(places: Iterable[str | Path]) -> list[Path]:
     """The `source.json` files at places: files, folders of harvests, and folders that hold such folders; each once."""
     files: list[Path] = []
-    for place in map(Path, places):
+    for place in (local_copy(one, with_archive=False) for one in places):
         if place.is_file():
             found = [place]
         elif (place / FILE).is_file():

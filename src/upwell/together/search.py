@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from upwell.errors import WrongUsage
+from upwell.store.remote import local_copy
 from upwell.together.harvests import harvests_at
 from upwell.together.search_index import SearchIndex, column_key, open_index
 from upwell.together.search_query import SITE, Highlight, parse, snippet
@@ -67,7 +68,7 @@ def search(
 
     The index lies in the first place, as `search-index`, unless `index` names another folder.
     """
-    found = list(map(Path, places))
+    found = [local_copy(place, with_archive=False) for place in places]
     harvests = harvests_at(found)
     opened = open_index(found[0], Path(index) if index is not None else None)
     updated = opened.update(harvests, tell)

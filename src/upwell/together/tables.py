@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from upwell.errors import MissingExtra, WrongUsage
 from upwell.store import tables
+from upwell.store.remote import local_copy
 from upwell.together.values import Key
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Table:
 
 def read_table(place: str | Path, name: str = "") -> Table:
     """The table at a place; it is called after its file, or after the folder of its harvest."""
-    path = tables.table_of(Path(place))
+    path = tables.table_of(local_copy(place, with_archive=False))
     named_after = path.parent if path.name.startswith("records") else path
     rows, skipped = [], 0
     for row in tables.values(path):

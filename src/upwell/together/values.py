@@ -146,8 +146,8 @@ class Comparison:
     differences: tuple[Difference, ...]  # the largest
     differing: int  # things of which sources say different things
     size: FieldSize
-    table: Path | None = None
-    report: Path | None = None
+    table: str | Path | None = None  # a path, or an address
+    report: str | Path | None = None
 
     def as_dict(self) -> dict[str, object]:
         return {

@@ -17,6 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from upwell.errors import UpwellError, WrongUsage
+from upwell.store.places import has_state
 from upwell.web import record_pages, together_pages
 from upwell.web.about_one import with_harvest
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
@@ -38,7 +39,7 @@ def create_app(
 ) -> Starlette:
     """The application over a folder of harvests; without a token of your own, one is made, and only loopback may be served."""
     check_reach(host, token)
-    runs = Runs(folder.parent if (folder / "state.sqlite").is_file() else folder, manners or {})
+    runs = Runs(folder.parent if has_state(folder) else folder, manners or {})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -16,6 +16,7 @@ from upwell.source.apply import apply
 from upwell.source.learn import RecordExample, learn_source
 from upwell.source.model import SourceModel, load_all
 from upwell.store import archive
+from upwell.store.places import place_of
 from upwell.store.state import State
 from upwell.store.state_tables import CORRECTED
 
@@ -124,7 +125,7 @@ def correct_next_page(folder: Path, answer: int, text: int) -> None:
 def _keep(folder: Path, old: SourceModel, new: SourceModel) -> None:
     """Keeps a model for the next run, which reads the archived pages with it; records that were read otherwise are forgotten."""
     models = [new if model is old or model == old else model for model in _models(folder)] or [new]
-    with State(folder / "state.sqlite") as state:
+    with State(place_of(folder)) as state:
         state.forget_records()
         state.set_note(CORRECTED, json.dumps([json.loads(model.to_json()) for model in models], ensure_ascii=False))
     for name in ("source.json", "summary.json"):  # of the other reading

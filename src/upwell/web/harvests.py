@@ -11,6 +11,7 @@ from upwell.errors import WrongUsage
 from upwell.harvest.charts import gauge
 from upwell.store.folder import harvest_folders
 from upwell.store.peek import Busy, peek
+from upwell.store.places import has_state
 from upwell.web.progress import Progress
 from upwell.web.runs import Runs
 
@@ -99,7 +100,7 @@ class Library:
 
     def __init__(self, folder: Path, runs: Runs) -> None:
         self.folder, self.runs = folder, runs
-        self.is_one = (folder / "state.sqlite").is_file()
+        self.is_one = has_state(folder)
         self.root = folder.parent if self.is_one else folder
 
     def all(self) -> list[Harvest]:

@@ -217,7 +217,7 @@ class _Server:
             return []
         return [
             {
-                "name": one.folder.name,
+                "name": Path(one.folder).name,
                 "site": one.site,
                 "records": one.records,
                 "statement": one.statement,

@@ -188,7 +188,7 @@ def _export(request: Request, found: Harvest) -> Response:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     if len(made) == 1:
-        return FileResponse(made[0].file, filename=made[0].file.name, background=clean)
+        return FileResponse(made[0].file, filename=Path(made[0].file).name, background=clean)
     packed = shutil.make_archive(str(scratch / found.folder.name), "zip", scratch / "tables")
     return FileResponse(packed, filename=Path(packed).name, background=clean)
 

@@ -1,0 +1,151 @@
+"""What a run over several sites leaves in the folder of all of them, while it runs: a line for each site that ended, and how far it is.
+
+summary.jsonl   a line a site, when it ends: the last line of a site counts
+run.json        how many wait, run, are done, failed; whose process it is
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from upwell.errors import Interrupted, UpwellError, WrongUsage
+from upwell.places import shown
+from upwell.store.remote import RemoteFolder, is_remote, working_folder
+
+if TYPE_CHECKING:
+    from upwell.harvest.files import Result
+
+__all__ = ["RUN", "SUMMARIES", "RunLog", "RunStatus", "line_of_site", "read_lines", "run_status"]
+
+RUN = "run.json"
+SUMMARIES = "summary.jsonl"
+EARLY_STOPS = ("interrupted", "blocked", "forbidden")  # reasons to stop that leave something undone
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """How far a run over several sites is."""
+
+    run: str  # "running", "over", or "cut off" where its process is gone
+    sites: int | None  # None: nobody knows how many there are
+    waiting: int | None  # not begun, or to be tried again
+    running: int
+    done: int
+    failed: int
+    stopped: int  # before they were done
+    requests: int  # of those that have ended
+    records: int
+    engine: str
+    pid: int
+    started: str
+    updated: str
+    failures: tuple[Mapping[str, Any], ...]  # lines of summary.jsonl
+
+    def as_dict(self) -> dict[str, object]:
+        return {**asdict(self), "failures": [dict(line) for line in self.failures]}
+
+
+def run_status(place: str | Path) -> RunStatus | None:
+    """How far the run over the sites in a folder is; None where there was none. At an address it is known when it is over."""
+    if is_remote(place):
+        RemoteFolder(str(place)).fetch_missing(RUN, SUMMARIES)
+    out = working_folder(place)
+    try:
+        numbers = json.loads((out / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    is_over = numbers.pop("is_over")
+    run = "over" if is_over else "running" if _is_alive(numbers["pid"]) else "cut off"
+    counted = numbers["done"] + numbers["failed"] + numbers["stopped"] + numbers["running"]
+    waiting = numbers["sites"] - counted if numbers["sites"] is not None else None
+    failures = tuple(line for line in read_lines(out) if line["outcome"] == "failed")
+    return RunStatus(run=run, waiting=waiting, failures=failures, **numbers)
+
+
+def _is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def line_of_site(url: str, result: Result | UpwellError, tries: int, budget: int) -> dict[str, Any]:
+    """The line of a site in summary.jsonl."""
+    line: dict[str, Any] = {"url": shown(url), "outcome": "failed", "tries": tries, "budget": budget, "ended": _now()}
+    if isinstance(result, UpwellError):
+        is_stopped = isinstance(result, Interrupted)
+        return line | {
+            "outcome": "stopped" if is_stopped else "failed",
+            "error": type(result).__name__,
+            "reason": str(result),
+        }
+    summary = result.summary
+    figures = {
+        name: summary[name] for name in ("site", "records", "coverage", "requests", "bytes", "seconds", "stopped")
+    }
+    outcome = "stopped" if summary["stopped"] in EARLY_STOPS else "done"
+    return line | {"outcome": outcome, "folder": result.folder.name, **figures, "was_finished": result.was_finished}
+
+
+class RunLog:
+    """Writes both files, used inside `with`."""
+
+    def __init__(self, out: Path, sites: int | None, engine: str) -> None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            self._lines = (out / SUMMARIES).open("a", encoding="utf-8")
+        except OSError as error:
+            raise WrongUsage(f"cannot write to {out}: {error.strerror}; name another folder with -o") from error
+        self._file = out / RUN
+        self.numbers: dict[str, Any] = {"sites": sites, "running": 0, "done": 0, "failed": 0, "stopped": 0}
+        self.numbers |= {"requests": 0, "records": 0, "engine": engine, "pid": os.getpid(), "started": _now()}
+
+    def __enter__(self) -> RunLog:
+        self._write(is_over=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.numbers["running"] = 0
+        self._write(is_over=True)
+        self._lines.close()
+
+    def add(self, url: str, result: Result | UpwellError, tries: int, budget: int) -> None:
+        """Counts a site that ended, and writes its line."""
+        line = line_of_site(url, result, tries, budget)
+        self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._lines.flush()
+        self.numbers[line["outcome"]] += 1
+        self.numbers["requests"] += line.get("requests", 0)
+        self.numbers["records"] += line.get("records", 0)
+
+    def show(self, running: int) -> None:
+        """Writes how far the run is."""
+        self.numbers["running"] = running
+        self._write(is_over=False)
+
+    def _write(self, *, is_over: bool) -> None:
+        partial = self._file.with_name(f".{RUN}.part")
+        partial.write_text(json.dumps({**self.numbers, "updated": _now(), "is_over": is_over}) + "\n", encoding="utf-8")
+        partial.replace(self._file)
+
+
+def read_lines(out: Path) -> Iterator[Mapping[str, Any]]:
+    """The last line of each site in summary.jsonl; a line that was cut off is passed over."""
+    last: dict[str, Mapping[str, Any]] = {}
+    if (out / SUMMARIES).is_file():
+        with (out / SUMMARIES).open(encoding="utf-8") as lines:
+            for text in lines:
+                if text.endswith("\n") and text.startswith("{"):
+                    line = json.loads(text)
+                    last[line["url"]] = line
+    yield from last.values()
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,146 @@
+"""Keys of records by the million: 64-bit hashes in sorted arrays, 8 to 16 bytes a key where a set of texts takes 200.
+
+    KeySet       which keys came
+    KeyNumbers   the number of each key, in the order in which they came
+
+Two keys in a million million have the same hash. The hashes are the same in every process, so that what is drawn by them is, too.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["KeyNumbers", "KeySet", "hash_of"]
+
+Hashes = NDArray[np.int64]
+MIN_RECENT = 256  # keys that wait in a dict or set before they are sorted into the array
+RECENT_SHARE = 16  # or one for so many in the array: each key is moved about so many times, whatever the number of keys
+
+
+@lru_cache(maxsize=8192)
+def hash_of(key: str) -> int:
+    """64 bits of a key, the same in every process."""
+    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)
+
+
+class KeySet:
+    """A set of keys that can be asked what it has, and not what they are called."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._sorted: Hashes = np.zeros(0, dtype=np.int64)
+        self._recent: set[int] = set()
+        self.update(keys)
+
+    def __len__(self) -> int:
+        return len(self._sorted) + len(self._recent)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._has(hash_of(key))
+
+    def count(self, keys: Iterable[str]) -> int:
+        """How many of some keys are in it."""
+        return sum(self._has(hash_of(key)) for key in keys)
+
+    def update(self, keys: Iterable[str]) -> int:
+        """Takes keys in; gives how many are new."""
+        before = len(self)
+        self._recent.update(hashed for key in keys if not self._is_sorted_in(hashed := hash_of(key)))
+        self._sort_in_if_many()
+        return len(self) - before
+
+    def discard(self, key: str) -> None:
+        """Takes a key out, if it is in."""
+        hashed = hash_of(key)
+        self._recent.discard(hashed)
+        self._sorted = self._sorted[self._sorted != hashed]
+
+    def hashes(self) -> Hashes:
+        """The hashes of all keys, sorted."""
+        self._sort_in()
+        return self._sorted
+
+    def update_hashes(self, hashes: Hashes) -> None:
+        """Takes in keys by their hashes."""
+        if len(self._sorted):
+            at = np.minimum(self._sorted.searchsorted(hashes), len(self._sorted) - 1)
+            hashes = hashes[self._sorted[at] != hashes]
+        self._recent.update(hashes.tolist())
+        self._sort_in_if_many()
+
+    def share_of(self, others: "KeySet", most: int) -> float:
+        """The share of the keys of another set that are in this one, by at most so many of them: those with the smallest hashes."""
+        if most >= len(others):
+            some = others.hashes()
+        else:
+            recent = np.fromiter(others._recent, dtype=np.int64, count=len(others._recent))
+            some = np.sort(np.concatenate((others._sorted[:most], recent)))[:most]
+        if not len(some) or not len(self):
+            return 0.0
+        own = self.hashes()
+        return float(np.mean(own[np.minimum(own.searchsorted(some), len(own) - 1)] == some))
+
+    def _has(self, hashed: int) -> bool:
+        return hashed in self._recent or self._is_sorted_in(hashed)
+
+    def _is_sorted_in(self, hashed: int) -> bool:
+        if not len(self._sorted):
+            return False
+        at = int(self._sorted.searchsorted(hashed))
+        return at < len(self._sorted) and int(self._sorted[at]) == hashed
+
+    def _sort_in_if_many(self) -> None:
+        if len(self._recent) > MIN_RECENT + len(self._sorted) // RECENT_SHARE:
+            self._sort_in()
+
+    def _sort_in(self) -> None:
+        if self._recent:
+            recent = np.fromiter(self._recent, dtype=np.int64, count=len(self._recent))
+            self._sorted = np.sort(np.concatenate((self._sorted, recent)), kind="stable")
+            self._recent = set()
+
+
+class KeyNumbers:
+    """Hashes with their numbers, from 0 on."""
+
+    def __init__(self) -> None:
+        self._sorted: Hashes = np.zeros(0, dtype=np.int64)
+        self._numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._recent: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._sorted) + len(self._recent)
+
+    def find_one(self, hashed: int) -> int:
+        """The number of a hash; -1 where it has none."""
+        number = self._recent.get(hashed, -1)
+        if number < 0 and len(self._sorted):
+            at = int(self._sorted.searchsorted(hashed))
+            if at < len(self._sorted) and self._sorted[at] == hashed:
+                return int(self._numbers[at])
+        return number
+
+    def find(self, hashes: Sequence[int]) -> Iterator[int]:
+        """The number of each hash; -1 where it has none."""
+        if not len(self._sorted):
+            return (self._recent.get(hashed, -1) for hashed in hashes)
+        wanted = np.array(hashes, dtype=np.int64)
+        at = np.minimum(self._sorted.searchsorted(wanted), len(self._sorted) - 1)
+        numbers = np.where(self._sorted[at] == wanted, self._numbers[at], -1).tolist()
+        recent = self._recent
+        return (
+            number if number >= 0 else recent.get(hashed, -1) for hashed, number in zip(hashes, numbers, strict=True)
+        )
+
+    def add(self, hashed: int) -> int:
+        """The number of a hash that has none yet."""
+        number = self._recent[hashed] = len(self)
+        if len(self._recent) > MIN_RECENT + len(self._sorted) // RECENT_SHARE:
+            hashes = np.concatenate((self._sorted, np.fromiter(self._recent, dtype=np.int64, count=len(self._recent))))
+            numbers = np.fromiter(self._recent.values(), dtype=np.int32, count=len(self._recent))
+            order = np.argsort(hashes, kind="stable")
+            self._sorted, self._numbers = hashes[order], np.concatenate((self._numbers, numbers))[order]
+            self._recent = {}
+        return number

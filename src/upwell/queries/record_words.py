@@ -1,0 +1,195 @@
+"""Which records have which words, for millions of records: blocks outside of memory, and the last records in it.
+
+    blobs     bytes at places: in memory, or in a file that whoever harvests provides (`store.scratch`)
+    block     some records in a row: the words of each, and for each word its records, sorted by word
+
+A block has a sixteenth of all records, so that their number grows with the logarithm of the records.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Blobs", "MemoryBlobs", "RecordWords", "WordTexts"]
+
+Numbers = NDArray[np.int32]
+MIN_BLOCK = 1024  # records of a block, and texts of one
+BLOCKS = 16  # a block has one of so many of the records
+FENCE = 1024  # words of a block for each one that is kept in memory, to find the others by
+MAX_GAP = 32  # records between two that are read at one go
+INT = 4  # bytes
+
+
+class Blobs(Protocol):
+    """Bytes that are put away and read again."""
+
+    def append(self, data: bytes) -> int:
+        """Puts bytes away; gives their place."""
+        ...
+
+    def read(self, place: int, size: int) -> bytes:
+        """Bytes at a place."""
+        ...
+
+
+class MemoryBlobs:
+    """Bytes that stay in memory."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def append(self, data: bytes) -> int:
+        """Puts bytes away; gives their place."""
+        place = len(self._bytes)
+        self._bytes += data
+        return place
+
+    def read(self, place: int, size: int) -> bytes:
+        """Bytes at a place."""
+        return bytes(self._bytes[place : place + size])
+
+
+class _Block(NamedTuple):
+    first: int  # record
+    end: int
+    words: int  # different ones
+    fences: Numbers
+    starts_at: int  # places in the blobs: where the cells of each record start,
+    cells_at: int  # the cells,
+    words_at: int  # the different words,
+    ends_at: int  # where the records of each word end,
+    records_at: int  # and these records
+
+
+class RecordWords:
+    """The words of each record, and the records of each word, by their numbers."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._blocks: list[_Block] = []
+        self._first = 0  # record that is in memory
+        self._cells, self._starts = array("i"), array("i", [0])
+
+    def __len__(self) -> int:
+        return self._first + len(self._starts) - 1
+
+    def add(self, words: Sequence[int]) -> None:
+        """The words of a further record."""
+        self._cells.extend(words)
+        self._starts.append(len(self._cells))
+        if len(self._starts) > max(MIN_BLOCK, len(self) // BLOCKS):
+            self._put_away()
+
+    def words_of_one(self, record: int) -> Numbers:
+        """The words of a record."""
+        if record >= self._first:
+            low, high = self._starts[record - self._first : record - self._first + 2]
+            return np.array(self._cells[low:high], dtype=np.int32)
+        block = self._blocks[bisect_right(self._blocks, record, key=lambda block: block.first) - 1]
+        low, high = self._read(block.starts_at, record - block.first, record - block.first + 2).tolist()
+        return self._read(block.cells_at, low, high)
+
+    def words_of(self, records: NDArray[np.integer]) -> Iterator[Numbers]:
+        """The words of some records, which are sorted by number: one array for records near each other."""
+        for block in self._blocks:
+            low, high = np.searchsorted(records, (block.first, block.end))
+            part = records[low:high] - block.first
+            for run in np.split(part, np.flatnonzero(np.diff(part) > MAX_GAP) + 1) if len(part) else ():
+                starts = self._read(block.starts_at, int(run[0]), int(run[-1]) + 2)
+                yield _picked(self._read(block.cells_at, int(starts[0]), int(starts[-1])), starts, run - run[0])
+        part = records[np.searchsorted(records, self._first) :] - self._first
+        if len(part):
+            starts = np.array(self._starts[int(part[0]) : int(part[-1]) + 2], dtype=np.int32)
+            cells = np.array(self._cells[int(starts[0]) : int(starts[-1])], dtype=np.int32)
+            yield _picked(cells, starts, part - part[0])
+
+    def records_with(self, word: int, first: int = 0) -> Numbers:
+        """The records that have a word, from a number on."""
+        parts = [self._with(block, word) for block in self._blocks if block.end > first]
+        at = np.flatnonzero(np.frombuffer(self._cells, dtype=np.int32) == word) if self._cells else np.zeros(0)
+        parts.append((np.searchsorted(self._starts, at, "right") - 1 + self._first).astype(np.int32))
+        records = np.concatenate(parts)
+        return records[np.searchsorted(records, first) :]
+
+    def records_with_all(self, words: Sequence[int], first: int = 0) -> Numbers:
+        """The records that have all of some words, from a number on."""
+        fewest, *others = sorted((self.records_with(word, first) for word in words), key=len)
+        for records in others:
+            if len(records) and len(fewest):
+                fewest = fewest[records[np.minimum(np.searchsorted(records, fewest), len(records) - 1)] == fewest]
+        return fewest
+
+    def _with(self, block: _Block, word: int) -> Numbers:
+        fence = int(np.searchsorted(block.fences, word, "right")) - 1
+        if fence < 0:
+            return np.zeros(0, dtype=np.int32)
+        low = fence * FENCE
+        words = self._read(block.words_at, low, min(block.words, low + FENCE))
+        at = int(np.searchsorted(words, word))
+        if at == len(words) or words[at] != word:
+            return np.zeros(0, dtype=np.int32)
+        start, end = self._read(block.ends_at, low + at, low + at + 2).tolist()
+        return self._read(block.records_at, start, end)
+
+    def _read(self, place: int, low: int, high: int) -> Numbers:
+        return np.frombuffer(self._blobs.read(place + INT * low, INT * (high - low)), dtype=np.int32)
+
+    def _put_away(self) -> None:
+        cells, starts = np.array(self._cells, dtype=np.int32), np.array(self._starts, dtype=np.int32)
+        of_cell = np.repeat(np.arange(self._first, len(self), dtype=np.int32), np.diff(starts))
+        order = np.argsort(cells, kind="stable")
+        words, firsts = np.unique(cells[order], return_index=True)
+        ends = np.append(firsts, len(cells)).astype(np.int32)
+        parts = [starts, cells, words.astype(np.int32), ends, of_cell[order]]
+        places = [self._blobs.append(part.tobytes()) for part in parts]
+        fences = words[::FENCE].astype(np.int32)
+        self._blocks.append(_Block(self._first, len(self), len(words), fences, *places))
+        self._first = len(self)
+        self._cells, self._starts = array("i"), array("i", [0])
+
+
+class WordTexts:
+    """Texts by their number."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._places: list[int] = []  # of blocks: where each text ends, then the texts
+        self._last: list[str] = []
+
+    def __len__(self) -> int:
+        return MIN_BLOCK * len(self._places) + len(self._last)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, number: int) -> str:
+        block, at = divmod(number, MIN_BLOCK)
+        if block == len(self._places):
+            return self._last[at]
+        place = self._places[block]
+        start, end = np.frombuffer(self._blobs.read(place + INT * at, 2 * INT), dtype=np.int32).tolist()
+        data = self._blobs.read(place + INT * (MIN_BLOCK + 1) + start, end - start)
+        return data.decode("utf-8", "surrogatepass")
+
+    def append(self, text: str) -> None:
+        """A further text."""
+        self._last.append(text)
+        if len(self._last) == MIN_BLOCK:
+            texts = [text.encode("utf-8", "surrogatepass") for text in self._last]
+            ends = np.cumsum([0, *map(len, texts)]).astype(np.int32)
+            self._places.append(self._blobs.append(ends.tobytes() + b"".join(texts)))
+            self._last = []
+
+
+def _picked(cells: Numbers, starts: Numbers, records: NDArray[np.integer]) -> Numbers:
+    """The cells of some of the records that `starts` has."""
+    if len(records) == len(starts) - 1:
+        return cells
+    lengths = np.diff(starts)[records]
+    firsts = (starts[:-1] - starts[0])[records]
+    places = np.repeat(firsts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    return np.asarray(cells[places])

@@ -1,0 +1,319 @@
+"""The words of all records held: in how many records each stands, of these in how many that came only once, and beside which others.
+
+What is counted about each word and each record is in compact arrays (about 40 bytes a word, 14 a record). Their texts, and which record
+has which words, are put away (`record_words`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from upwell.key_set import KeyNumbers, hash_of
+from upwell.page.terms import query_words, stop_words_of, words_of_query
+from upwell.queries.calibration import Calibration
+from upwell.queries.record_words import Blobs, MemoryBlobs, RecordWords, WordTexts
+from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of
+
+__all__ = ["CLASSES", "Floats", "Numbers", "WordIndex"]
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.integer]
+CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
+PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts where only runs are found
+MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
+MAX_COUNTED = 4096  # groups of words whose counts are kept, so that only the records that came since are counted
+SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
+MAX_CHANGED = 1000  # records whose words are kept as changed
+MANY_SHARED = 3  # words that a record shares with others, beyond which they are not counted
+
+
+@dataclass
+class WordIndex:
+    """The words of all records held."""
+
+    limit: int = 0  # the result cap; 0: none is known
+    page_size: int = 0  # records on a page; 0: a query is one request
+    language: str = ""
+    keeps_stop_words: bool = False  # and single letters: a source may search them
+    min_chars: int = 0  # of a query that the source takes
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    expected: float = 0.0  # new records that a request for the word of `next` should bring
+    top: float = (
+        1.0  # share of what is predicted where the limit cuts off that comes: an order shows the same records first
+    )
+    held: int = 0
+    seen_once: int = 0
+    seen_twice: int = 0
+    blobs: Blobs = field(default_factory=MemoryBlobs)  # where texts and cells are put away
+
+    def __post_init__(self) -> None:
+        self._stops = stop_words_of(self.language)
+        self._numbers = KeyNumbers()  # of words
+        self._keys = KeyNumbers()  # of records
+        self._texts = WordTexts(self.blobs)
+        self._records = RecordWords(self.blobs)
+        # for each word
+        self._class = np.zeros(256, np.int16)
+        self._in = np.zeros(256, np.int32)
+        self._once = np.zeros(256, np.int32)
+        self._twice = np.zeros(256, np.int32)
+        self._whole = np.zeros(256, np.int32)  # records that came in a whole answer
+        self._first = np.zeros(256, np.int32)  # the first record that has it
+        self._done = np.zeros(256, bool)
+        self._barren = np.zeros(256, bool)  # whether it was asked for and matched nothing
+        self._told = np.zeros(256, np.float32)  # matches in the source, where they are known; else 0
+        # for each record
+        self._times = bytearray()  # it came, at most 3
+        self._shared = bytearray()  # words that it shares with others, at most MANY_SHARED
+        self._is_exhausted = bytearray()  # whether it came in a whole answer
+        self._sharing = [0] * (MANY_SHARED + 1)  # records by how many words they share
+        self._exhausted = 0
+        self._counted: dict[tuple[int, ...], tuple[int, int]] = {}  # words → records counted, of these with all words
+        self._changed: list[Numbers] = []  # words whose counts have changed since a policy looked
+        self._is_changed_everywhere = False  # too many have
+        self._classes: dict[tuple[str, int], int] = {}  # column and shape
+        self._tried: list[int] = []  # for each class
+        self._matched: list[int] = []
+        self._calibration = Calibration(CLASSES)
+        self._of_cut_off = Calibration(1)
+        self._bulk: Floats = np.zeros(0)  # what each candidate brings with all its pages, where it is known
+
+    def add_record(
+        self, key: str, text: str, fields: Mapping[str, str] | None = None, words: Sequence[str] = ()
+    ) -> None:
+        """A record came; its words (`query_words` of the text, where they are at hand) are counted the first time."""
+        hashed = hash_of(key)
+        number = self._keys.find_one(hashed)
+        if number < 0:
+            self._keys.add(hashed)
+            self._add_words(self._ids(words or query_words(text), fields=fields or {}))
+            return
+        times = self._times[number] = min(3 + 1, self._times[number] + 1)
+        if times > 3:
+            return
+        ids = self._records.words_of_one(number)
+        self._note_change(ids)
+        if times == 2:
+            self._once[ids] -= 1
+            self._twice[ids] += 1
+            self.seen_once -= 1
+            self.seen_twice += 1
+        else:
+            self._twice[ids] -= 1
+            self.seen_twice -= 1
+
+    def _add_words(self, ids: NDArray[np.int64]) -> None:
+        """The words of a record that came for the first time."""
+        before = self._in[ids]
+        for first in self._first[ids[before == 1]].tolist():  # another record shares a word of it now
+            if (shared := self._shared[first]) < MANY_SHARED:
+                self._shared[first] = shared + 1
+                self._sharing[shared] -= 1
+                self._sharing[shared + 1] += 1
+        self._first[ids[before == 0]] = self.held
+        shared = min(MANY_SHARED, int(np.count_nonzero(before)))
+        self._sharing[shared] += 1
+        self._shared.append(shared)
+        self._times.append(1)
+        self._is_exhausted.append(0)
+        self._records.add(ids.tolist())
+        self._in[ids] += 1
+        self._once[ids] += 1
+        self._note_change(ids)
+        self.held += 1
+        self.seen_once += 1
+
+    def _note_change(self, ids: Numbers) -> None:
+        self._changed.append(ids)
+        if len(self._changed) > MAX_CHANGED:  # nobody looks
+            self._changed, self._is_changed_everywhere = [], True
+
+    def asked(self, query: str, matches: int) -> None:
+        """A query was asked; `matches` is 0 where it brought nothing."""
+        if len(ids := self._ids(words_of_query(query))) == 1:
+            self._done[ids[0]] = True
+            if not matches:
+                self._barren[ids[0]] = True
+        kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", query)
+        self._tried[kind] += 1
+        self._matched[kind] += matches > 0
+
+    def mark_exhausted(self, hashes: Sequence[int]) -> None:
+        """All matches of a query came, these, by the hashes of their keys: beside words that stand in them only, little is left to come."""
+        numbers = [n for n in self._keys.find(hashes) if n >= 0 and not self._is_exhausted[n]]
+        for number in numbers:
+            self._is_exhausted[number] = 1
+        self._exhausted += len(numbers)
+        for ids in self._records.words_of(np.array(sorted(numbers), dtype=np.int64)):
+            np.add.at(self._whole, ids, 1)
+            self._note_change(ids)
+
+    def mark_asked(self, query: str) -> None:
+        """A query is on its way: it is not given again."""
+        if len(ids := self._ids(words_of_query(query))) == 1:
+            self._done[ids[0]] = True
+
+    def observe_cut_off(self, predicted: float, new: float) -> None:
+        """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
+        self._of_cut_off.add_page(0, predicted, new)
+        self.top = self._of_cut_off.share(0)
+
+    def observe_page(self, word: str, expected: float, new: float) -> None:
+        """How many new records one page of a word brought: what to expect of others like it."""
+        if (number := self.number(word)) >= 0:
+            kind = int(self._class[number])
+            self._calibration.add_page(kind, expected / self._calibration.share(kind), new)
+
+    def words(self) -> list[str]:
+        """All words by number."""
+        return list(self._texts)
+
+    def count_with(self, *words: str) -> int:
+        """How many records held have all of these words; only those that came since it was asked last are counted."""
+        numbers = self._found(words)
+        if not words or -1 in numbers:
+            return 0 if words else self.held
+        key = tuple(sorted(set(numbers)))
+        if len(key) == 1:
+            return int(self._in[key[0]])
+        counted, inside = self._counted.pop(key, (0, 0))
+        inside += len(self._records.records_with_all(key, counted))
+        self._counted[key] = self.held, inside  # as the last: the first were not asked for longest
+        if len(self._counted) > MAX_COUNTED:
+            del self._counted[next(iter(self._counted))]
+        return inside
+
+    def words_beside(self, *words: str) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """How many records held have all of these words, the numbers of the words beside them, and in how many each of those stands."""
+        numbers, none = self._found(words), np.zeros(0, dtype=np.int64)
+        if not words or -1 in numbers:
+            return 0, none, none
+        records = self._records.records_with_all(sorted(set(numbers)))
+        counts = np.zeros(len(self._texts), dtype=np.int64)
+        for cells in self._records.words_of(records):
+            counts += np.bincount(cells, minlength=len(counts))
+        counts[numbers] = 0
+        beside = np.flatnonzero(counts)
+        return len(records), beside, counts[beside]
+
+    def connections(self) -> tuple[int, int]:
+        """How many records held share just one word with others, and how many two."""
+        return self._sharing[1], self._sharing[2]
+
+    def words_of_each(self, step: int) -> Iterable[Numbers]:
+        """The words of the first record and of each that is `step` after another, in parts."""
+        return self._records.words_of(np.arange(0, self.held, step))
+
+    def record_numbers(self, hashes: Sequence[int]) -> Iterator[int]:
+        """The numbers of records by the hashes of their keys; -1 for those that are not held."""
+        return self._keys.find(hashes)
+
+    def set_total(self, word: str, matches: float) -> None:
+        """How many matches the source says that a word has."""
+        if (number := self.number(word)) >= 0:
+            self._told[number] = matches
+
+    def set_exhausted(self, word: str) -> None:
+        """All matches of a word came."""
+        if (number := self.number(word)) >= 0:
+            self._told[number] = self._in[number]
+
+    def missing_per_held(self, odds: float, numbers: Numbers) -> Floats:
+        """How many records are missing for each one held, of those that have a word beside one of which as many as `odds` are.
+
+        At most what the source says of the word; where it says nothing, more where its records were mostly seen just once.
+        """
+        told, inside = self._told[numbers].astype(float), self._in[numbers].astype(float)
+        usual = max(self.seen_once, 1) / max(self.held, 1)
+        once = (self._once[numbers] + SHRINK) / (inside + SHRINK / usual) / usual
+        own = np.maximum(0.0, told / np.maximum(1.0, inside) - 1)
+        return np.where(told > 0, np.minimum(odds, own), np.minimum(MAX_MISSING_PER_HELD, odds * once))
+
+    def is_barren(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Whether words were asked for and matched nothing."""
+        return self._barren[numbers]
+
+    @property
+    def inside(self) -> Floats:
+        """In how many records held each candidate stands."""
+        return self._in[: len(self._texts)].astype(float)
+
+    @property
+    def inside_once(self) -> Floats:
+        """In how many records that were seen just once each candidate stands."""
+        return self._once[: len(self._texts)].astype(float)
+
+    @property
+    def chance(self) -> Floats:
+        """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
+        share = self._shares_matched()
+        return np.asarray((share * self._calibration.shares(np.arange(len(share))))[self.classes])
+
+    def _shares_matched(self) -> Floats:
+        """How likely a word of each class is to match; of parts of texts without spaces, that the source finds parts at all."""
+        share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])
+        parts = [i for (_, shape), i in self._classes.items() if shape in (PAIR, ONE_CHARACTER)]
+        share[parts] **= PARTS_POWER
+        return share
+
+    @property
+    def classes(self) -> NDArray[np.int16]:
+        """The class of each candidate: the column in which it was seen first, and its shape."""
+        return self._class[: len(self._texts)]
+
+    def _class_of(self, column: str, word: str) -> int:
+        shape = shape_of(word, self._stops)
+        column = "" if shape >= PAIR else column  # whether parts and runs are found does not depend on where they stand
+        kind = self._classes.setdefault((column, shape), len(self._classes))
+        if kind == len(self._tried):
+            self._tried.append(0)
+            self._matched.append(0)
+        return kind
+
+    def _found(self, words: Sequence[str]) -> list[int]:
+        """The numbers of words; -1 for those that no record held has."""
+        return list(self._numbers.find([hash_of(word) for word in words]))
+
+    def _ids(self, words: Sequence[str], fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
+        ids = []
+        columns: dict[str, str] | None = None
+        different = list(dict.fromkeys(words))  # a set has another order in each process
+        for word, number in zip(different, self._found(different), strict=True):
+            if number < 0 and not self.keeps_stop_words and (len(word) == 1 or word in self._stops):
+                continue
+            if number < 0:
+                if columns is None:
+                    columns = {w: name for name, value in (fields or {}).items() for w in query_words(value)}
+                number = self._add(word, columns.get(word, ""))
+            ids.append(number)
+        return np.array(sorted(ids), dtype=np.int64)
+
+    def records_with(self, word: str) -> int:
+        """How many records held have a word."""
+        number = self.number(word)
+        return int(self._in[number]) if number >= 0 else 0
+
+    def records_with_each(self, words: Sequence[str]) -> list[int]:
+        """How many records held have each of some words."""
+        return [int(self._in[number]) if number >= 0 else 0 for number in self._found(words)]
+
+    def number(self, word: str) -> int:
+        """The place of a word among all words; -1 where no record held has it."""
+        return self._numbers.find_one(hash_of(word))
+
+    def word(self, number: int) -> str:
+        """The way back."""
+        return self._texts[number]
+
+    def _add(self, word: str, column: str) -> int:
+        number = self._numbers.add(hash_of(word))
+        self._texts.append(word)
+        if number == len(self._in):
+            for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2, old.dtype))))
+        self._class[number] = self._class_of(column, word)
+        self._done[number] = len(word) < self.min_chars
+        return number

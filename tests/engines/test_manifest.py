@@ -1,0 +1,56 @@
+"""The manifest for Kubernetes says what Upwell and KubeRay understand."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from upwell.cli import app
+
+ROOT = Path(__file__).parents[2]
+
+
+def objects() -> dict[tuple[str, str], dict[str, Any]]:
+    """The objects of the manifest by kind and name."""
+    found = yaml.safe_load_all((ROOT / "docs" / "kuberay.yaml").read_text())
+    return {(one["kind"], one["metadata"]["name"]): one for one in found}
+
+
+def values_of(node: Any, key: str) -> list[Any]:
+    """Every value of a key, however deep."""
+    if isinstance(node, dict):
+        own = [node[key]] if key in node else []
+        return own + [value for child in node.values() for value in values_of(child, key)]
+    return [value for child in node for value in values_of(child, key)] if isinstance(node, list) else []
+
+
+def test_the_command_of_the_manifest_is_one_of_ours() -> None:
+    """Each option of its entrypoint exists, and the list of sites is where the head mounts it."""
+    job = objects()["RayJob", "upwell"]["spec"]
+    program, verb, sites, *rest = shlex.split(job["entrypoint"])
+    command: Any = typer.main.get_command(app)
+    known = {name for option in command.commands[verb].params for name in option.opts}
+    assert program == "upwell"
+    assert {word for word in rest if word.startswith("-")} <= known
+    (mount,) = values_of(job["rayClusterSpec"]["headGroupSpec"], "mountPath")
+    assert Path(sites).parent == Path(mount)
+    assert Path(sites).name in objects()["ConfigMap", "upwell-sites"]["data"]
+
+
+def test_the_manifest_fits_together() -> None:
+    """Secrets and services that are named exist; head and workers have one image, and the version of Ray is ours."""
+    found = objects()
+    job = found["RayJob", "upwell"]
+    named = [
+        ref["name"] for key in ("secretKeyRef", "secretRef") for one in found.values() for ref in values_of(one, key)
+    ]
+    assert {("Secret", name) for name in named} <= set(found)
+    (host,) = re.findall(r"postgresql://\w+@([\w-]+)/", job["spec"]["entrypoint"])
+    assert ("Service", host) in found
+    containers = [one for group in values_of(job, "containers") for one in group]
+    assert len(containers) == 2
+    assert len({one["image"] for one in containers}) == 1
+    assert f"ray=={job['spec']['rayClusterSpec']['rayVersion']}\n" in (ROOT / "constraints.txt").read_text()

@@ -1,0 +1,197 @@
+"""One command over many sites: all end, the rate holds, a kill costs nothing, and what it says of itself is true."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks.reliability.hosts import serving
+from benchmarks.reliability.many import command, lines_of
+
+from tests.command import upwell
+from tests.engines.test_engines import rows_of
+from upwell import api
+from upwell.demo import serve
+from upwell.engines.limits import room_for
+from upwell.errors import BudgetSpent, UpwellError
+from upwell.harvest.plan import Plan
+from upwell.many_sites import Purse
+from upwell.net.manners import Manners
+
+FREE = Manners(rate=0)
+CLOCK_SECONDS = 0.006  # by which the server's note of when a request came may be off
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Path:
+    return tmp_path / "sites.txt"
+
+
+def wait_for(done: Iterator[bool]) -> None:
+    """Waits until a generator says that it is so."""
+    while not next(done):
+        time.sleep(0.05)
+
+
+def test_twenty_five_sites_with_few_open_files(tmp_path: Path, sites: Path) -> None:
+    """All end under a limit of open files that has no room for all at once; no host is asked faster than it may; each has a line."""
+    with serving(25) as hosts:
+        sites.write_text("\n".join(hosts.urls))
+        run = command(sites, tmp_path / "out", "--budget", "8", "--rate", "4", "--engine", "processes")
+        limited = f"ulimit -n 160 && exec {' '.join(run)}"
+        done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    lines = lines_of(tmp_path / "out")
+    assert sorted(str(line["url"]) for line in lines) == sorted(hosts.urls)
+    assert {line["outcome"] for line in lines} == {"done"}
+    assert len(done.stdout.splitlines()) == 25
+    assert hosts.requests == sum(json.loads(line)["requests"] for line in done.stdout.splitlines())
+    assert min(hosts.gaps) >= 0.25 - CLOCK_SECONDS
+
+
+def begun(out: Path, number: int) -> Iterator[bool]:
+    """Whether so many sites have ended."""
+    while True:
+        file = out / "summary.jsonl"
+        yield file.is_file() and len(file.read_text().splitlines()) >= number
+
+
+def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
+    """kill -9 in the middle, then the same command: the rows are those of a run that nobody killed, finished sites are not asked again."""
+    plan = ("--budget", "20", "--rate", "0", "--at-once", "2", "--engine", "processes")
+    with serving(5) as hosts:
+        sites.write_text("\n".join(hosts.urls))
+        with subprocess.Popen(command(sites, tmp_path / "killed", *plan), stdout=subprocess.DEVNULL) as process:
+            wait_for(begun(tmp_path / "killed", 1))
+            time.sleep(0.1)  # the line of a site is written before the numbers of the run
+            found = upwell("status", str(tmp_path / "killed"), "--json", cwd=tmp_path).stdout.splitlines()
+            process.kill()
+        status = json.loads(found[-1])
+        assert (status["run"], status["sites"]) == ("running", 5)
+        assert status["done"] >= 1
+        assert status["done"] + status["running"] + status["waiting"] == 5
+        ended = {str(line["url"]) for line in lines_of(tmp_path / "killed")}
+        time.sleep(1)  # its workers notice that nobody reads, and keep what there is
+        again = upwell("harvest", str(sites), "-o", str(tmp_path / "killed"), "--json", *plan, cwd=tmp_path)
+        assert again.returncode == 0, again.stderr
+        upwell("harvest", str(sites), "-o", str(tmp_path / "whole"), "--json", *plan[:-2], cwd=tmp_path)
+    assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
+    last = {str(line["url"]): line for line in lines_of(tmp_path / "killed")}
+    assert all(last[url]["was_finished"] for url in ended)
+    assert json.loads(upwell("status", "killed", "--json", cwd=tmp_path).stdout.splitlines()[-1])["run"] == "over"
+    sent = {host: len(times) for host, times in hosts.times.items()}
+    assert max(sent.values()) <= 2 * 20 + 3  # both runs, and what was in flight
+
+
+def test_ctrl_c_keeps_everything(tmp_path: Path, sites: Path) -> None:
+    """One Ctrl-C: exit code 3, the sites that ran are kept as stopped, those that waited are said to wait."""
+    with serving(6) as hosts:
+        sites.write_text("\n".join(hosts.urls))
+        run = command(sites, tmp_path / "out", "--rate", "5", "--at-once", "2", "--engine", "processes")
+        with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            while not any((tmp_path / "out").glob("*/archive/*")):
+                time.sleep(0.05)
+            time.sleep(3)
+            os.kill(process.pid, signal.SIGINT)
+            process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert {line["outcome"] for line in lines_of(tmp_path / "out")} == {"stopped"}
+    status = json.loads(upwell("status", "out", "--json", cwd=tmp_path).stdout.splitlines()[-1])
+    assert (status["run"], status["running"], status["waiting"]) == ("over", 0, 4)
+
+
+def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
+    """The same site in three spellings: one folder, asked once; another page of it has a folder of its own."""
+    with serve() as site:
+        plain = site.url.removeprefix("http://").rstrip("/")
+        results = api.harvest_all(
+            [site.url, plain, f"{plain}/", f"{site.url}about"],
+            out=tmp_path,
+            plan=Plan(budget=25),
+            manners=FREE,
+            running=api.Running(engine="processes", workers=2),
+        )
+        asked = len(site.received)
+    assert not any(isinstance(result, UpwellError) for result in results)
+    folders = [result.folder.name for result in results if isinstance(result, api.Result)]
+    assert len(set(folders[:3])) == 1
+    assert folders[3] != folders[0]
+    assert asked <= 2 * 25 + 2
+
+
+def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
+    """Four sites and 130 requests: each gets a part, together they send no more; a site for which nothing is left says so."""
+    with serving(4) as hosts:
+        running = api.Running(total_budget=130, sites=4)
+        results = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
+        again = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
+    sent = [result.summary["requests"] for result in results if isinstance(result, api.Result)]
+    assert len(sent) == 4
+    assert min(sent) >= 30
+    assert sum(sent) == hosts.requests <= 130
+    assert all(isinstance(result, api.Result) and result.was_finished for result in again)
+    few = api.Running(total_budget=20, sites=2)
+    results = api.harvest_all(
+        ["http://127.0.0.1:9/", "http://127.0.0.1:8/"],
+        out=tmp_path / "b",
+        manners=Manners(rate=0, retries=0),
+        running=few,
+    )
+    assert isinstance(results[1], BudgetSpent)
+
+
+def test_the_purse_gives_unneeded_requests_to_others() -> None:
+    """Equal parts of what is left; a part that came back is shared by those that come later."""
+    purse = Purse(1000, 4, [])
+    assert purse.take("a", 5000) == 250
+    assert purse.take("b", 100) == 100
+    assert purse.take("c", 5000) == 325
+    assert purse.take("c", 5000) == 325  # the same again when it goes on
+    purse.settle("a", UpwellError("it failed"))
+    assert purse.take("d", 5000) == 325
+    assert purse.take("e", 5000) == 0
+
+
+def test_a_site_that_does_not_answer_is_tried_again(tmp_path: Path, sites: Path) -> None:
+    """A server that begins late is harvested; one that never answers fails after its tries, and the exit code says that some failed."""
+    import threading
+
+    with serve() as site:
+        port = int(site.url.rsplit(":", 1)[1].strip("/"))
+    sites.write_text(f"127.0.0.1:9\nhttp://127.0.0.1:{port}/\n")
+    arguments = ("harvest", str(sites), "--rate", "0", "--budget", "25", "--retries", "1", "--json")
+    ready, stop = threading.Event(), threading.Event()
+
+    def begin_late() -> None:
+        time.sleep(6)
+        with serve(port=port):
+            ready.set()
+            stop.wait()
+
+    threading.Thread(target=begin_late, daemon=True).start()
+    done = upwell(*arguments, cwd=tmp_path)
+    stop.set()
+    assert ready.is_set()
+    assert done.returncode == 3, done.stderr
+    outcomes = {str(line["url"]).rsplit(":", 1)[1].strip("/"): line for line in lines_of(tmp_path / "harvest")}
+    assert outcomes[str(port)]["outcome"] == "done"
+    assert outcomes[str(port)]["tries"] == 2
+    assert (outcomes["9"]["outcome"], outcomes["9"]["error"]) == ("failed", "Unreachable")
+
+
+def test_room_follows_the_limit_of_open_files() -> None:
+    """A small limit leaves room for a few sites, at least one."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)); "
+        "from upwell.engines.limits import room_for; print(room_for(1), room_for(2))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert 1 <= int(printed[0]) <= 40
+    assert int(printed[1]) == 2 * int(printed[0]) or int(printed[1]) >= 2
+    assert room_for(1) >= 1

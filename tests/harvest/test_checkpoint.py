@@ -1,0 +1,75 @@
+"""A harvest that goes on from its checkpoint asks what it would have asked without a break, and believes nothing that was not its own."""
+
+import hashlib
+import os
+import pickle
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import upwell
+from upwell import api
+from upwell.demo import Running, Switches, serve
+from upwell.harvest.plan import Plan
+from upwell.net.fetch import Manners
+from upwell.store.records import read_keys
+
+FREE = Manners(rate=0)
+BUDGETS = (71, 90, 150)
+
+
+def harvested(site: Running, out: Path, *budgets: int) -> tuple[list[str], list[str]]:
+    """What was asked and what is held, with one budget after the other; without what another server has otherwise."""
+    before = len(site.received)
+    for budget in budgets:
+        result = api.harvest(site.url, out=out, plan=Plan(budget=budget, details=10), manners=FREE)
+    asked = [re.sub(r"&ref=\w+", "", f"{request.path}?{request.query}") for request in site.received[before:]]
+    return asked, sorted(urlsplit(key).path for key in read_keys(result.records))
+
+
+def checkpoint(out: Path) -> Path:
+    return next(out.rglob("checkpoint"))
+
+
+@pytest.mark.parametrize("switches", [Switches(), Switches(limit=40)])
+def test_cut_off_and_continued_asks_the_same(tmp_path: Path, switches: Switches) -> None:
+    """With a checkpoint, and with a damaged one; each time of a new server, which decorates its pages in the same order."""
+    with serve(switches) as site:
+        whole = harvested(site, tmp_path / "whole", BUDGETS[-1])
+    with serve(switches) as site:
+        assert harvested(site, tmp_path / "a", *BUDGETS) == whole
+    with serve(switches) as site:
+        first, _ = harvested(site, tmp_path / "b", *BUDGETS[:2])
+        checkpoint(tmp_path / "b").write_bytes(checkpoint(tmp_path / "b").read_bytes()[:-1000])
+        rest, kept = harvested(site, tmp_path / "b", BUDGETS[2])
+        assert (first + rest, kept) == whole
+
+
+class Evil:
+    """What a folder from elsewhere may have in its checkpoint."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("evil",)
+
+
+def test_a_checkpoint_from_elsewhere_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pickle that calls a function is not read, and the harvest goes on by its state."""
+    monkeypatch.chdir(tmp_path)
+    with serve() as site:
+        harvested(site, tmp_path, 80)
+        data = pickle.dumps(Evil())
+        checkpoint(tmp_path).write_bytes(hashlib.sha256(data).digest() + data)
+        asked, _ = harvested(site, tmp_path, 90)
+    assert 0 < len(asked) <= 11
+    assert not (tmp_path / "evil").exists()
+
+
+def test_what_is_held_is_told_of_again(tmp_path: Path) -> None:
+    """Who follows the records gets all of them, those from before the break too; each once."""
+    with serve() as site:
+        api.harvest(site.url, out=tmp_path, plan=Plan(budget=80), manners=FREE)
+        rows = list(upwell.records(site.url, plan=Plan(budget=100), manners=FREE, out=tmp_path))
+    (table,) = tmp_path.rglob("records.parquet")
+    assert sorted(str(row["_key"]) for row in rows) == sorted(read_keys(table))

@@ -1,0 +1,227 @@
+"""A harvest whose state is in PostgreSQL: the same as in a file, for many workers, through a kill and a restart of the server."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from benchmarks.reliability.postgres_server import PostgresServer
+
+from tests.postgres import postgres_server
+from upwell import api
+from upwell.demo import Running, Switches, serve
+from upwell.errors import CannotKeep
+from upwell.harvest.files import Result
+from upwell.harvest.keep import harvest_into
+from upwell.harvest.plan import Plan
+from upwell.net.fetch import Manners
+from upwell.store import postgres_server as postgres_server_module
+from upwell.store.peek import is_running, peek
+from upwell.store.places import InPostgres, place_of, without_password
+from upwell.store.state import State
+
+__all__ = ["postgres_server"]
+
+FREE = Manners(rate=0)
+PLAN = Plan(budget=40)
+
+
+def harvest(site: Running, out: Path, address: str, plan: Plan = PLAN) -> Result:
+    return asyncio.run(harvest_into(site.url, out, plan, FREE, lambda event: None, "jsonl", address))
+
+
+def rows(result: Result) -> list[dict[str, object]]:
+    """The rows of a table without when they came, and without the digests of their pages, which say the time."""
+    lines = [json.loads(line) for line in result.records.read_text(encoding="utf-8").splitlines()]
+    return [{name: value for name, value in line.items() if name not in ("_fetched", "_page")} for line in lines]
+
+
+def test_equal_rows_and_the_same_again(demo: Running, tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """The demo harvested with both gives equal rows; again it asks nothing; status and export know where the state is."""
+    address = postgres_server.address("equal")
+    first = harvest(demo, tmp_path / "file", "")
+    second = harvest(demo, tmp_path / "database", address)
+    assert rows(second) == rows(first)
+    assert second.summary["requests"] == first.summary["requests"]
+    asked = len(demo.received)
+    assert harvest(demo, tmp_path / "database", "").was_finished, "the folder says where its state is"
+    (second.folder / "summary.json").unlink()
+    again = harvest(demo, tmp_path / "database", "")
+    assert (len(demo.received), rows(again)) == (asked, rows(first))
+    elsewhere = harvest(demo, tmp_path / "another machine", address)
+    assert (len(demo.received), rows(elsewhere)) == (asked, rows(first)), "bodies are in the database"
+    (status,) = api.status(second.folder)
+    assert (status.records, status.stopped) == (first.summary["records"], first.summary["stopped"])
+    (exported,) = api.export(second.folder, format="csv")
+    assert exported.records == first.summary["records"]
+    with peek(second.folder) as window:
+        assert window.records() == first.summary["records"]
+
+
+def test_a_second_worker_and_what_others_see(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """While a worker has a site, a second gets an error that names it; status and the window read on; a killed one's lease ends."""
+    address = postgres_server.address("workers")
+    with serve(Switches(latency=0.1)) as site:
+        worker = start(site, tmp_path / "one", address)
+        folder = api.folder_of(site.url, tmp_path / "one")
+        wait_for(lambda: len(site.received) > 12)
+        with pytest.raises(CannotKeep, match=f"another process is harvesting it .upwell .* {worker.pid}"):
+            harvest(site, tmp_path / "two", address)
+        (status,) = api.status(folder)
+        assert (status.stopped, is_running(folder)) == ("running", True)
+        assert status.requests > 0, "a state in a database is read while it is written"
+        with peek(folder) as window:
+            assert window.note("started")
+        worker.kill()
+        worker.wait()
+        with State(place_of(folder)) as state:  # the lease has ended with the connection
+            assert state.requests_sent() >= status.requests
+        assert not is_running(folder)
+
+
+def test_killed_again_and_again(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """SIGKILL at three moments: equal rows, nothing asked twice but what was in flight, each time on another machine's disk."""
+    address = postgres_server.address("killed")
+    with serve() as site:
+        undisturbed = harvest(site, tmp_path / "undisturbed", "")
+        asked = requests(site, 0)
+        before = len(site.received)
+        for number in range(3):
+            worker = start(site, tmp_path / f"machine {number}", address)
+            wait_for(lambda until=before + 9 * (number + 1): len(site.received) >= until)  # type: ignore[misc] # bound now
+            worker.kill()
+            worker.wait()
+        last = harvest(site, tmp_path / "last", address)
+        again = requests(site, before)
+    assert rows(last) == rows(undisturbed)
+    assert sum((again - asked).values()) <= 3, "at most one request in flight for each kill"
+
+
+def test_the_server_restarts_in_the_middle(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """In order and as after a crash: the harvest waits, goes on, and holds equal rows; nothing is asked twice."""
+    address = postgres_server.address("restarted")
+    with serve() as site:
+        undisturbed = harvest(site, tmp_path / "undisturbed", "")
+        asked = requests(site, 0)
+        before = len(site.received)
+        done = threading.Event()
+
+        def disturb() -> None:
+            for number, mode in enumerate(("fast", "immediate", "fast")):
+                wait_for(lambda until=before + 9 * (number + 1): done.is_set() or len(site.received) >= until)  # type: ignore[misc] # bound now
+                postgres_server.stop(mode)  # type: ignore[arg-type] # of the two above
+                time.sleep(0.5)
+                postgres_server.start()
+
+        thread = threading.Thread(target=disturb)
+        thread.start()
+        try:
+            disturbed = harvest(site, tmp_path / "disturbed", address)
+        finally:
+            done.set()
+            thread.join()
+        again = requests(site, before)
+    assert rows(disturbed) == rows(undisturbed)
+    assert again == asked
+
+
+def test_no_password_is_written_or_shown(
+    tmp_path: Path, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It opens the database and is in no file; without it, or with a wrong one, the message says where it comes from."""
+    address = postgres_server.address("guarded")
+    with psycopg.connect(address) as db:
+        db.execute("CREATE USER guarded PASSWORD 'open sesame'")
+        db.execute("GRANT CREATE ON DATABASE guarded TO guarded")
+    with_password = postgres_server.address("guarded", user="guarded", password="open%20sesame")
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    with serve() as site:
+        result = harvest(site, tmp_path, with_password, Plan(budget=20))
+        pointer = json.loads((result.folder / "state.json").read_text())
+        assert pointer["state"] == postgres_server.address("guarded", user="guarded")
+        everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+        assert b"sesame" not in everything
+        command = [sys.executable, "-m", "upwell", "status", str(result.folder), "--json"]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert refused.returncode == 1
+        assert "PGPASSWORD" in refused.stderr
+        assert "sesame" not in refused.stdout + refused.stderr
+        monkeypatch.setenv("PGPASSWORD", "open sesame")
+        allowed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        assert json.loads(allowed.stdout.splitlines()[0])["records"] == result.summary["records"]
+    monkeypatch.setattr(postgres_server_module, "MAX_SECONDS_UNREACHED", 0.0)  # nobody is there, however long one waits
+    for address in (
+        with_password.replace("sesame", "barley"),  # a wrong one
+        "postgresql://me:bar?ley@nowhere/d",  # which libpq reads otherwise
+        "postgresql://[me:barley@x",
+    ):
+        with pytest.raises(CannotKeep) as error:
+            State(InPostgres(address, "s"))
+        assert not re.search("barley|bar/ley|bar.ley", str(error.value)), error.value
+        assert "barley" not in repr(InPostgres(address, "s"))
+    assert without_password("postgresql://me:bar/ley@h/d") == "postgresql://me@h/d"
+
+
+def requests(site: Running, first: int) -> Counter[str]:
+    """How often each address was asked for, without the argument that the site makes up anew for each link."""
+    return Counter(f"{one.path}?{one.query.partition('&ref=')[0]}" for one in site.received[first:])
+
+
+def start(
+    site: Running, out: Path, address: str, budget: int = 40, rate: float = 0, **variables: str
+) -> subprocess.Popen[bytes]:
+    """A harvest in a process of its own."""
+    program = (
+        "import asyncio, sys; from upwell.harvest.keep import harvest_into; from upwell.harvest.plan import Plan; "
+        "from upwell.net.fetch import Manners; site, out, address, budget, rate = sys.argv[1:]; "
+        "plan, manners = Plan(budget=int(budget)), Manners(rate=float(rate)); "
+        "asyncio.run(harvest_into(site, out, plan, manners, lambda event: None, 'jsonl', address))"
+    )
+    command = [sys.executable, "-c", program, site.url, str(out), address, str(budget), str(rate)]
+    return subprocess.Popen(command, env={**os.environ, **variables})
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Waits until something is so, for two minutes at most."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < 120
+        time.sleep(0.01)
+
+
+def test_many_machines_keep_one_rate(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    """Two workers that share nothing but the database ask one host, ten times a second in all."""
+    address = postgres_server.address("paces")
+    with serve() as one, serve() as two:  # two ports of one host, which has one rate
+        workers = []
+        for name, site in (("one", one), ("two", two)):
+            (tmp_path / name).mkdir()
+            workers.append(start(site, tmp_path / name, address, 20, 10, TMPDIR=str(tmp_path / name)))
+        for worker in workers:
+            assert worker.wait() == 0
+        times = sorted(request.time for site in (one, two) for request in site.received)
+    assert len(times) >= 30
+    assert times[-1] - times[0] >= 0.95 * (len(times) - 1) / 10
+
+
+def test_leases_of_hosts(postgres_server: PostgresServer) -> None:
+    """Who takes one has it for the gap; others are told how long to wait, and a back-off holds for everybody."""
+    with State(InPostgres(postgres_server.address("leases"), "a")) as first:
+        leases = first.host_leases
+        assert leases is not None
+        assert leases.take("h", 60) == 0
+        assert 50 < leases.take("h", 60) <= 60
+        assert leases.take("other", 0.001) == 0
+        leases.extend("other", 600)
+        assert 500 < leases.take("other", 1) <= 600
+        leases.extend("other", 1)
+        assert leases.take("other", 1) > 500, "a shorter one does not end a longer one"

@@ -1,0 +1,395 @@
+"""What a state keeps, wherever it is kept: every test runs with SQLite and with PostgreSQL."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.store.conformance.conftest import Place
+from upwell.errors import CannotKeep
+from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
+from upwell.store.database import Database
+from upwell.store.peek import Peek
+from upwell.store.places import InPostgres, open_database
+from upwell.store.state import ASKED_BY, State
+
+ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
+
+
+def answer(request: Request, body: bytes = b"x", status: int = 200) -> Response:
+    return Response(request=request, url=request.url, status=status, headers={"Content-Type": "text/html"}, body=body)
+
+
+def records(**fields: str) -> list[Record]:
+    return [Record(key=key, url=None, path="", text="", fields={"n": value}) for key, value in fields.items()]
+
+
+@contextmanager
+def written(place: Place) -> Iterator[Database]:
+    """The tables of a state, open for a test that damages them."""
+    db = open_database(place)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def test_outcomes_are_replayed_in_order(place: Place) -> None:
+    """First the error, then the answer; after that nothing, or the answer again where it may be reused."""
+    request = Request(url="http://h/?q=1", query="1")
+    with State(place) as state:
+        state.store(request, Outcome(error="down", sent=5))
+        state.store(request, Outcome(response=answer(request, b"\xff\x00"), sent=2, bytes=9))
+        assert state.replay(request) is None, "what this process stored is not replayed to it"
+    with State(place) as state:
+        first, second = state.replay(request), state.replay(request)
+        assert first is not None
+        assert second is not None
+        assert second.response is not None
+        assert (first.error, first.sent, second.response.body, second.bytes) == ("down", 5, b"\xff\x00", 9)
+        assert (second.response.url, second.response.status) == (request.url, 200)
+        assert second.response.headers == {"Content-Type": "text/html"}
+        assert state.replay(request) is None
+        again = state.replay(request, reuse=True)
+        assert again is not None
+        assert again.sent == 0
+        assert state.replay(Request(url="http://h/?q=1", method="POST", body=b"a")) is None
+        assert state.requests_sent() == 7
+
+
+def test_an_error_page_is_not_reused_and_an_old_outcome_does_not_count(place: Place) -> None:
+    """`reuse` gives good answers only; `max_age` leaves what is older unused."""
+    page = Request(url="http://h/404")
+    with State(place) as state:
+        state.store(page, Outcome(response=answer(page, status=404), sent=1))
+        assert state.replay(page, reuse=True) is None
+    with State(place) as state:
+        assert state.replay(page, max_age=3600) is not None
+    with written(place) as db:
+        db.executemany("UPDATE outcomes SET at = at - ?", [(7200,)])
+    with State(place) as state:
+        assert state.replay(page, max_age=3600) is None
+        assert state.replay(page) is not None
+
+
+def test_trailing_errors_are_forgotten(place: Place) -> None:
+    """When the state is opened, errors after the last answer are deleted, so that their requests are sent again; earlier ones stay."""
+    failed_early, answered, failed_late, refused = (Request(url=f"http://h/{n}") for n in range(4))
+    with State(place) as state:
+        state.store(failed_early, Outcome(error="early"))
+        state.store(answered, Outcome(response=answer(answered)))
+        for _ in range(60):  # more than are looked at at once
+            state.store(failed_late, Outcome(error="late"))
+        state.store(refused, Outcome(response=answer(refused, status=503)))
+    with State(place) as state:
+        assert state.replay(failed_early) is not None
+        assert state.replay(answered) is not None
+        assert state.replay(failed_late) is None
+        assert state.replay(refused) is None
+        assert state.replay(refused, reuse=True) is None
+
+
+def test_only_errors_are_all_forgotten(place: Place) -> None:
+    """A harvest that never had an answer begins anew, whatever came."""
+    request = Request(url="http://h/")
+    with State(place) as state:
+        state.store(request, Outcome(error="down"))
+    with State(place) as state:
+        assert state.replay(request) is None
+        state.store(request, Outcome(response=answer(request)))
+        assert state.replay(request, reuse=True) is not None
+
+
+def test_records_are_merged_and_counted_once_for_each_page(place: Place) -> None:
+    """A second sight fills gaps; the same page again, as in a replay, changes nothing."""
+    with State(place) as state:
+        first = [Record(key="a", url=None, path="/x", text="", fields={"n": "1"})]
+        second = [Record(key="a", url=None, path="/x", text="", fields={"n": "other", "m": "2"})]
+        assert state.add(first, ORIGIN) == [True]
+        assert state.add(second, {**ORIGIN, "_page": "p2"}) == [False]
+        state.add(second, {**ORIGIN, "_page": "p2"})
+        (row,) = state.rows()
+        assert row == {
+            "_key": "a", "_source": "http://h/s", "_url": None, "_query": "q", "_page": "p1", "_path": "/x", "_seen": 2, "_fetched": None, "n": "1", "m": "2",
+        }  # fmt: skip
+
+
+def test_a_key_twice_on_a_page(place: Place) -> None:
+    """It is one record and one sight; the second fills the gaps of the first."""
+    twice = [
+        Record(key="a", url=None, path="", text="", fields=fields) for fields in ({"n": "1"}, {"n": "2", "m": "3"})
+    ]
+    with State(place) as state:
+        assert state.add(twice, ORIGIN) == [True, False]
+        (row,) = state.rows()
+        assert (row["n"], row["m"], row["_seen"]) == ("1", "3", 1)
+
+
+def test_rows_come_in_the_order_of_arrival(place: Place) -> None:
+    """More than are read at once, and keys whose order is another one."""
+    keys = [f"{(n * 7919) % 2503:05d}" for n in range(2500)]
+    with State(place) as state:
+        for start in range(0, 2500, 250):
+            some = records(**dict.fromkeys(keys[start : start + 250], "x"))
+            assert state.add(some, {**ORIGIN, "_page": str(start)}) == [True] * 250
+        state.add(records(**{keys[3]: "y"}), {**ORIGIN, "_page": "later"})
+        assert [row["_key"] for row in state.rows()] == keys
+        assert len(state) == 2500
+
+
+def test_what_other_queries_show_otherwise_varies(place: Place) -> None:
+    """A field that says something else whenever another query brings the record; one that stays is none."""
+    with State(place) as state:
+        for number in range(8):
+            found = [Record(key="a", url=None, path="", text="", fields={"score": str(number), "name": "n"})]
+            state.add(found, {**ORIGIN, "_query": f"q{number}", "_page": f"p{number}"})
+        assert state.varying() == {"http://h/s": {"score"}}
+
+
+def test_details_stand_beside_the_record(place: Place) -> None:
+    """What its own page says has a name of its own, and what a later run finds otherwise keeps the old row in the history."""
+    with State(place) as state:
+        state.add(records(a="1", b="2"), ORIGIN)
+        state.add_details("a", {"n": "long"})
+        assert [row.get(PAGE + "n") for row in state.rows()] == ["long", None]
+        state.start_next_run()
+        state.add_details("a", {"n": "longer"})
+        state.add_details("b", {"n": "first"})
+        assert [row.get(PAGE + "n") for row in state.rows()] == ["longer", "first"]
+        assert [kind for kind, _, _ in state.changes()] == ["changed"]
+
+
+def test_a_later_run_finds_new_changed_and_unseen_records(place: Place) -> None:
+    """A changed row replaces the old one, which goes into the history; records that are gone leave the table."""
+    with State(place) as state:
+        state.add(records(a="a", b="b", c="c"), ORIGIN)
+        state.start_next_run()
+        state.add(records(a="A", b="b", d="d"), ORIGIN)
+        assert state.keys_by_change() == {"new": ["d"], "changed": ["a"], "unchanged": ["b"], "unseen": ["c"]}
+        assert state.last_sights() == {1: {"q": {"a", "b", "c"}}}
+        assert state.keys_by_query(2) == {"q": {"a", "b", "d"}}
+        state.move_to_history(["c"])
+        state.move_to_history(["c"])  # it is gone already
+        assert [(row["_key"], row["n"]) for row in state.rows()] == [("a", "A"), ("b", "b"), ("d", "d")]
+        changes = [(kind, before.get("n"), now.get("n")) for kind, before, now in state.changes()]
+        assert changes == [("new", None, "d"), ("changed", "a", "A"), ("gone", "c", None)]
+    with State(place) as state:
+        assert state.run_number == 2
+        state.forget_records()
+        assert (len(state), state.note("finished")) == (0, "")
+
+
+def test_a_run_replays_nothing_of_the_one_before(place: Place) -> None:
+    """A refresh asks anew; its outcomes are replayed to the next process."""
+    request = Request(url="http://h/")
+    with State(place) as state:
+        state.store(request, Outcome(response=answer(request, b"old"), sent=1))
+        state.start_next_run()
+        assert state.replay(request, reuse=True) is None
+        state.store(request, Outcome(response=answer(request, b"new"), sent=1))
+        assert state.requests_sent() == 1
+    with State(place) as state:
+        outcome = state.replay(request)
+        assert outcome is not None
+        assert outcome.response is not None
+        assert outcome.response.body == b"new"
+        assert state.replay(request) is None
+
+
+def test_which_rows_asked(place: Place) -> None:
+    """Where queries come from rows of another harvest, each record has the keys of those rows."""
+    with State(place) as state:
+        state.set_note(ASKED_BY, json.dumps({"q": ["row 1", "row 2"], "r": ["row 2", "row 3"]}))
+        state.add(records(a="a"), ORIGIN)
+        state.add(records(a="a", b="b"), {**ORIGIN, "_query": "r", "_page": "p2"})
+        assert {row["_key"]: row["_asked_by"] for row in state.rows()} == {
+            "a": ["row 1", "row 2", "row 3"],
+            "b": ["row 2", "row 3"],
+        }
+
+
+def test_notes(place: Place) -> None:
+    """A note is what was stored last, whatever characters it has; there is a default for those that were not."""
+    with State(place) as state:
+        state.set_note("a", "first")
+        state.set_note("a", "100 % of it’s “?” :name {x} \\ 漢字 \U0001f600")
+    with State(place) as state:
+        assert state.note("a") == "100 % of it’s “?” :name {x} \\ 漢字 \U0001f600"
+        assert (state.note("b"), state.note("b", "default")) == ("", "default")
+
+
+def test_texts_with_characters_that_nobody_expects(place: Place) -> None:
+    """Fields, keys and errors with zero bytes do not stop a harvest, and can be found again."""
+    with State(place) as state:
+        strange = [Record(key="k\0", url=None, path="", text="", fields={"n": "a\0b"})]
+        assert state.add(strange, ORIGIN) == [True]
+        (row,) = state.rows()
+        assert row["n"] == "a\0b"
+        assert state.add(strange, {**ORIGIN, "_page": "p2"}) == [False]
+        state.store(Request(url="http://h/\0"), Outcome(error="bad \0"))
+
+
+def test_texts_are_sorted_by_their_bytes(place: Place) -> None:
+    """The order of queries is that of SQLite everywhere, not that of a language."""
+    with State(place) as state:
+        for number, query in enumerate(("b", "B", "a", "ä", "Z", "_")):
+            state.add(records(a="a"), {**ORIGIN, "_query": query, "_page": str(number)})
+        assert list(state.keys_by_query(1)) == ["B", "Z", "_", "a", "b", "ä"]
+
+
+def test_a_failed_transaction_leaves_nothing(place: Place) -> None:
+    """Of a page with a record that cannot be stored, no record is."""
+    with State(place) as state:
+        bad = [*records(a="a"), Record(key="b", url=None, path="", text="", fields={"n": object()})]  # type: ignore[dict-item] # meant
+        with pytest.raises(TypeError):
+            state.add(bad, ORIGIN)
+        assert len(state) == 0
+        assert state.add(records(a="a"), ORIGIN) == [True]
+
+
+def test_a_second_worker_gets_an_error(place: Place) -> None:
+    """While one has the state open, another is told so; afterwards it gets it."""
+    with State(place) as state:
+        state.set_note("a", "b")
+        with pytest.raises(CannotKeep, match="another process"):
+            State(place)
+        state.set_note("a", "c")
+    with State(place) as state:
+        assert state.note("a") == "c"
+
+
+def test_damaged_rows_are_asked_again_and_passed_over(place: Place) -> None:
+    """A body, a head and a record that cannot be read are as if they had never come; what is whole stays."""
+    pages = [Request(url=f"http://h/{n}") for n in range(3)]
+    with State(place) as state:
+        for page in pages:
+            state.store(page, Outcome(response=answer(page), sent=1))
+        state.add(records(a="a", b="b"), ORIGIN)
+    with written(place) as db:
+        db.executemany("UPDATE outcomes SET body = ? WHERE id = ?", [(b"no zlib", 1)])
+        db.executemany("UPDATE outcomes SET head = ? WHERE id = ?", [("{broken", 2)])
+        db.executemany("UPDATE records SET row = ? WHERE key = ?", [("{broken", "a")])
+    with State(place) as state:
+        assert [state.replay(page) is None for page in pages] == [True, True, False]
+        assert [row["_key"] for row in state.rows()] == ["b"]
+
+
+def test_bodies_of_the_archive(place: Place) -> None:
+    """Where the archive has lost a body, a file asks again; a database has it too, because another machine may go on."""
+
+    class Lost:
+        def read(self, place: ArchivedBody) -> bytes | None:
+            return None
+
+    request = Request(url="http://h/")
+    archived = ArchivedBody(file="a.warc.gz", offset=7, digest="sha1:X")
+    with State(place, Lost()) as state:
+        response = Response(request=request, url=request.url, status=200, headers={}, body=b"x", archived=archived)
+        state.store(request, Outcome(response=response, sent=1))
+    with State(place, Lost()) as state:
+        outcome = state.replay(request)
+        assert (outcome is not None) == isinstance(place, InPostgres)
+
+
+def test_a_newer_version_is_left_alone(place: Place) -> None:
+    """Tables of a later Upwell are not touched, and the message says what to do."""
+    with State(place) as state:
+        state.set_note("a", "b")
+    set_version(place, 99)
+    try:
+        with pytest.raises(CannotKeep, match=r"newer Upwell \(version 99"):
+            State(place)
+    finally:
+        set_version(place, 2)
+    with State(place) as state:
+        assert state.note("a") == "b"
+
+
+def test_an_older_version_is_upgraded(place: Place) -> None:
+    """Tables of version 1 get the columns that came later, and what they hold stays."""
+    request = Request(url="http://h/")
+    with State(place) as state:
+        state.store(request, Outcome(response=answer(request, b"kept")))
+    drop_columns(place)
+    set_version(place, 1)
+    with State(place) as state:
+        outcome = state.replay(request)
+        assert outcome is not None
+        assert outcome.response is not None
+        assert outcome.response.body == b"kept"
+        assert outcome.response.archived is None
+
+
+def test_what_the_window_reads(place: Place) -> None:
+    """Rows, details, queries, history and places in the archive, as the page in the browser shows them."""
+    request, digest = Request(url="http://h/%20?q=é"), "sha1:" + "A" * 32
+    response = Response(
+        request=request, url=request.url, status=200, headers={}, body=b"",
+        archived=ArchivedBody(file="f", offset=3, digest=digest),
+    )  # fmt: skip
+    with State(place, archive=NoBodies()) as state:
+        state.store(request, Outcome(response=response))
+        state.add(records(a="1", b="1"), ORIGIN)
+        state.add(records(a="1"), {**ORIGIN, "_query": "r", "_page": "p2"})
+        state.add_details("a", {"n": "own"})
+        state.start_next_run()
+        state.add(records(a="2"), {**ORIGIN, "_query": "z", "_page": "p3"})
+    with written(place) as db:
+        window = Peek(db)
+        assert (window.records(), window.note("run")) == (2, "2")
+        assert (window.row("a") or {})["n"] == "2"
+        assert window.row("none") is None
+        assert window.details("a") == {"n": "own"}
+        assert window.sights("a") == ["z", "q", "r"]
+        assert [(run, row["n"]) for run, row in window.history("a")] == [(2, "1")]
+        assert window.archived("00" * 20) == ArchivedBody(file="f", offset=3, digest=digest)
+        assert window.archived_at(request.url) == ArchivedBody(file="f", offset=3, digest=digest)
+        assert window.archived_at("http://h/") is None
+        assert window.pages_with_records() == ["p1", "p2", "p3"]
+
+
+class NoBodies:
+    """An archive that keeps nothing."""
+
+    def read(self, place: ArchivedBody) -> bytes | None:
+        return None
+
+
+def set_version(place: Place, version: int) -> None:
+    if isinstance(place, InPostgres):
+        with psycopg.connect(place.address) as db:
+            db.execute("UPDATE upwell.about_tables SET version = %s", (version,))
+    else:
+        with sqlite3.connect(place) as file:
+            file.execute("UPDATE about SET value = ? WHERE name = 'version'", (str(version),))
+        file.close()
+
+
+def drop_columns(place: Place) -> None:
+    columns = ("archive_file", "archive_offset", "archive_digest")
+    if isinstance(place, InPostgres):
+        with psycopg.connect(place.address) as db:
+            for column in columns:
+                db.execute(f"ALTER TABLE upwell.all_outcomes DROP COLUMN {column} CASCADE")
+    else:
+        with sqlite3.connect(place) as file:
+            for column in columns:
+                file.execute(f"ALTER TABLE outcomes DROP COLUMN {column}")
+        file.close()
+
+
+def test_a_place_that_cannot_be_used(place: Place, tmp_path: Path) -> None:
+    """Each error names the place and says what to do about it."""
+    if isinstance(place, InPostgres):
+        with pytest.raises(CannotKeep, match=r"/nowhere.*does not exist.*run the same command again"):
+            State(InPostgres(place.address.replace("/conformance", "/nowhere"), "s"))
+    else:
+        (tmp_path / "bad.sqlite").write_bytes(b"not a database, but long enough to look at" * 100)
+        with pytest.raises(CannotKeep, match="damaged"):
+            State(tmp_path / "bad.sqlite")
+        with pytest.raises(CannotKeep, match="writable"):
+            State(tmp_path / "no" / "folder" / "state.sqlite")

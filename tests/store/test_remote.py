@@ -1,0 +1,187 @@
+"""Folders at addresses: what is sent, fetched and refused, over fsspec's memory and local files and over a real S3 server."""
+
+import json
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.object_store import s3_server
+from upwell.errors import CannotKeep, MissingExtra, UpwellError, WrongUsage
+from upwell.harvest.keep_remote import copy_open_database
+from upwell.store.remote import RemoteFolder, is_remote, local_copy, output, shown, working_folder
+
+
+@pytest.fixture(params=["memory", "local", "s3"])
+def address(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An empty folder at an address of each kind."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    if request.param == "memory":
+        yield f"memory://{tmp_path.name}/place"
+    elif request.param == "local":
+        yield f"file://{tmp_path}/place"
+    else:
+        with s3_server(monkeypatch, "bucket"):
+            yield "s3://bucket/place"
+
+
+def written(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_what_changed_is_sent_and_fetched(address: str, tmp_path: Path) -> None:
+    """Another machine gets the newest files, those that were taken away go, and what did not change is not sent again."""
+    one, other = RemoteFolder(address, tmp_path / "one"), RemoteFolder(address, tmp_path / "other")
+    written(one.folder, site__records_dot_csv="a", site__archive__x_dot_warc="w")
+    one.send("site")
+    other.fetch("site")
+    assert (other.folder / "site/archive/x.warc").read_text() == "w"
+    before = one.names()
+    written(one.folder, site__records_dot_csv="longer")
+    (one.folder / "site/archive/x.warc").unlink()
+    written(one.folder, site__summary_dot_json="{}")
+    one.send("site")
+    after = one.names()
+    assert set(after) == {"site/records.csv", "site/summary.json"}
+    assert before["site/records.csv"] != after["site/records.csv"]
+    one.send("site")
+    assert one.names() == after
+    other.fetch("site")
+    assert (other.folder / "site/records.csv").read_text() == "longer"
+    assert not (other.folder / "site/archive/x.warc").exists()
+
+
+def test_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
+    """A lease keeps a second machine out; when it is given back, or has run out, the other goes on from what was sent."""
+    one, other = RemoteFolder(address, tmp_path / "one"), RemoteFolder(address, tmp_path / "other")
+    one.claim("site")
+    written(one.folder, site__records_dot_csv="first")
+    one.send("site")
+    with pytest.raises(CannotKeep, match="is harvested by"):
+        other.claim("site")
+    one.claim("site")  # the same working copy, after a kill: nothing is fetched
+    assert (one.folder / "site/records.csv").read_text() == "first"
+    written(one.folder, site__unsent_dot_csv="lost with the machine")
+    one.renew("site", 0)
+    other.claim("site")
+    assert (other.folder / "site/records.csv").read_text() == "first"
+    written(other.folder, site__records_dot_csv="second, by the other")
+    other.send("site")
+    other.renew("site", 0)
+    one.claim("site")
+    assert (one.folder / "site/records.csv").read_text() == "second, by the other"
+    assert not (one.folder / "site/unsent.csv").exists()
+    shutil.rmtree(one.folder / "site")  # somebody tidied the cache
+    one.claim("site")
+    assert (one.folder / "site/records.csv").read_text() == "second, by the other"
+
+
+def test_results_are_put_where_they_belong(address: str) -> None:
+    """A file or a folder that a verb writes lies at the address in the end, and can be read from there."""
+    with output(f"{address}/tables/cities.csv") as path:
+        path.write_text("name\nLima\n")
+    with output(f"{address}/folder") as folder:
+        written(folder, report_dot_html="<p>")
+    assert local_copy(f"{address}/tables/cities.csv").read_text() == "name\nLima\n"
+    assert (local_copy(f"{address}/folder") / "report.html").read_text() == "<p>"
+    with pytest.raises(WrongUsage, match="holds no files"):
+        local_copy(f"{address}/nothing")
+
+
+def test_errors_name_the_cause_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing bucket, wrong or missing credentials, nobody there, an unknown kind and a missing part: one line each."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with s3_server(monkeypatch, "bucket"):
+        written(tmp_path, a_dot_csv="1")
+        with pytest.raises(CannotKeep, match="bucket does not exist") as no_bucket:
+            RemoteFolder("s3://no-such-bucket/x").names()
+        with pytest.raises(CannotKeep, match="bucket does not exist"):
+            RemoteFolder("s3://no-such-bucket/x", tmp_path).put("a.csv", tmp_path / "a.csv")
+    with pytest.raises(CannotKeep, match="endpoint") as nobody:
+        RemoteFolder("s3://bucket/y").names()
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(f"AWS_{name}")
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    with pytest.raises(CannotKeep, match="credentials") as no_credentials:
+        RemoteFolder("s3://bucket/z").names()
+    with pytest.raises(CannotKeep, match="Protocol not known") as unknown:
+        RemoteFolder("nosuch://me:hidden-word@host/x")
+    with pytest.raises(MissingExtra, match="gcsfs"):
+        RemoteFolder("gs://bucket/x")
+    raised: list[pytest.ExceptionInfo[UpwellError]] = [no_bucket, nobody, no_credentials, unknown]
+    for error in raised:
+        assert "a-very-secret-key" not in str(error.value)
+        assert "hidden-word" not in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_paths_and_sites_are_no_addresses() -> None:
+    """Only what fsspec opens is an address; passwords are not part of what is shown, nor of the working folder's name."""
+    assert not is_remote("harvest/example.org")
+    assert not is_remote(Path("s3://x"))
+    assert not is_remote("https://example.org")
+    assert is_remote("simplecache::s3://bucket/x")
+    assert "secret" not in shown("sftp://me:secret@host/x") + str(working_folder("sftp://me:secret@host/x"))
+
+
+def test_a_state_in_use_is_copied_whole(tmp_path: Path) -> None:
+    """While another thread writes and its log is moved into the file again and again, every copy opens and has whole transactions."""
+    path = tmp_path / "state.sqlite"
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("CREATE TABLE pairs (a, b)")
+    is_done = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not is_done.wait(0.001):
+            db.execute("BEGIN")
+            db.execute("INSERT INTO pairs VALUES (?, ?)", (number, "x" * 5000))
+            db.execute("INSERT INTO pairs VALUES (?, ?)", (number, "y" * 5000))
+            db.execute("COMMIT")
+            number += 1
+            if number % 200 == 0:
+                is_done.wait(0.3)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        copied = 0
+        for number in range(5):
+            copy = tmp_path / f"copy{number}.sqlite"
+            if copy_open_database(path, copy):
+                copied += 1
+                with sqlite3.connect(copy) as opened:
+                    ((odd,),) = opened.execute(
+                        "SELECT count(*) FROM (SELECT a FROM pairs GROUP BY a HAVING count(*) <> 2)"
+                    )
+                opened.close()
+                assert odd == 0
+    finally:
+        is_done.set()
+        writer.join()
+        db.close()
+    assert copied
+
+
+def test_names_from_a_store_cannot_leave_the_folder(tmp_path: Path) -> None:
+    """A file at the address whose name leads up is not fetched."""
+    import fsspec
+
+    files = fsspec.filesystem("memory")
+    files.store[f"/{tmp_path.name}/up/../../evil"] = files.store.get("x") or __import__(
+        "fsspec.implementations.memory", fromlist=["MemoryFile"]
+    ).MemoryFile(files, "x", b"evil")
+    remote = RemoteFolder(f"memory://{tmp_path.name}/up", tmp_path / "deep/copy")
+    assert all(".." not in name for name in remote.names())
+    assert json.dumps(remote.names()) == "{}"
