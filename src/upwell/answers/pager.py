@@ -44,6 +44,7 @@ NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新�
 LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
 DECORATION = " ←→«»‹›<>|"
 BRACKETS = " []()|"
+INDEX_FILE = re.compile(r"(?<=/)index\d*\.\w+$", re.I)  # what a folder shows, and its further pages
 
 KNOWN_URL_SCORE = 5.0  # a link in any words that leads where the next number or a rel=next in the head leads
 NEWER_SCORE = 5.0  # "newer posts →" of a blog is called next though its number goes down
@@ -325,7 +326,9 @@ def _url_similarity(page_url: str, url: str) -> float:
     if not page_url:
         return 0.5  # the URL of the page is not known: nothing speaks against it
     here, there = urlsplit(page_url), urlsplit(url)
-    here_path, there_path = ([re.sub(r"\d+", "#", s) for s in u.path.strip("/").split("/")] for u in (here, there))
+    here_path, there_path = (
+        [re.sub(r"\d+", "#", s) for s in INDEX_FILE.sub("", u.path).strip("/").split("/")] for u in (here, there)
+    )
     shorter = min(len(here_path), len(there_path))
     if here_path[:shorter] == there_path[:shorter]:
         return 1.0
