@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from upwell.page.spots import UNSEEN
-from upwell.page.style_rules import StyleRule, style_rules
-from upwell.page.style_rules import is_hidden as hides
+from upwell.page.style_rules import StyleRules, style_rules
 from upwell.page.tree import TagTree
 
 
@@ -27,13 +26,15 @@ class Node:
 
 def walk(html: str) -> list[Node]:
     """All elements of a page in document order, each worked out on its own way down; what style sheets hide, unless that is most of it."""
-    bare, rules = _walk(html, ()), style_rules(html.encode("utf-8", "replace"))
+    bare = _walk(html, None)
+    sheets = LexborHTMLParser(html.encode("utf-8", "replace")).css("style")
+    rules = style_rules((sheet.text(deep=True), sheet.attributes.get("media")) for sheet in sheets)
     styled = _walk(html, rules) if rules else bare
     shown, all_of_it = (sum(map(len, nodes[0].words)) for nodes in (styled, bare))
     return styled if 2 * shown >= all_of_it else bare
 
 
-def _walk(html: str, rules: tuple[StyleRule, ...]) -> list[Node]:
+def _walk(html: str, rules: StyleRules | None) -> list[Node]:
     root = LexborHTMLParser(html.encode("utf-8", "replace")).root
     assert root is not None
     nodes: list[Node] = []
@@ -68,9 +69,9 @@ def children(node: LexborNode) -> Iterator[LexborNode]:
         child = child.next
 
 
-def is_hidden(node: LexborNode, rules: tuple[StyleRule, ...] = ()) -> bool:
+def is_hidden(node: LexborNode, rules: StyleRules | None = None) -> bool:
     found = node.attributes
-    if rules and "display" not in (found.get("style") or "") and hides(rules, node.tag or "", found):
+    if rules and "display" not in (found.get("style") or "") and rules.hide(node.tag or "", found):
         return True
     style = (found.get("style") or "").replace(" ", "").lower()
     return (
@@ -82,7 +83,7 @@ def is_hidden(node: LexborNode, rules: tuple[StyleRule, ...] = ()) -> bool:
     )
 
 
-def visible_words(node: LexborNode, rules: tuple[StyleRule, ...] = ()) -> list[str]:
+def visible_words(node: LexborNode, rules: StyleRules | None = None) -> list[str]:
     """The words of an element that is not hidden itself, in document order."""
     words: list[str] = []
     stack = [node]

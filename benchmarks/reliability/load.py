@@ -17,7 +17,8 @@ from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 
-def _serve_sites(count: int, ready: "multiprocessing.Queue[list[str]]", done: "multiprocessing.Event") -> None:  # type: ignore[valid-type] # Event is a function
+def serve_sites(count: int, ready: "multiprocessing.Queue[list[str]]", done: "multiprocessing.Event") -> None:  # type: ignore[valid-type] # Event is a function
+    """Starts so many demo sites, tells their addresses, and waits for the end."""
     running = [serve() for _ in range(count)]
     ready.put([site.__enter__().url for site in running])
     done.wait()  # type: ignore[attr-defined] # as above
@@ -37,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
     ready: multiprocessing.Queue[list[str]] = multiprocessing.Queue()
     done = multiprocessing.Event()
-    process = multiprocessing.Process(target=_serve_sites, args=(options.sites, ready, done), daemon=True)
+    process = multiprocessing.Process(target=serve_sites, args=(options.sites, ready, done), daemon=True)
     process.start()
     urls = ready.get()
     samples: list[tuple[float, float]] = []

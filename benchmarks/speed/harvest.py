@@ -1,7 +1,8 @@
 """A whole harvest against a Scrapy spider written by hand, for the same requests: `python -m benchmarks.speed.harvest`.
 
 Without arguments the demo site is harvested. Another site: its address, the CSS selector of a record, those of its fields:
-`python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "h3 a::text" "p::text"`.
+`python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "h3 a::text" "p::text"`. Several sites: a file with such a line
+each, parted by tabs, in the variable `SITES`: `make speed SITES=sites.tsv`.
 
 The server, the harvest and the spider are processes of their own. The harvest goes first; the spider asks for the same addresses and
 writes the records as JSON lines. What is compared is all CPU time of each process, with start and end. Then the harvest goes on with
@@ -9,11 +10,13 @@ a budget of one more request: what the replay of the answers that it has costs.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +25,7 @@ from typing import Any
 BAR = 0.8  # our CPU time ÷ that of the spider, at most
 REPLAY_BAR = 0.1  # CPU time of the replay ÷ that of the harvest, at most
 BUDGET = 700
-ROUNDS = 3
+ROUNDS = int(os.environ.get("ROUNDS", "2"))
 CONCURRENT_REQUESTS = 16
 DEMO = ("li.city", "h3 a::text", ".country::text", ".region::text", ".continent::text", ".population::text", ".timezone::text",
         ".also::text")  # fmt: skip
@@ -147,20 +150,37 @@ def measure(url: str, selectors: list[str]) -> tuple[list[tuple[str, float, floa
     return [("a harvest", best, spider, BAR), ("its replay", min(replays), best, REPLAY_BAR)], stages, len(asked)
 
 
-def main() -> int:
+@contextmanager
+def demo_site() -> Iterator[str]:
+    """The demo site in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.speed.harvest", "serve"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        demo = server.stdout.readline().strip()
-        url, selectors = (sys.argv[1], sys.argv[2:]) if sys.argv[2:] else (demo, list(DEMO))
-        rows, stages, requests = measure(url, selectors)
+        yield server.stdout.readline().strip()
         server.communicate("\n")
-    print(f"{requests} requests; CPU seconds, best of {ROUNDS} rounds\n")
-    print(f"{'':<14}{'upwell':>9}{'reference':>11}{'ratio':>8}{'bar':>6}")
-    for name, ours, reference, bar in rows:
-        print(f"{name:<14}{ours:>9.2f}{reference:>11.2f}{ours / reference:>8.2f}{bar:>6g}")
-    print("\nwhere the time of a harvest goes: " + ", ".join(f"{name} {s:.2f}" for name, s in stages.items()))
-    return 0 if all(ours <= bar * reference for _, ours, reference, bar in rows) else 1
+
+
+def sites(demo: str) -> list[tuple[str, list[str]]]:
+    """The addresses that are harvested, each with the selectors of its spider."""
+    lines = Path(os.environ["SITES"]).read_text().splitlines() if os.environ.get("SITES") else []
+    further = [(address, selectors) for address, *selectors in (line.split("\t") for line in lines if line)]
+    return [(demo, list(DEMO)), *further]
+
+
+def main() -> int:
+    broken = False
+    with demo_site() as demo:
+        for url, selectors in [(sys.argv[1], sys.argv[2:])] if sys.argv[2:] else sites(demo):
+            rows, stages, requests = measure(url, selectors)
+            print(f"{url}: {requests} requests; CPU seconds, best of {ROUNDS} rounds\n")
+            print(f"{'':<14}{'upwell':>9}{'reference':>11}{'ratio':>8}{'bar':>6}")
+            for name, ours, reference, bar in rows:
+                print(f"{name:<14}{ours:>9.2f}{reference:>11.2f}{ours / reference:>8.2f}{bar:>6g}")
+                broken |= ours > bar * reference
+            print(
+                "where the time goes: " + ", ".join(f"{name} {s:.2f}" for name, s in stages.items()) + "\n", flush=True
+            )
+    return int(broken)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,12 @@ class KeySet:
         self._sort_in_if_many()
         return len(self) - before
 
+    def discard(self, key: str) -> None:
+        """Takes a key out, if it is in."""
+        hashed = hash_of(key)
+        self._recent.discard(hashed)
+        self._sorted = self._sorted[self._sorted != hashed]
+
     def hashes(self) -> Hashes:
         """The hashes of all keys, sorted."""
         self._sort_in()

@@ -16,6 +16,7 @@ from upwell.harvest.events import Asked, Trouble
 from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import RUN, SUMMARIES, RunLog, read_lines
 from upwell.harvest.site_work import Job, SiteWork, harvest_site, host_of
+from upwell.harvest.told_once import ToldOnce
 from upwell.model import Skipped
 from upwell.net.manners import Manners
 from upwell.page.hosts import site_host
@@ -134,22 +135,16 @@ class Sites:
         self, engine: Engine[SiteWork, Any], work: SiteWork, tell: Callable[[Telling], None]
     ) -> Result | UpwellError:
         """What came of a site; where its worker is lost it goes on in another, from its state."""
-        told = told_again = 0  # events: a harvest that goes on tells again, in the same order, what was told before
+        told = ToldOnce(self.observe)
 
         def observe(event: Event) -> None:
-            nonlocal told, told_again
             if isinstance(event, Asked):
                 tell(Telling(requests=event.requests, records=event.records, expected=event.expected))
-            if told_again < told:
-                told_again += 1
-                return
-            told += 1
-            told_again = told
-            self.observe(event)
+            told.follow(event)
 
         losses, task = 0, asyncio.current_task()
         while True:
-            told_again = 0
+            told.begin_again()
             try:
                 return await engine.run(work, host_of(work.job.url).partition(":")[0], observe)  # type: ignore[no-any-return] # harvest_site's
             except asyncio.CancelledError:  # before it had a worker

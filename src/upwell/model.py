@@ -28,7 +28,9 @@ TEMPLATE = "_template"  # the field of a record's own page that says which templ
 
 Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
-Via = Literal["search-action", "opensearch", "form", "link", "browser", "index", "list"]  # how an interface was found
+Via = Literal[
+    "search-action", "opensearch", "form", "link", "browser", "index", "list", "sitemap"
+]  # how an interface was found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +264,7 @@ class IndexInterface(_PageInterface):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListInterface(_PageInterface):
-    """A list of records that is walked through without a query, where a site has no search."""
+    """A list of records that is walked through without a query, where a site has no search; a sitemap lists their own pages."""
 
     examples: tuple[str, ...]  # addresses of records that it lists
 
@@ -282,7 +284,7 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
     (True, True)
     """
     kind: type[SearchInterface] = AddressInterface if "{query}" in saved["url"] else TypedInterface
-    if saved["via"] in ("index", "list"):
+    if saved["via"] in ("index", "list", "sitemap"):
         kind = IndexInterface if saved["via"] == "index" else ListInterface
     elif saved["body"] or saved["query_field"]:
         kind = JsonInterface if saved["body"] else FormInterface

@@ -15,8 +15,9 @@ from upwell.demo import Switches, serve
 from upwell.engines.frame import engine_of
 from upwell.engines.schedule import Retry, Schedule, Telling
 from upwell.errors import MissingExtra, UpwellError, WorkerLost
-from upwell.harvest.events import Asked
+from upwell.harvest.events import Asked, Held
 from upwell.harvest.plan import Plan
+from upwell.harvest.told_once import ToldOnce
 from upwell.net.manners import Manners
 
 FREE = Manners(rate=0)
@@ -215,3 +216,22 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
     assert ended == ["rich 1", "rich 2", "rich 3", "poor"]
     assert order == ["rich 1", "poor", "rich 2", "rich 3", "poor"]
     assert turns == 1
+
+
+def test_events_are_told_once_though_a_worker_is_lost() -> None:
+    """What goes on elsewhere tells all records again, and some requests: observers hear only what is new."""
+
+    def asked(requests: int) -> Asked:
+        return Asked(site="", query="", requests=requests, answers={}, records=0, overlap_rate=1.0, size=None)
+
+    a, b, c = (Held(row={"_key": key}) for key in "abc")
+    heard: list[Any] = []
+    told = ToldOnce(heard.append)
+    told.begin_again()
+    for event in (asked(3), a, asked(3), b):
+        told.follow(event)
+    assert heard == [asked(3), a, asked(3), b]
+    told.begin_again()
+    for event in (asked(2), a, b, c, asked(4)):
+        told.follow(event)
+    assert heard[4:] == [c, asked(4)]

@@ -1,10 +1,12 @@
 """Lists without a query: found by links, walked to their end, compared with queries; on sites that a small server plays."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,7 +16,7 @@ from upwell.errors import NothingLearned, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
 
-Site = Callable[[str, dict[str, str]], str | None]
+Site = Callable[[str, dict[str, str]], str | bytes | None]
 FREE = Manners(rate=0)
 WORDS = ("river", "music", "stone", "garden", "winter", "paper", "engine", "silver", "harbour", "letter")
 ITEMS = [
@@ -26,7 +28,7 @@ BOX = "<form action=/find><input name=q type=search><button>Search</button></for
 
 
 @contextmanager
-def served(site: Site, robots: str = "") -> Iterator[tuple[str, list[str]]]:
+def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tuple[str, list[str]]]:
     """A server that answers from a function of path and arguments; gives its address and the paths that were asked for."""
     asked: list[str] = []
 
@@ -36,10 +38,19 @@ def served(site: Site, robots: str = "") -> Iterator[tuple[str, list[str]]]:
             asked.append(self.path)
             sent = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
             is_robots = parts.path == "/robots.txt"
-            page = robots if is_robots else site(parts.path, sent)
-            body = (robots if is_robots else f"<html lang=en><title>Things</title><body>{page}").encode()
-            self.send_response(200 if page is not None else 404)
-            self.send_header("Content-Type", "text/plain" if is_robots else "text/html")
+            own = robots if isinstance(robots, str) else robots(f"http://{self.headers['Host']}/")
+            page = own if is_robots else site(parts.path, sent)
+            if isinstance(page, bytes):
+                body = page
+            else:
+                is_whole = is_robots or str(page).startswith(("<urlset", "<sitemapindex"))
+                body = (str(page) if is_whole else f"<html lang=en><title>Things</title><body>{page}").encode()
+            is_moved = isinstance(page, str) and page.startswith("/")
+            self.send_response(302 if is_moved else 200 if page is not None else 404)
+            if is_moved:
+                self.send_header("Location", str(page))
+            kind = "text/plain" if is_robots else "application/xml" if isinstance(page, bytes) else "text/html"
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -56,6 +67,12 @@ def served(site: Site, robots: str = "") -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def source_of(result: api.Result) -> dict[str, Any]:
+    """What the summary says of the only source."""
+    (source,) = json.loads(json.dumps(result.summary["sources"]))
+    return dict(source)
 
 
 def rows(items: list[tuple[int, str, str]]) -> str:
@@ -115,7 +132,7 @@ def test_a_site_without_a_search_is_paged_through(tmp_path: Path) -> None:
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
     assert result.summary["records"] == len(ITEMS)
-    assert result.summary["statement"] == "260 records held, 100% of about 260 (95 %: 260–260)"
+    assert result.summary["statement"] == "260 records held, 100% of about 260 (95 %: 260–263)"
 
 
 def test_an_alphabet_is_a_family_of_lists(tmp_path: Path) -> None:
@@ -178,3 +195,61 @@ def test_a_gate_is_passed_by_its_link(tmp_path: Path) -> None:
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
     assert result.summary["records"] == len(ITEMS)
+
+
+def test_the_same_list_in_pages_of_another_size(tmp_path: Path) -> None:
+    """Links that only set the size of the pages are no family: the list is walked once, and its last page is empty."""
+    sizes = "".join(f"<a href='/catalogue/?rows_of_list={size}'>{size}</a> " for size in (20, 25, 50))
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path != "/catalogue/":
+            return (
+                page.replace(BOX, "").replace("/catalogue", "/catalogue/?rows_of_list=20")
+                if (page := shop(path, sent))
+                else None
+            )
+        size, number = int(sent.get("rows_of_list", "20")), int(sent.get("page", "1"))
+        more = (
+            f"<a href='/catalogue/?rows_of_list={size}&page={number + 1}'>Next</a>"
+            if number * size <= len(ITEMS)
+            else ""
+        )
+        return MENU + sizes + f"<table>{rows(ITEMS[(number - 1) * size : number * size])}</table>{more}"
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=90, browser="never"), manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert result.summary["coverage"] == 1.0
+    assert result.summary["requests"] < 45
+
+
+def test_a_search_that_finds_something_for_any_word(tmp_path: Path) -> None:
+    """Nonsense brings the nearest matches: what is learned is learned without it."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path != "/find":
+            return shop(path, sent) if path != "/catalogue" else None
+        query = sent.get("q", "").lower()
+        near = sorted(ITEMS, key=lambda item: -len(set(query) & set(item[1])) - 99 * (query in item[1].split()))
+        return MENU + BOX + "".join(f"<li><a href=/item/{n}>{t}</a> <i>{x}</i>" for n, t, x in near[:10])
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=120, browser="never"), manners=FREE)
+    assert result.summary["records"] > 30
+    assert {key for key in result.to_pandas()["_key"] if "/item/" not in key} == set()
+
+
+def test_answers_that_a_redirect_leads_to(tmp_path: Path) -> None:
+    """The form leads to another address: an answer without matches there is no record's page."""
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path == "/find":
+            return f"/results/{sent.get('q', '')}"
+        if path.startswith("/results/"):
+            return shop("/find", {"q": path.removeprefix("/results/")})
+        return shop(path, sent) if path != "/catalogue" else None
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=120, browser="never"), manners=FREE)
+    assert result.summary["records"] > 30
+    assert {key for key in result.to_pandas()["_key"] if "/item/" not in key} == set()

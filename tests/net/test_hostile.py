@@ -352,6 +352,15 @@ def test_many_failures_leave_nothing_open() -> None:
     assert len(heads) == 60
 
 
+def test_a_text_about_refusals_is_none() -> None:
+    """A record's page of plain text may speak of too many requests; a refusal in plain text is a line."""
+    about = b"Subject: the mirror says too many requests\n\n" + b"It did so for an hour, and then it went on. " * 8
+    plain = {"Content-Type": "text/plain"}
+    for body, reason in ((about, ""), (b"Too many requests\n", "too many requests")):
+        response = Response(request=Request(url="http://x/"), url="http://x/", status=200, headers=plain, body=body)
+        assert refusal(response) == reason
+
+
 @pytest.mark.parametrize(
     ("status", "body", "reason"),
     [

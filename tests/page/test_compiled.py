@@ -12,13 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.page.test_tree import pages
+from upwell.extract.cut_candidates import candidates
+from upwell.extract.fields import Piece, RecordReader
+from upwell.extract.leaves import leaves_of
 from upwell.page import attribute_limit, terms, tree
 from upwell.page.charset import to_utf8
 from upwell.page.compiled import compiled
+from upwell.page.tag_tree import having
 
 if compiled is None:
     pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
 
+MAX_CUTS = 6  # of a page whose records are compared
 GOLDEN = Path(__file__).parents[1] / "golden"
 ODD = st.sampled_from(
     ["<svg><a xlink:href=x></svg>", "<dialog open>", "<dialog>", "<x-y z>", "<td itemprop>", "<i> </i>", "<b>a</b> ", "<th>",
@@ -59,6 +64,74 @@ def test_saved_and_broken_pages_have_the_same_columns() -> None:
         assert (file.name, same(html[first:last])) == (file.name, [])
 
 
+def read_both(html: bytes) -> list[tuple[list[Piece], list[str]]]:
+    """The pieces and the texts of the records of every cut of a page, compiled and plain."""
+    leaves = leaves_of(tree.read(html))
+    found = []
+    for cut in candidates(leaves)[:MAX_CUTS]:
+        compiled_reader, plain_reader = RecordReader(leaves, cut), RecordReader(leaves, cut)
+        plain_reader._add_pieces = plain_reader.add_plain_pieces  # type: ignore[method-assign]
+        for record in compiled_reader.records:
+            fast = compiled_reader.pieces(record), [leaves.text(record.first, record.last)]
+            assert fast == (plain_reader.pieces(record), [leaves.plain_text(record.first, record.last)])
+            found.append(fast)
+    return found
+
+
+@given(odd_pages)
+@settings(max_examples=200)
+def test_made_records_have_the_same_pieces(html: str) -> None:
+    """Whatever the markup, the pieces and texts of records are the same."""
+    read_both(html.encode("utf-8", "replace") * 3)
+
+
+def test_records_of_saved_pages_have_the_same_pieces() -> None:
+    """So are those of real pages, whole and cut off."""
+    files = sorted(GOLDEN.rglob("*.html"))[::4] + sorted((CORPORA / "kinds").rglob("*.html"))[::200]
+    records = 0
+    for file in files:
+        html = to_utf8(file.read_bytes())[0]
+        records += len(read_both(html)) + len(read_both(html[len(html) // 3 :]))
+    assert records > 1000
+
+
+@given(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@settings(max_examples=1000)
+def test_bytes_are_looked_at_alike(page: bytes) -> None:
+    """Both know UTF-8 from what is not, and count alike."""
+    try:
+        page.decode("utf-8")
+        can_be_decoded = True
+    except UnicodeDecodeError:
+        can_be_decoded = False
+    assert compiled.is_utf8(page) == can_be_decoded
+    assert compiled.count(page * 100, 0x61) == page.count(b"a") * 100
+
+
+def test_columns_of_different_pages_are_refused() -> None:
+    """Columns that do not fit together raise; nothing is read beyond their ends."""
+    page, other = tree.read("<p>one <b>two</b> three"), tree.read("<p>one")
+    columns = page.chunk_row, page.chunk_gap, page.spots, page.spot, page.parent
+    made = compiled.Leaves(page.chunks, *columns)
+    with pytest.raises(ValueError, match="different pages"):
+        compiled.Leaves(other.chunks, *columns)
+    with pytest.raises(ValueError, match="different pages"):
+        compiled.Leaves(page.chunks, page.chunk_row + 100, *columns[1:])
+    with pytest.raises(IndexError):
+        made.text(0, 99, 5)
+    with pytest.raises(ValueError, match="different pages"):
+        compiled.glue_inside_words(
+            page.chunk_gap.copy(),
+            page.chunk_gap,
+            other.chunks,
+            page.chunk_row,
+            page.chunk_row,
+            page.parent,
+            page.spot,
+            b"",
+        )
+
+
 @given(odd_pages)
 @settings(max_examples=100)
 def test_attributes_are_a_mapping(html: str) -> None:
@@ -70,6 +143,11 @@ def test_attributes_are_a_mapping(html: str) -> None:
     assert list(fast.values()) == list(plain.values())
     assert len(fast) == len(plain)
     assert dict(pickle.loads(pickle.dumps(fast)).items()) == plain  # noqa: S301 # our own bytes
+    names = {name for found in plain.values() for name in found}
+    assert isinstance(fast, compiled.Attributes)
+    assert set(fast.names()) == names
+    for name in (*names, "no-such-name"):
+        assert fast.having(name) == having(plain, name)
     for row in range(-1, len(plain) + 3):
         assert (row in fast) == (row in plain)
         assert fast.get(row) == plain.get(row)

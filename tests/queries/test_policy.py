@@ -6,8 +6,9 @@ from benchmarks.papers.text_source import Order, TextSource
 
 from tests.queries.test_select import made
 from upwell.page.tree import read
-from upwell.queries import grammar, policy, size, word_index
+from upwell.queries import grammar, policy, size
 from upwell.queries.snapshot import of_texts
+from upwell.queries.word_index import Floats
 from upwell.queries.words import dictionary, nonsense, of_page, probes
 
 
@@ -80,7 +81,7 @@ def test_a_policy_of_ones_own_is_ten_lines() -> None:
     """A subclass that prefers long words."""
 
     class Longest(policy.Policy):
-        def worth(self) -> word_index.Floats:
+        def worth(self) -> Floats:
             return np.array([float(len(word)) for word in self.words()])
 
     asks = Longest()

@@ -1,9 +1,11 @@
 """Pagers that are no links: submit buttons, links that a script turns into a form, and the request behind "load more"."""
 
 import re
+from functools import lru_cache
 from urllib.parse import urldefrag
 
-from upwell.answers.pager import PLAIN_NUMBER, NextPage, next_number
+from upwell.answers.number_links import PLAIN_NUMBER, next_number
+from upwell.answers.pager import NextPage
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_data
 from upwell.page.acting import words_of_address, words_of_fields, words_of_label
@@ -102,10 +104,12 @@ def _submitted(tree: TagTree, form: int, button_row: int | None, changed: dict[s
 def _scripted_link(tree: TagTree) -> NextPage | None:
     """A pager link whose script only fills in a form and sends it."""
     links: list[tuple[str, int, dict[str, str]]] = []  # label, row, the fields that the script sets
-    for row in map(int, tree.rows("a", "button", "input")):
-        script = f"{tree.attr(row, 'href') or ''} {tree.attr(row, 'onclick') or ''}"
-        if "submit" not in script and "__doPostBack" not in script:
+    targets, clicks = tree.having("href"), tree.having("onclick")
+    scripted = {row for found in (targets, clicks) for row, said in found.items() if _sends_form(said)}
+    for row in tree.rows("a", "button", "input").tolist() if scripted else ():
+        if row not in scripted:
             continue
+        script = f"{targets.get(row, '')} {clicks.get(row, '')}"
         event = DO_POST_BACK.search(script)
         changed = (
             {"__EVENTTARGET": event[1], "__EVENTARGUMENT": event[2]}
@@ -132,10 +136,17 @@ def _scripted_link(tree: TagTree) -> NextPage | None:
     return _submitted(tree, (around or with_field or forms)[0], None, changed)
 
 
+def _sends_form(script: str) -> bool:
+    return "submit" in script or "__doPostBack" in script
+
+
 def load_more(tree: TagTree) -> NextPage | None:
     """The request behind "load more" or an endless list, where it is an ordinary address in an attribute."""
     host = site_host(tree.url)
-    for row, attributes in tree.attributes.items():
+    names = [name for name in tree.attribute_names if _may_hold_address(name)]
+    rows = sorted({row for name in names for row in tree.having(name)})
+    for row in rows:
+        attributes = tree.attributes.get(row, {})
         named = " ".join(attributes.get(name) or "" for name in ("class", "id", "rel", "aria-label"))
         loads_more = bool(LOAD_MORE_CLASS.search(named) or ON_SCROLL.search(attributes.get("hx-trigger") or ""))
         if not loads_more and tree.name(row) in ("a", "button", "div", "span") and tree.chars[row] <= MAX_LABEL_CHARS:
@@ -144,12 +155,18 @@ def load_more(tree: TagTree) -> NextPage | None:
         if not loads_more:
             continue
         for name, value in attributes.items():
-            if name in ("href", "src", "action") or not ADDRESS_ATTRIBUTE.fullmatch(name):
+            if not _may_hold_address(name):
                 continue
             url = urldefrag(tree.resolve(value) or "")[0] if value and _is_like_address(value) else ""
             if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not words_of_address(url):
                 return NextPage(url=url, via="more")
     return None
+
+
+@lru_cache(maxsize=1000)
+def _may_hold_address(name: str) -> bool:
+    """Whether an attribute of this name may hold the address of a request that a script makes."""
+    return name not in ("href", "src", "action") and bool(ADDRESS_ATTRIBUTE.fullmatch(name))
 
 
 def _is_like_address(value: str) -> bool:

@@ -15,6 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +30,9 @@ __all__ = ["EmptyModel", "EmptyParams", "Verdict", "judge", "learn_empty", "matc
 Asked = tuple[TagTree, str]
 Text = tuple[str, str]  # place, text
 Said = Literal["matches", "none", "error", "blocked", "missing"]
+
+DIGITS = re.compile(r"\d+")
+MAX_KNOWN = 20_000  # texts and places that are remembered from page to page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,8 +227,8 @@ def similarity(model: EmptyModel, tree: TagTree, query: str = "") -> float:
 def _signature(tree: TagTree, query: str) -> frozenset[str]:
     """The tokens of a page without the query's echo, numbers and dates (Madhavan et al. 2008, as Entity §5 uses it)."""
     echo, asked = set(tokens(query)), query.strip().lower() or "\0"
-    found = (token for token in tokens(tree.text()) if token not in echo and asked not in token)
-    return frozenset(token for token in found if not any(c.isdigit() for c in token))
+    found = (token for token in set(tokens(tree.text())) - echo if asked not in token)
+    return frozenset(token for token in found if token.isalpha() or not any(map(str.isdigit, token)))
 
 
 class _Page:
@@ -234,14 +238,13 @@ class _Page:
         self.tree, self.query = tree, query
         self.echo = _echo(query)
         self.places = _places(tree)
-        found = (
-            (self.places[int(row)], self.plain(text)) for text, row in zip(tree.chunks, tree.chunk_row, strict=True)
-        )
-        self.texts = frozenset((place, text) for place, text in found if any(c.isalpha() for c in text))
+        rows = tree.chunk_row.tolist()
+        found = ((self.places[row], self.plain(text)) for text, row in zip(tree.chunks, rows, strict=True))
+        self.texts = frozenset((place, text) for place, text in found if any(map(str.isalpha, text)))
 
     def plain(self, text: str) -> str:
         """A text without numbers and without the echo of the query."""
-        text = re.sub(r"\d+", " ", text.lower())
+        text = _without_numbers(text)
         return " ".join((self.echo.sub(" ", text) if self.echo else text).split())
 
     def echoes(self) -> frozenset[str]:
@@ -258,8 +261,11 @@ class _Page:
 
     def other(self, model: EmptyModel) -> list[Text]:
         """What no empty page says, wherever it stands."""
+        other = [text for text in self.texts if text[1] not in model.known]
+        if not other or not self.echo:
+            return other
         known = {self.plain(text) for text in model.known}
-        return [text for text in self.texts if text[1] not in known]
+        return [text for text in other if text[1] not in known]
 
     def own(self, model: EmptyModel) -> list[Text]:
         """What no empty page says, at places that do not change by themselves."""
@@ -289,12 +295,23 @@ def _echo(query: str) -> re.Pattern[str] | None:
 def _places(tree: TagTree) -> list[str]:
     """The place of each row: a short name for the tags, classes and names above it."""
     found: list[str] = []
-    for row in range(len(tree)):
-        above = found[int(tree.parent[row])] if row else ""
-        name = re.sub(r"\d+", "#", tree.attr(row, "id") or "")
-        look = f"{above}/{tree.name(row)}.{tree.classes[int(tree.cls[row])]}#{name}"
-        found.append(f"{zlib.crc32(look.encode()):08x}")
+    ids, spots = tree.having("id"), tree.spots
+    for row, (above, spot) in enumerate(zip(tree.parent.tolist(), tree.spot_of, strict=True)):
+        at = spots[spot]
+        found.append(_place(found[above] if row else "", at.tag, at.cls, ids.get(row, "")))
     return found
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _place(above: str, tag: str, cls: str, name: str) -> str:
+    look = f"{above}/{tag}.{cls}#{DIGITS.sub('#', name)}"
+    return f"{zlib.crc32(look.encode()):08x}"
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _without_numbers(text: str) -> str:
+    """A text in lower case without numbers; most texts of an answer stand on others, too."""
+    return DIGITS.sub(" ", text.lower())
 
 
 def _by_place(texts: frozenset[Text]) -> dict[str, set[str]]:

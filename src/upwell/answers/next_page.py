@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from upwell.answers.argument_names import PAGE, is_usual_name, plain
 from upwell.answers.buttons import load_more, next_button
-from upwell.answers.pager import NextPage, likely_link, next_link
+from upwell.answers.pager import NextPage, Pager, next_link
 from upwell.model import Request
 from upwell.page.acting import acting_words
 from upwell.page.form_data import form_request
@@ -26,21 +26,22 @@ def next_page(tree: TagTree, query: str = "") -> NextPage | None:
     In this order: a link to older entries, the link that people would call "next", a button, the request behind "load more", and a
     link that is only likely to lead on. Older entries come first because "newer posts →" leads back to what was seen.
     """
-    likely = likely_link(tree)
+    pager = Pager(tree)
+    likely = pager.likely_link
     if likely is not None and likely.via == "older" and only_turns_page(tree, likely, query):
         return likely
-    for step in _steps(tree, query):
+    for step in _steps(pager, query):
         if step is not None and only_turns_page(tree, step, query):
             return step
     return None
 
 
-def _steps(tree: TagTree, query: str) -> Iterator[NextPage | None]:
+def _steps(pager: Pager, query: str) -> Iterator[NextPage | None]:
     """What may lead on, the surest first; each is looked for only if none before it will do."""
-    yield next_link(tree, query)
-    yield next_button(tree, query)
-    yield load_more(tree)
-    yield likely_link(tree)
+    yield pager.next_link(query)
+    yield next_button(pager.tree, query)
+    yield load_more(pager.tree)
+    yield pager.likely_link
 
 
 def only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:

@@ -8,23 +8,23 @@ Entity has no pager: it asks for one page a query.
 """
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
 
 import numpy as np
 
+from upwell.answers.number_links import PLAIN_NUMBER, next_number, plain_number, url_of_page
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
-__all__ = ["PLAIN_NUMBER", "NextPage", "likely_link", "next_link", "next_number"]
+__all__ = ["NextPage", "Pager", "next_link"]
 
 Via = Literal["link", "numbers", "button", "more", "older", "declared"]
 
@@ -39,19 +39,17 @@ RIGHT_ICON = re.compile(
     re.I,
 )
 DISABLED_CLASS = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
-CURRENT_CLASS = re.compile(r"(?<![a-z])(?:current|selected|active)(?![a-z])", re.I)
 # Texts.
-PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
 LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
 DECORATION = " ←→«»‹›<>|"
 BRACKETS = " []()|"
+INDEX_FILE = re.compile(r"(?<=/)index\d*\.\w+$", re.I)  # what a folder shows, and its further pages
 
 KNOWN_URL_SCORE = 5.0  # a link in any words that leads where the next number or a rel=next in the head leads
 NEWER_SCORE = 5.0  # "newer posts →" of a blog is called next though its number goes down
 MIN_SCORE = 3.0  # of a certain link; swept
 MAX_LABEL_CHARS = 40  # of a pager link
-MAX_NUMBER_CHARS = 12  # of a number link with what stands around the number
 MAX_URLS_PER_TEXT = 2  # one text that leads to more URLs, like a "weiter" at every match, is no pager's
 MAX_POSITION = 100_000_000  # a larger number is a time or an identifier, no position in a list
 MAX_DECORATION_CHARS = 20  # around a link
@@ -74,20 +72,30 @@ class NextPage:
 class _Link:
     """A link, with what tells whether it leads to the next page."""
 
-    def __init__(self, tree: TagTree, row: int, page_url: str) -> None:
-        self.tree, self.row, self.page_url = tree, row, page_url
+    def __init__(self, pager: "Pager", row: int, href: str) -> None:
+        self.tree, self.row, self.page_url, self.href, self._pager = pager.tree, row, pager.page_url, href, pager
+
+    @cached_property
+    def target(self) -> str:
+        """Where it leads, without fragment."""
+        return urldefrag(self.tree.resolve(self.href) or "")[0]
 
     @cached_property
     def url(self) -> str:
-        """Its target without fragment; "" if that is this page or another site, or if it acts."""
-        url = _target(self.tree, self.row)
-        if not url or url == self.page_url or leaves_site(url, site_host(self.page_url)):
+        """Its target; "" if that is this page or another site, or if it acts."""
+        url = self.target
+        if not url or url == self.page_url or leaves_site(url, self._pager.host):
             return ""
         return "" if acts(url, self.text) else url
 
     @cached_property
     def text(self) -> str:
         return " ".join(self.tree.text(self.row).split())
+
+    @property
+    def has_next_class(self) -> bool:
+        """Whether a class or an id of it says "next"."""
+        return self._pager.has_next_class and bool(NEXT_CLASS.search(self.classes))
 
     @cached_property
     def rel(self) -> list[str]:
@@ -139,80 +147,102 @@ class _Link:
         return " ".join(classes + files)
 
 
+class Pager:
+    """What of a page may lead to the next one; each is worked out once."""
+
+    def __init__(self, tree: TagTree) -> None:
+        self.tree, self.page_url = tree, url_of_page(tree)
+        self.host = site_host(self.page_url)
+
+    def next_link(self, query: str = "") -> NextPage | None:
+        """The certain link to the next page, or None."""
+        score, link = max(self._scored_links(), key=lambda scored: scored[0], default=(0.0, None))
+        number_url = self.next_number_url
+        if number_url is not None and not _repeats_search(self.tree, number_url, query):
+            number_url = None
+        # an arrow that leads farther than the next number leads to the last page, or ten pages on
+        if link is not None and score >= MIN_SCORE and (number_url is None or _step_up(number_url, link.url) <= 0):
+            return NextPage(url=link.url)
+        if number_url is not None:
+            return NextPage(url=number_url, via="numbers")
+        if self.declared_url is not None and _repeats_search(self.tree, self.declared_url, query):
+            return NextPage(url=self.declared_url, via="declared")
+        return None
+
+    @cached_property
+    def likely_link(self) -> NextPage | None:
+        """A link that only probably leads on: older entries, the next number, or a rel=next that no visible link repeats."""
+        for link in self.links:
+            if OLDER.fullmatch(link.text) and link.url and _step_up(link.page_url, link.url) > 0:
+                return NextPage(url=link.url, via="older")
+        if self.next_number_url is not None:
+            return NextPage(url=self.next_number_url, via="numbers")
+        return NextPage(url=self.declared_url, via="declared") if self.declared_url else None
+
+    @cached_property
+    def links(self) -> list[_Link]:
+        """The links that are short enough to be a pager's."""
+        tree, targets = self.tree, self.tree.having("href")
+        rows = tree.rows("a", "area")
+        short = rows[tree.chars[rows] <= MAX_LABEL_CHARS].tolist()
+        return [_Link(self, row, targets[row]) for row in short if targets.get(row)]
+
+    @cached_property
+    def has_next_class(self) -> bool:
+        """Whether a class or an id of the page says "next"."""
+        return any(_says_next(at.cls) for at in self.tree.spots) or any(
+            map(_says_next, self.tree.having("id").values())
+        )
+
+    @cached_property
+    def declared_url(self) -> str | None:
+        """The target of a rel=next in the head."""
+        tree = self.tree
+        for row in tree.rows("link"):
+            if "next" in (tree.attr(row, "rel") or "").lower().split():
+                url = tree.resolve(tree.attr(row, "href"))
+                if url and urldefrag(url)[0] != self.page_url and not leaves_site(url, self.host) and not acts(url):
+                    return urldefrag(url)[0]
+        return None
+
+    @cached_property
+    def next_number_link(self) -> _Link | None:
+        """The number link after the current page."""
+        numbered = [(number, link) for link in self.links if (number := plain_number(link.text)) is not None]
+        row = next_number(self.tree, [(number, link.row) for number, link in numbered])
+        return next((link for _, link in numbered if link.row == row), None)
+
+    @cached_property
+    def next_number_url(self) -> str | None:
+        """The target of the number link after the current page, if it counts up and resembles the page's URL."""
+        link = self.next_number_link
+        if link is None or not link.url:
+            return None
+        if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
+            return None
+        return link.url
+
+    def _scored_links(self) -> Iterator[tuple[float, _Link]]:
+        """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
+        number_link = self.next_number_link
+        known_urls = {url for url in (self.declared_url, number_link.url if number_link else None) if url}
+        links = [(score, link) for link in self.links if (score := _label_score(link, known_urls)) > 0 and link.url]
+        urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
+        for _, link in links:
+            urls_of_text[link.text].add(link.url)
+        for score, link in links:
+            if len(urls_of_text[link.text]) <= MAX_URLS_PER_TEXT:
+                yield score + _url_score(self.page_url, link.url) + 1.0 * (link.url == self.declared_url), link
+
+
 def next_link(tree: TagTree, query: str = "") -> NextPage | None:
     """The certain link to the next page, or None."""
-    score, link = max(_scored_links(tree), key=lambda scored: scored[0], default=(0.0, None))
-    number_url = _next_number_url(tree)
-    if number_url is not None and not _repeats_search(tree, number_url, query):
-        number_url = None
-    # an arrow that leads farther than the next number leads to the last page, or ten pages on
-    if link is not None and score >= MIN_SCORE and (number_url is None or _step_up(number_url, link.url) <= 0):
-        return NextPage(url=link.url)
-    if number_url is not None:
-        return NextPage(url=number_url, via="numbers")
-    declared = _declared_url(tree)
-    if declared is not None and _repeats_search(tree, declared, query):
-        return NextPage(url=declared, via="declared")
-    return None
+    return Pager(tree).next_link(query)
 
 
-def likely_link(tree: TagTree) -> NextPage | None:
-    """A link that only probably leads on: older entries, the next number, or a rel=next that no visible link repeats."""
-    for link in _links(tree):
-        if OLDER.fullmatch(link.text) and link.url and _step_up(link.page_url, link.url) > 0:
-            return NextPage(url=link.url, via="older")
-    number_url = _next_number_url(tree)
-    if number_url is not None:
-        return NextPage(url=number_url, via="numbers")
-    declared = _declared_url(tree)
-    return NextPage(url=declared, via="declared") if declared else None
-
-
-def _links(tree: TagTree) -> Iterator[_Link]:
-    """The links that are short enough to be a pager's."""
-    page_url = _page_url(tree)
-    for row in map(int, tree.rows("a", "area")):
-        if tree.chars[row] <= MAX_LABEL_CHARS and tree.attr(row, "href"):
-            yield _Link(tree, row, page_url)
-
-
-def _page_url(tree: TagTree) -> str:
-    """The URL of the page without fragment: where it was fetched, else the canonical one that it names, else ""."""
-    if tree.url:
-        return urldefrag(tree.url)[0]
-    for row in tree.rows("link", "meta"):
-        if (tree.attr(row, "rel") or "").lower() == "canonical" or (
-            tree.attr(row, "property") or ""
-        ).lower() == "og:url":
-            url = tree.attr(row, "href") or tree.attr(row, "content") or ""
-            if url.startswith(("http://", "https://")):
-                return urldefrag(url)[0]
-    return ""
-
-
-def _declared_url(tree: TagTree) -> str | None:
-    """The target of a rel=next in the head."""
-    for row in tree.rows("link"):
-        if "next" in (tree.attr(row, "rel") or "").lower().split():
-            url = tree.resolve(tree.attr(row, "href"))
-            page_url = _page_url(tree)
-            if url and urldefrag(url)[0] != page_url and not leaves_site(url, site_host(page_url)) and not acts(url):
-                return urldefrag(url)[0]
-    return None
-
-
-def _scored_links(tree: TagTree) -> Iterator[tuple[float, _Link]]:
-    """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
-    declared, page_url = _declared_url(tree), _page_url(tree)
-    number_link = _next_number_link(tree)
-    known_urls = {url for url in (declared, number_link.url if number_link else None) if url}
-    links = [(score, link) for link in _links(tree) if (score := _label_score(link, known_urls)) > 0 and link.url]
-    urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
-    for _, link in links:
-        urls_of_text[link.text].add(link.url)
-    for score, link in links:
-        if len(urls_of_text[link.text]) <= MAX_URLS_PER_TEXT:
-            yield score + _url_score(page_url, link.url) + 1.0 * (link.url == declared), link
+@lru_cache(maxsize=10_000)
+def _says_next(name: str) -> bool:
+    return NEXT_CLASS.search(name) is not None
 
 
 def _label_score(link: _Link, known_urls: Set[str]) -> float:
@@ -224,7 +254,7 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
     is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
     if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text):
         return 0.0
-    if LEFT_ARROW.match(text) and not NEXT_CLASS.search(link.classes):
+    if LEFT_ARROW.match(text) and not link.has_next_class:
         return 0.0
     # HTML's own word for it, whatever the text is
     is_rel_next = "next" in link.rel and _keeps_arguments(link.page_url, link.url)
@@ -232,9 +262,9 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
         # reaches MIN_SCORE only if the URL is this one with a number counted up: "More details" may be a title
         return 1.5 * _keeps_arguments(link.page_url, link.url)
     if text and not is_arrow and not is_next_word and not PLAIN_NUMBER.fullmatch(text) and not is_rel_next:
-        if link.url in known_urls:
+        if link.target in known_urls and link.url:
             return KNOWN_URL_SCORE
-        if not NEXT_CLASS.search(link.classes):
+        if not link.has_next_class:
             return 0.0
         is_newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
         return NEWER_SCORE if is_newer else 2.0
@@ -244,7 +274,7 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
         return 0.0
     labels = [label for label in link.labels if not PLAIN_NUMBER.fullmatch(label)]
     has_back_label = any(LAST.fullmatch(label) or PREVIOUS.fullmatch(label) for label in labels)
-    has_next_class = bool(NEXT_CLASS.search(link.classes))
+    has_next_class = link.has_next_class
     has_back_class = bool(BACK_CLASS.search(link.classes)) and not has_next_class
     if (has_back_label or has_back_class) and not is_next_word:
         return 0.0
@@ -296,93 +326,15 @@ def _url_similarity(page_url: str, url: str) -> float:
     if not page_url:
         return 0.5  # the URL of the page is not known: nothing speaks against it
     here, there = urlsplit(page_url), urlsplit(url)
-    here_path, there_path = ([re.sub(r"\d+", "#", s) for s in u.path.strip("/").split("/")] for u in (here, there))
+    here_path, there_path = (
+        [re.sub(r"\d+", "#", s) for s in INDEX_FILE.sub("", u.path).strip("/").split("/")] for u in (here, there)
+    )
     shorter = min(len(here_path), len(there_path))
     if here_path[:shorter] == there_path[:shorter]:
         return 1.0
     shared = set(parse_arguments(here.query)) & set(parse_arguments(there.query))
     is_same_folder = len(here_path) > 1 and here_path[:-1] == there_path[: len(here_path) - 1]
     return 0.5 if is_same_folder or any(value for _, value in shared) else -1.0
-
-
-def _next_number_url(tree: TagTree) -> str | None:
-    """The target of the number link after the current page, if it counts up and resembles the page's URL."""
-    link = _next_number_link(tree)
-    if link is None or not link.url:
-        return None
-    if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
-        return None
-    return link.url
-
-
-def _next_number_link(tree: TagTree) -> _Link | None:
-    """The number link after the current page."""
-    numbered = [(number, link) for link in _links(tree) if (number := _number(link.text)) is not None]
-    row = next_number(tree, [(number, link.row) for number, link in numbered])
-    return next((link for _, link in numbered if link.row == row), None)
-
-
-def _number(text: str) -> int | None:
-    match = PLAIN_NUMBER.fullmatch(text) if len(text) <= MAX_NUMBER_CHARS else None
-    return int(re.sub(r"\D", "", match[1])) if match else None
-
-
-def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
-    """Of number links (number, row) that stand side by side, the row of the one after the current page."""
-    groups: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for number, row in numbered:
-        groups[_container_of_numbers(tree, row)].append((number, row))
-    for container, group in groups.items():
-        current = _current_number(tree, container, group)
-        following = next((row for number, row in group if current is not None and number == current + 1), None)
-        if following is not None:
-            return following
-    return None
-
-
-def _container_of_numbers(tree: TagTree, row: int) -> int:
-    """What holds a number link and its neighbours: the first row above it with more than one child."""
-    container = int(tree.parent[row])
-    while container > 0 and tree.fanout[container] < 2 and tree.chars[container] <= MAX_NUMBER_CHARS:
-        container = int(tree.parent[container])
-    return container
-
-
-def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]]) -> int | None:
-    """The number of the current page: the one that is no link, else the link marked as current, else 1 if the links begin with 2, 3."""
-    linked = {number for number, _ in group}
-    rows = sorted(row for _, row in group)
-    unlinked = []
-    for i in range(int(tree.text_at[container]), int(tree.text_end[container])):
-        text_row = int(tree.chunk_row[i])
-        before = bisect_right(rows, text_row) - 1  # no link holds another
-        if before >= 0 and text_row < int(tree.end[rows[before]]):
-            continue
-        if (number := _number(tree.chunks[i])) is not None:
-            unlinked.append(number)
-    before_link = [number for number in unlinked if number + 1 in linked and number not in linked]
-    if before_link:
-        return before_link[0]
-    here = _page_url(tree)
-    marked = [number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)]
-    if len(marked) == 1:
-        return marked[0]
-    return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
-
-
-def _target(tree: TagTree, row: int) -> str:
-    """Where a link leads, without fragment."""
-    return urldefrag(tree.resolve(tree.attr(row, "href")) or "")[0]
-
-
-def _is_marked_current(tree: TagTree, link: int) -> bool:
-    """Whether a number link, or a parent that holds nothing else, is marked as the current page."""
-    parent = int(tree.parent[link])
-    rows = (link, parent) if tree.chars[parent] == tree.chars[link] else (link,)
-    return any(
-        tree.attr(row, "aria-current") not in (None, "false") or CURRENT_CLASS.search(tree.attr(row, "class") or "")
-        for row in rows
-    )
 
 
 def _repeats_search(tree: TagTree, url: str, query: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from upwell.answers.pager import likely_link, next_link
+from upwell.answers.pager import Pager
 from upwell.page.ranges import NUMBER, number_value
 from upwell.page.tree import TagTree
 
@@ -43,7 +43,8 @@ def plain_count(tree: TagTree, lines: Sequence[str], record_texts: Sequence[str]
         if outside and len(line) <= MAX_CHARS and line not in link_texts
         if LETTER.search(line) and (match := COUNT_LINE.fullmatch(line))
     ]
-    if not next_link(tree) and not likely_link(tree):
+    pager = Pager(tree)
+    if not pager.next_link() and not pager.likely_link:
         return records if any(total == records for _, total in counts) else None
     list_starts = is_outside.index(False) if False in is_outside else len(lines)
     above = [

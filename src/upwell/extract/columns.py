@@ -76,6 +76,11 @@ class Columns:
         return names
 
     @cached_property
+    def _names_of_places(self) -> dict[int, str]:
+        """The names of the places whose pieces are all one column."""
+        return {place: name for (place, nth), name in self._names.items() if not nth}
+
+    @cached_property
     def own_link(self) -> tuple[int, int]:
         """The place of the link to a record's own page, and which of the links there it is; (-1, 1) where there is none."""
         place, _, nth = self.link.partition(":")
@@ -99,27 +104,30 @@ class Columns:
         """The texts of one record by name; what repeats is joined with "; "."""
         fields: dict[str, str] = {}
         pieces_at: dict[int, int] = {}
-        names = self._names
+        names, names_of_places = self._names, self._names_of_places
         labelled = _with_labels(pieces, self._label_names) if self.labels else [(p, "", p[1]) for p in pieces]
         for piece, label, text in labelled:
             if label:
                 name = self._label_names[label]
             else:
                 place = piece[0]
-                nth = pieces_at[place] = pieces_at.get(place, 0) + 1
-                known = names.get((place, 0))
-                name = known if known is not None else names.get((place, nth), OTHER)
+                known = names_of_places.get(place)
+                if known is None:
+                    nth = pieces_at[place] = pieces_at.get(place, 0) + 1
+                    known = names.get((place, nth), OTHER)
+                name = known
             if name:
                 fields[name] = f"{fields[name]}; {text}" if name in fields else text
         return fields
 
 
-def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[tuple[Piece, str, str]]:
+def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> list[tuple[Piece, str, str]]:
     """The pieces that are no labels, each with its label ("": none) and its text without the label."""
+    labelled: list[tuple[Piece, str, str]] = []
     current, beginnings = "", tuple(labels)
     for piece in pieces:
         text = piece[1]
-        if text.startswith(beginnings) and (piece.is_term or ":" in text):
+        if (piece[3] or ":" in text) and text.startswith(beginnings):
             label = LABEL.match(text)
             name, rest = (label[1], label[2] or "") if label else (text, "")
             if name in labels:
@@ -127,8 +135,9 @@ def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> Iterator[t
                     current = name
                     continue
                 current, text = name, rest
-        yield piece, current, text
+        labelled.append((piece, current, text))
         current = ""
+    return labelled
 
 
 class _Sample(NamedTuple):

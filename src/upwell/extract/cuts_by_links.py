@@ -1,12 +1,12 @@
 """Cuts of a page whose records are known by their addresses: nearly every piece must have the address of one record."""
 
 from collections.abc import Callable
-from urllib.parse import urldefrag
 
 import numpy as np
 
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.leaves import Leaves
+from upwell.page.links import page_address
 
 __all__ = ["cuts_by_links"]
 
@@ -21,7 +21,7 @@ def cuts_by_links(leaves: Leaves, is_record_address: Callable[[str], bool]) -> l
     numbers: dict[str, int] = {}
     number_of_leaf = np.full(len(leaves), -1, dtype=np.int64)
     for row, address in leaves.tree.links():
-        address = urldefrag(address)[0]
+        address = page_address(address)
         if is_record_address(address):
             first, last = int(leaves.row_start[row]), int(leaves.row_end[row])
             if first < last:

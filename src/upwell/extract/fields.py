@@ -68,10 +68,10 @@ class RecordReader:
         tree = leaves.tree
         self.leaves, self.tree, self.cut, self.marks = leaves, tree, cut, frozenset(marks)
         self.parent, self.row_of, self.spot = tree.parent.tolist(), leaves.rows, tree.spot_of
+        self.row_end = tree.end_of
         self.gap = leaves.gaps
-        has_lines = leaves.texts is not tree.chunks  # lines of <pre> may begin or end with white space
-        self.texts = [text.strip() for text in leaves.texts] if has_lines else leaves.texts
-        self.unit_row = cut.unit_row.tolist()
+        self.texts = leaves.stripped
+        self.unit_row, self.leaf_end = cut.unit_row.tolist(), leaves.row_end.tolist()
         self.places: Places = {} if places is None else places
         if len(self.places) > MAX_KNOWN_UNITS:
             self.places.clear()
@@ -81,65 +81,89 @@ class RecordReader:
     @cached_property
     def records(self) -> list[RecordRange]:
         """The records in document order."""
-        cut, row_end, leaf_start = self.cut, self.tree.end, self.leaves.row_start
+        cut, row_end, leaf_start = self.cut, self.row_end, self.leaves.row_start
         ranges = []
         for first, last in zip(cut.starts.tolist(), cut.ends.tolist(), strict=True):
             first_unit, last_unit = self.unit_row[first], self.unit_row[last - 1]
             row = first_unit if first_unit >= 0 else self.row_of[first]
             begin = row if first_unit >= 0 else max(row, bisect_left(leaf_start, first))
-            end = int(row_end[last_unit]) if last_unit >= 0 else max(begin, bisect_left(leaf_start, last))
+            end = row_end[last_unit] if last_unit >= 0 else max(begin, bisect_left(leaf_start, last))
             ranges.append(RecordRange(first, last, row, begin, end))
         return ranges
 
     def pieces(self, record: RecordRange) -> list[Piece]:
         """The pieces of a record in document order, without those that have no letter and no digit ("|", "—")."""
         pieces: list[Piece] = []
-        texts, gap, unit_row, row_of = self.texts, self.gap, self.unit_row, self.row_of
-        spots, spot_of = self.tree.spots, self.spot
         units_with_step: dict[int, int] = {}
-        previous_unit = previous_text_row = unit_place = -2
-        below: UnitPlaces = {}
-        for i in range(record.first, record.last):
-            unit, row = unit_row[i], row_of[i]
-            if unit != previous_unit or unit < 0:
-                spot = spots[spot_of[unit]]
-                if i == record.first and unit >= 0:
-                    # the classes of the first unit are stripes and states: they do not distinguish columns
-                    step, nth = fold(spot.tag) >> 16, 1
-                else:
-                    step = _step(spot) if unit >= 0 else 1
-                    nth = units_with_step[step] = units_with_step.get(step, 0) + 1
-                previous_unit, unit_place = unit, (step * 31 + nth) & PLACE_MASK
-                if unit >= 0:
-                    if (unit_place, spot) not in self.places:
-                        self.places[unit_place, spot] = {spot: PlaceInfo(unit_place, 0, spot.tag in TERM_TAGS)}
-                    below = self.places_below[unit] = self.places[unit_place, spot]
+        leaf = record.first
+        while leaf < record.last:
+            unit = self.unit_row[leaf]
+            place = self._place_of_unit(unit, units_with_step, is_first=leaf == record.first)
             if unit >= 0:
-                spot = spots[spot_of[row]]
-                place, levels_up, is_term = below.get(spot) or self._place(below, spot)
-                text_row = row
-                while levels_up:
-                    text_row, levels_up = self.parent[text_row], levels_up - 1
+                end = min(record.last, self.leaf_end[unit])
+                self._add_pieces(pieces, leaf, end, self.places_below[unit])
+                leaf = end
+                continue
+            if _says_something(text := self.texts[leaf]):
+                pieces.append(Piece(place, text, self.row_of[leaf], False))
+            leaf += 1
+        return pieces
+
+    def _place_of_unit(self, unit: int, units_with_step: dict[int, int], *, is_first: bool) -> int:
+        """The place of a unit of a record (-1: a text of the container); what is known of the places below it is looked up."""
+        spot = self.tree.spots[self.spot[unit]]
+        if is_first and unit >= 0:
+            # the classes of the first unit are stripes and states: they do not distinguish columns
+            step, nth = fold(spot.tag) >> 16, 1
+        else:
+            step = _step(spot) if unit >= 0 else 1
+            nth = units_with_step[step] = units_with_step.get(step, 0) + 1
+        place = (step * 31 + nth) & PLACE_MASK
+        if unit >= 0:
+            below = self.places.get((place, spot))
+            if below is None:
+                below = self.places[place, spot] = {spot: PlaceInfo(place, 0, spot.tag in TERM_TAGS)}
+            self.places_below[unit] = below
+        return place
+
+    def _add_pieces(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
+        """Appends the pieces of the leaves first … last of one unit."""
+        if (compiled := self.leaves.for_compiled) is not None:
+            compiled.add_pieces(pieces, first, last, below, Piece, self._place)
+        else:
+            self.add_plain_pieces(pieces, first, last, below)
+
+    def add_plain_pieces(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
+        """The same without the compiled parts."""
+        found: list[Piece] = []
+        previous_text_row = -1
+        for i in range(first, last):
+            row, text = self.row_of[i], self.texts[i]
+            spot = self.tree.spots[self.spot[row]]
+            place, levels_up, is_term = below.get(spot) or self._place(below, spot)
+            text_row = row
+            while levels_up:
+                text_row, levels_up = self.parent[text_row], levels_up - 1
+            if text_row == previous_text_row and self.gap[i] != BROKEN and found:
+                last_text = f"{found[-1].text}{'' if self.gap[i] == GLUED else ' '}{text}"
+                found[-1] = found[-1]._replace(text=last_text)
             else:
-                place, text_row, is_term = unit_place, -1 - i, False
-            text = texts[i]
-            if text_row == previous_text_row and gap[i] != BROKEN and pieces:
-                last = pieces[-1]
-                pieces[-1] = Piece(last[0], f"{last[1]}{'' if gap[i] == GLUED else ' '}{text}", last[2], last[3])
-            else:
-                pieces.append(Piece(place, text, row, is_term))
+                found.append(Piece(place, text, row, is_term))
             previous_text_row = text_row
-        return [piece for piece in pieces if piece[1][:1].isalnum() or any(map(str.isalnum, piece[1]))]
+        pieces += [piece for piece in found if _says_something(piece.text)]
 
     def links(self, record: RecordRange) -> list[tuple[int, str]]:
         """Place and target of the links of a record; places are those of its pieces only if these were read before."""
         rows, targets = self._link_rows
         links = []
+        spots, spot_of, places_below = self.tree.spots, self.spot, self.places_below
+        alone = places_below.get(record.row) if record.end == self.row_end[record.row] else None  # it is one unit
         for k in range(*_between(rows, record.begin, record.end)):
-            unit = rows[k]
-            while unit not in self.places_below:
+            below, unit = alone, rows[k]
+            while below is None:
+                below = places_below.get(unit)
                 unit = self.parent[unit]
-            spot, below = self.tree.spots[self.spot[rows[k]]], self.places_below[unit]
+            spot = spots[spot_of[rows[k]]]
             links.append(((below.get(spot) or self._place(below, spot))[0], targets[k]))
         return links
 
@@ -194,12 +218,11 @@ class RecordReader:
     @cached_property
     def _link_rows(self) -> tuple[list[int], list[str]]:
         """The rows of the links between the first and the last record, and their targets."""
-        attributes = self.tree.attributes
+        targets = self.tree.having("href")
         rows = self.tree.rows("a").tolist()
         first, last = min(record.begin for record in self.records), max(record.end for record in self.records)
-        inside = rows[slice(*_between(rows, first, last))]
-        rows = [row for row in inside if row in attributes and "href" in attributes[row]]
-        return rows, [attributes[row]["href"] or "" for row in rows]
+        rows = [row for row in rows[slice(*_between(rows, first, last))] if row in targets]
+        return rows, [targets[row] for row in rows]
 
     @cached_property
     def _image_rows(self) -> list[int]:
@@ -238,6 +261,10 @@ def _step(spot: Spot) -> int:
     if spot.prop is not None:
         step ^= fold(spot.prop) >> 16
     return step * 127 + spot.column if spot.column else step
+
+
+def _says_something(text: str) -> bool:
+    return text[:1].isalnum() or any(map(str.isalnum, text))
 
 
 def _is_plain_path(target: str) -> bool:
@@ -279,7 +306,7 @@ def fields_of_subtree(tree: TagTree, row: int) -> dict[str, str]:
     return fields
 
 
-TRAILING_DATE = re.compile(r"(.*\S)\s*\((\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?)\)", re.S)
+TRAILING_DATE = re.compile(r"\((\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?)\)")
 
 
 def split_trailing_dates(fields: dict[str, str]) -> dict[str, str]:
@@ -288,12 +315,16 @@ def split_trailing_dates(fields: dict[str, str]) -> dict[str, str]:
     >>> split_trailing_dates({"title": "On tides (2020-01-31 10:00)"})
     {'title': 'On tides', 'title_date': '2020-01-31 10:00'}
     """
-    if ")" not in [text[-1:] for text in fields.values()]:
+    for text in fields.values():
+        if text[-1:] == ")":
+            break
+    else:
         return fields
     split: dict[str, str] = {}
     for name, text in fields.items():
-        dated = TRAILING_DATE.fullmatch(text) if text[-1:] == ")" else None
-        split[name] = dated[1] if dated else text
+        begin = text.rfind("(") if text[-1:] == ")" else 0
+        dated = TRAILING_DATE.fullmatch(text, begin) if begin > 0 and text[:begin].strip() else None
+        split[name] = text[:begin].rstrip() if dated else text
         if dated:
-            split[f"{name}_date"] = dated[2]
+            split[f"{name}_date"] = dated[1]
     return split

@@ -7,12 +7,14 @@
 Whatever is asked of a region of the page is then asked of a range of leaves.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.compiled import compiled
 from upwell.page.spots import GLUED, KEPT, STATED, look
 from upwell.page.tree import Ints, TagTree
 
@@ -72,10 +74,10 @@ class Leaves:
     def in_heading_row(self) -> NDArray[np.bool_]:
         """Which leaves stand in table rows that have only <th>: names of columns, or of a group of rows."""
         tree = self.tree
-        steps = np.zeros(len(self) + 1, dtype=np.int32)
         headings = tree.rows("th")
         if not len(headings):
-            return steps[:-1] > 0
+            return np.zeros(len(self), dtype=bool)
+        steps = np.zeros(len(self) + 1, dtype=np.int32)
         rows = np.setdiff1d(tree.parent[headings], tree.parent[tree.rows("td")])
         np.add.at(steps, self.row_start[rows], 1)
         np.subtract.at(steps, self.row_end[rows], 1)
@@ -97,7 +99,8 @@ class Leaves:
         tree = self.tree
         rows = tree.rows("a")
         if len(rows):
-            rows = rows[[tree.attr(int(row), "href") is not None for row in rows]]
+            targets = tree.having("href")
+            rows = rows[[row in targets for row in rows.tolist()]]
         steps = np.zeros(len(tree) + 1, dtype=np.int32)
         steps[rows] += 1
         np.subtract.at(steps, tree.end[rows], 1)
@@ -118,6 +121,12 @@ class Leaves:
 
     def text(self, start: int, end: int) -> str:
         """The text of a range of leaves on one line; what the page says twice (for another size of screen) is said once."""
+        if self.for_compiled is not None and self.texts is self.tree.chunks:
+            return self.for_compiled.text(start, end, MIN_REPEATED_CHARS)
+        return self.plain_text(start, end)
+
+    def plain_text(self, start: int, end: int) -> str:
+        """The same without the compiled parts."""
         texts, is_glued = self.texts, self._is_glued
         said: set[str] = set()
         pieces: list[str] = []
@@ -130,6 +139,19 @@ class Leaves:
             pieces.append(text if is_glued[i] else " " + text)
         text = "".join(pieces)
         return text.strip() if self.texts is self.tree.chunks else " ".join(text.split())
+
+    @cached_property
+    def stripped(self) -> Sequence[str]:
+        """The texts without white space around them, as lines of <pre> may have it."""
+        return self.texts if self.texts is self.tree.chunks else [text.strip() for text in self.texts]
+
+    @cached_property
+    def for_compiled(self) -> "compiled.Leaves | None":
+        """The same leaves for the compiled parts, where there are any."""
+        if compiled is None:
+            return None
+        tree, gaps = self.tree, self.tree.chunk_gap[self.chunk]
+        return compiled.Leaves(self.stripped, self.row, gaps, tree.spots, tree.spot, tree.parent)
 
     @cached_property
     def rows(self) -> list[int]:
@@ -167,7 +189,7 @@ def leaves_of(tree: TagTree) -> Leaves:
 
 def _keeps_line_breaks(tree: TagTree) -> list[bool] | None:
     """For each chunk, whether it keeps its line breaks; None where no element of the page does."""
-    if not any(spot.shown == KEPT for spot in tree.spots):
+    if KEPT not in [spot.shown for spot in tree.spots]:
         return None
     found: list[bool] = tree.by_spot([spot.shown == KEPT for spot in tree.spots], np.bool_)[tree.chunk_row].tolist()
     return found

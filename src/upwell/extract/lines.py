@@ -81,11 +81,11 @@ def lines_of(tree: TagTree) -> Lines:
     texts = [
         chunks[a] if b == a + 1 else tree.text_of(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
-    is_inline = np.array([name in INLINE for name in tree.tags], dtype=bool)[tree.tag]
+    is_inline = tree.by_spot([at.tag in INLINE for at in tree.spots], np.bool_)
     row = tree.chunk_row[first]
     while np.any(inside_inline := is_inline[row]):
         row = np.where(inside_inline, tree.parent[row], row)
-    sizes = np.array([len(chunk) for chunk in tree.chunks], dtype=np.float64)
+    sizes = np.fromiter(map(len, tree.chunks), np.float64, count)
     if any(CJK_RUN.search(chunk) for chunk in tree.chunks if not chunk.isascii()):
         sizes += np.array([2 * sum(map(len, CJK_RUN.findall(chunk))) for chunk in tree.chunks], dtype=np.float64)
     links = tree.rows("a", "button")
@@ -103,21 +103,8 @@ def lines_of(tree: TagTree) -> Lines:
 
 def _styles(tree: TagTree, rows: Ints) -> tuple[str, ...]:
     """The style of each row."""
-    names = [_first_class(name) for name in tree.classes]
-    known: dict[int, str] = {-1: ""}
-    parent, tag, cls = tree.parent.tolist(), tree.tag.tolist(), tree.cls.tolist()
-
-    def style(row: int) -> str:
-        chain = []
-        while row not in known:
-            chain.append(row)
-            row = parent[row]
-        text = known[row]
-        for above in reversed(chain):
-            text = known[above] = f"{text}/{tree.tags[tag[above]]}.{names[cls[above]]}"
-        return text
-
-    return tuple(style(row) for row in rows.tolist())
+    styles = [at.style for at in tree.spots]
+    return tuple([styles[number] for number in tree.spot[rows].tolist()])
 
 
 FEATURES = (
@@ -259,23 +246,18 @@ def _named_roles(tree: TagTree, rows: Ints, top: int) -> Floats:
     around = [rows]
     for _ in range(4):
         around.append(np.maximum(tree.parent[around[-1]], 0))
-    roles = np.array([_role(name) for name in tree.classes])[tree.cls]
-    for row in np.flatnonzero(np.bincount(np.concatenate(around))).tolist():
-        attributes = tree.attributes.get(row)
-        if attributes and (name := attributes.get("id")) and (role := _role(name)):
-            roles[row] |= role
+    roles = tree.by_spot([_role(at.cls) for at in tree.spots], np.int64)
+    is_around = np.zeros(len(tree), dtype=bool)
+    is_around[np.concatenate(around)] = True
+    for row, name in tree.having("id").items():
+        if name and is_around[row]:
+            roles[row] |= _role(name)
     roles[0] = roles[top] = 0
     counts, is_below = np.zeros_like(rows), np.ones(len(rows), dtype=bool)
     for at in around:
         is_below &= at != top
         counts += roles[at] * is_below
     return np.minimum([counts >> 4 * i & 15 for i in range(len(NAMES))], 2) / 2
-
-
-@lru_cache(maxsize=100_000)
-def _first_class(name: str) -> str:
-    """The first of a row's classes, without digits."""
-    return re.sub(r"\d+", "", name).split(" ")[0]
 
 
 @lru_cache(maxsize=100_000)

@@ -22,7 +22,7 @@ from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.list_questions import ListQuestions
+from upwell.harvest.list_questions import ListQuestions, RecordPages
 from upwell.harvest.open_query import Belief, OpenQueries, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
@@ -250,7 +250,7 @@ class Chooser:
             self.beliefs.largest_total = max(self.beliefs.largest_total, query.stated_total or 0)
         self._add_evidence(query, page, len(new))
         self._observe(query, len(new), has_next=page.has_next)
-        has_more = page.has_next and not end
+        has_more = page.has_next and not end and not self.lists.is_known_list(query, page)
         is_over = not has_more or (query.is_check and self._check_is_done(query))
         if query.pages.pages == 1:
             self._learn_from_first_page(query, page)
@@ -323,7 +323,7 @@ class Chooser:
             if total and query.is_plain:  # what a list counts may be a part
                 coverage.stated, coverage.is_hedged = max(coverage.stated, total), bool(page.totals.hedge)
             listed = query.listing.keys if query.listing else query.pages.keys
-            if len(listed) >= len(coverage.listed):
+            if len(listed) >= len(coverage.listed) and not isinstance(query.listing, RecordPages):
                 coverage.listed, coverage.is_whole_list = listed, False
                 coverage.is_linked_list = query.listing is not None
         elif total and is_first and query.is_plain:

@@ -124,9 +124,10 @@ class Coverage:
 
     def _by_list(self) -> Statement | None:
         if self.is_only_lists:
-            low = float(self.held)
+            size = float(max(self.held, len(self.listed) if self.is_whole_list else 0))
+            high = size if len(self.listed) > self.held else size * (1 + HIDDEN)
             is_open = not self.is_whole_list
-            return Statement(Estimate(estimate=low, low=low, high=low), "list", is_lower_bound=is_open)
+            return Statement(Estimate(estimate=size, low=size, high=high), "list", is_lower_bound=is_open)
         beside = self.queried if self.is_linked_list else self.drawn
         number, drawn = len(self.listed), len(beside)
         if number < MIN_LIST_SHARE * self.held or not number:

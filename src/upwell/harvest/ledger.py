@@ -56,7 +56,7 @@ class SourceLedger:
     relearned: int = 0
     stopped: Reason = "exhausted"
     _statement: Statement | None = None
-    _stated_at: int = -1  # matches that had come
+    _stated_at: tuple[int, int, bool] = (-1, 0, False)  # matches that had come, and what lists showed
 
     def __len__(self) -> int:
         """The number of records held."""
@@ -144,11 +144,12 @@ class SourceLedger:
     @property
     def statement(self) -> Statement:
         """How many records the source has, and how sure that is."""
-        if self._statement is None or self._stated_at != self.matches:
+        now = self.matches, len(self.coverage.listed), self.coverage.is_whole_list
+        if self._statement is None or self._stated_at != now:
             self.coverage.held, self.coverage.cuts_off = len(self), bool(self.limit)
             self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
             self.coverage.totals_lie = not self.totals_are_usable
-            self._statement, self._stated_at = self.coverage.statement(), self.matches
+            self._statement, self._stated_at = self.coverage.statement(), now
         return self._statement
 
     @property

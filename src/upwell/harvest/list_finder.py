@@ -1,10 +1,12 @@
 """Finding lists without a query: which links of the pages seen so far to open, and whether what comes is a list of records."""
 
 from collections import deque
+from collections.abc import Iterable
 
-from upwell.harvest.listing import Listing, learn_listing
+from upwell.harvest.listing import Listing, RecordPages, learn_listing
 from upwell.harvest.open_query import LIST_MARK
 from upwell.harvest.reader import Setting, SourceReader
+from upwell.key_set import KeySet
 from upwell.model import ListInterface
 from upwell.page.tree import TagTree
 from upwell.site.lists import ListLinks, RecordAddresses, family_of
@@ -22,6 +24,7 @@ class ListFinder:
     """The links that may lead to lists of a source's records; sources whose records have the same addresses share them."""
 
     def __init__(self, reader: SourceReader, setting: Setting) -> None:
+        self.setting = setting
         self.reader, self.pages, self._links = reader, setting.discovery.pages, setting.list_links
         self.pages_to_judge = list(self.pages)
         self._of_earlier_run = [
@@ -47,6 +50,14 @@ class ListFinder:
         links.opened.update((interface.url, *listing.family))
         links.judged.add(interface.url)
         return listing
+
+    def of_sitemap(self, addresses: Iterable[str], records: RecordAddresses) -> RecordPages:
+        """The addresses of a sitemap that are those of records, as pages that could be read."""
+        keys = {key: address for address in addresses if (key := records.key(address)) is not None}
+        held = self.reader.ledger.held
+        pages = RecordPages(url="", model=self.reader.ledger.model, records=records, keys=KeySet(keys))
+        pages.family = deque(address for key, address in keys.items() if key not in held)
+        return pages
 
     def seen(self, records: RecordAddresses) -> list[Listing]:
         """The lists among the pages that were seen before, each time once."""

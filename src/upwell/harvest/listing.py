@@ -4,7 +4,7 @@ A list has a layout of its own. Its records are known by their addresses, so tha
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from upwell.key_set import KeySet
@@ -15,7 +15,7 @@ from upwell.source.apply import Reading, apply
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
-__all__ = ["Listing", "learn_listing"]
+__all__ = ["Listing", "RecordPages", "learn_listing"]
 
 MIN_RECORDS = 5  # that a page links to, from which on it can be a list; not swept
 MIN_SHARED = (
@@ -39,8 +39,18 @@ class Listing:
     asked: int = 1  # lists of the family
     pages: int = 0  # of these lists
     is_whole: bool = True  # each list that was asked came to its end
+    beginning: tuple[str, ...] = ()  # the keys of the first page that came
 
-    def read(self, tree: TagTree, status: int = 200) -> Reading:
+    def begins_alike(self, keys: Sequence[str]) -> bool:
+        """Whether the first page of another list of the family begins as the first one did: it is the same list, in pages of another size."""
+        shared = min(len(keys), len(self.beginning))
+        return shared >= MIN_RECORDS and tuple(keys[:shared]) == self.beginning[:shared]
+
+    def expected(self) -> tuple[float, float]:
+        """The records that the next list of the family should have, and on how many pages: as those before."""
+        return len(self.keys) / self.asked, max(1.0, self.pages / self.asked)
+
+    def read(self, tree: TagTree, status: int = 200, address: str = "") -> Reading:
         """A page of the list: its records, under the same keys as those of the source; pieces without a record's address are none."""
         reading = apply(self.model, tree, status=status)
         records = self.records_of(tree, reading)
@@ -81,6 +91,29 @@ class Listing:
             )
             if is_free and times >= max(MIN_SHARED, MIN_EQUAL_SHARE * having):
                 self.names[own_name] = name
+
+
+@dataclass
+class RecordPages(Listing):
+    """A sitemap: a family of pages that each show one record. Its keys are known from the beginning; a page that is none is taken out."""
+
+    def leave_out(self, held: Container[str]) -> None:
+        """Leaves out the next pages as far as their records are held."""
+        while self.family and (self.records.key(self.family[0]) or self.family[0]) in held:
+            self.family.popleft()
+
+    def expected(self) -> tuple[float, float]:
+        """One record on one page."""
+        return 1.0, 1.0
+
+    def read(self, tree: TagTree, status: int = 200, address: str = "") -> Reading:
+        """The record of a page; none where the page is gone, or is a list itself."""
+        if status >= 400 or not tree.chunks or len(apply(self.model, tree).records) >= MIN_RECORDS:
+            self.keys.discard(self.records.key(address) or address)
+            return Reading(kind="error" if status >= 400 else "none")
+        key, frame = self.records.key(address) or address, frozenset(self.model.frame)
+        text = " ".join(chunk.strip() for chunk in tree.chunks if chunk not in frame)
+        return Reading(kind="single", records=(Record(key=key, url=key, path=tree.path(0), text=text),))
 
 
 def learn_listing(

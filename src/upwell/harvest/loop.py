@@ -310,7 +310,11 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
 async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
     """The search interfaces of a site, without asking them for more than trials need."""
     async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchJudge()) as chromium:
-        return await drive(discover(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
+        return await drive(
+            discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
+            net,
+            chromium,
+        )
 
 
 def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
@@ -325,7 +329,11 @@ def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """The home page with the interface that the user named, else with all interfaces that were found, best first."""
     if plan.form is None and not plan.template:
-        discovery = await drive(discover(url, np.random.default_rng(plan.seed), plan.browser), net, chromium)
+        discovery = await drive(
+            discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
+            net,
+            chromium,
+        )
         if not discovery.interfaces:
             kinds = [form.kind for form in forms.find(discovery.home)]
             there = f"{len(kinds)} forms ({', '.join(kinds)})" if kinds else "no forms"

@@ -19,6 +19,7 @@ from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.plan import Plan, Reason
+from upwell.harvest.reaction import depends_on_query, keys_on
 from upwell.model import (
     BrowserVisit,
     Kind,
@@ -29,12 +30,14 @@ from upwell.model import (
     Response,
     SearchInterface,
     Skipped,
+    TypedInterface,
 )
 from upwell.page.address_shapes import AddressShape
 from upwell.page.data import read_page
 from upwell.page.languages import language_of
 from upwell.page.terms import query_words, words_of_query
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import path_without_query
 from upwell.queries.frequent_words import EVERYTHING, broad_questions
 from upwell.queries.record_words import Blobs, MemoryBlobs
 from upwell.queries.words import dictionary, nonsense, of_page
@@ -57,7 +60,6 @@ MIN_DIFFERENT_ANSWERS = 5  # answers to learn from that are not nearly the same;
 MIN_FULL_ANSWERS = 3  # of these, that have records
 MAX_PROBE_ROUNDS = 5  # times `Plan.probes` queries are asked before the source counts as unreadable
 MAX_SIZE_TRIALS = 2  # settings for larger pages that are tried
-MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
 MAX_FIELDS_KEPT = 2000  # records whose fields are kept, to name the columns of lists by
 LIST_PAGES = 3  # of a list without a query, that it is learned from
 RECENT_ANSWERS = 12  # answers that are looked at again when the source seems to have changed; not swept
@@ -72,7 +74,7 @@ class Spent:
     why: str = ""  # which limit it is, in words
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Setting:
     """What all sources of a site share while they are harvested."""
 
@@ -86,6 +88,7 @@ class Setting:
     before: Mapping[str, set[str]] = field(default_factory=dict)  # the keys that each question of that run brought
     # links that may lead to lists without a query, by what the addresses of the records look like
     list_links: dict[tuple[AddressShape, ...], ListLinks] = field(default_factory=dict)
+    sitemap_addresses: tuple[str, ...] | None = None  # of pages of the site; None: nobody has looked
 
 
 class SourceReader:
@@ -121,6 +124,8 @@ class SourceReader:
         values = self.interface.choices  # a form without text can be asked for these, and for nothing else
         if self.ledger.model.leader:
             return ()
+        if isinstance(self.interface, ListInterface) and self.interface.via == "sitemap":
+            return ()  # there is no list to learn: it has addresses only
         if isinstance(self.interface, ListInterface):
             yield from self._learn_list(self.interface)
             return ()
@@ -176,12 +181,10 @@ class SourceReader:
         return (*words[:asked], *dictionary_words)
 
     def _learn(self, answers: Sequence[TagTree]) -> None:
-        self.ledger.model = learn_source(
-            answers,
-            self.background,
-            queries=[self._query_of[id(tree)] for tree in answers],
-            background_queries=[self._query_of[id(tree)] for tree in self.background],
-        )
+        """Learns the source model; where nothing is learned beside nonsense, without it: some sources find something for any word."""
+        queries, of_nonsense = ([self._query_of[id(tree)] for tree in trees] for trees in (answers, self.background))
+        model = learn_source(answers, self.background, queries=queries, background_queries=of_nonsense)
+        self.ledger.model = model if model.leader else learn_source(answers, queries=queries)
 
     def _following_pages(
         self, answers: Sequence[TagTree]
@@ -202,17 +205,16 @@ class SourceReader:
         self, answers: Sequence[TagTree]
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Raises where nonsense has records too, and another query changes them no more than the same one asked again."""
-        keys_of = {id(tree): _keys(self.ledger.model, tree) for tree in (*answers, *self.background)}
+        keys_of = {id(tree): keys_on(self.ledger.model, tree) for tree in (*answers, *self.background)}
         full = [tree for tree in answers if keys_of[id(tree)]]
         if not self.background or len(full) < 2 or not all(keys_of[id(tree)] for tree in self.background):
             return
         first, others = full[0], [*full[1:], *self.background]
-        again = yield from self.get(replace(interfaces.fill(self.interface, self._query_of[id(first)]), query=""))
+        again = yield from self.get(self._asked_anew(self._query_of[id(first)]))
         if again is None:
             return
-        same = _overlap(keys_of[id(first)], _keys(self.ledger.model, again[1]))
-        other = sum(_overlap(keys_of[id(first)], keys_of[id(tree)]) for tree in others) / len(others)
-        if same <= other + MIN_REACTION:
+        again_keys = keys_on(self.ledger.model, again[1])
+        if not depends_on_query(keys_of[id(first)], again_keys, [keys_of[id(tree)] for tree in others]):
             self.ledger.model = SourceModel()
             raise NothingLearned(
                 f"the records of {self.interface.url} do not depend on the query: nonsense and words bring the same kind of list; "
@@ -289,6 +291,11 @@ class SourceReader:
         self.interface = yield from with_fresh_tokens(self.interface, self.last_tree)
         return interfaces.fill(self.interface, query)
 
+    def _asked_anew(self, query: str) -> Request:
+        """The request that asks a query which was asked before: without a query in it nothing is taken from memory."""
+        request = interfaces.fill(self.interface, query)
+        return request if isinstance(self.interface, TypedInterface) else replace(request, query="")
+
     def get(
         self, request: Request
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[Response, TagTree] | None]:
@@ -297,13 +304,14 @@ class SourceReader:
             response = yield request
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
-            if refused := refusal(response):
+            tree = read_page(response.body, response.url, response.headers)
+            if refused := refusal(response, tree):
                 raise Unreachable(f"{request.url} refuses: {refused}")
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
-        self.last_tree = read_page(response.body, response.url, response.headers)
-        return response, self.last_tree
+        self.last_tree = tree
+        return response, tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:
         """Counts and reports a page that cannot be used."""
@@ -337,8 +345,13 @@ class SourceReader:
         return kept
 
     def _answer_path(self, response: Response) -> str:
-        """The path that answers come from; where the query is a part of the path, that of this answer."""
-        return urlsplit(self.interface.url if self.interface.query_field else response.url).path
+        """The path that answers come from: that of this answer, where its query is a part of it or nonsense leads there too."""
+        asked = [(tree.url, self._query_of.get(id(tree), "")) for tree in self.background]
+        nonsense_paths = {path_without_query(url, query) for url, query in asked}
+        is_answer = (
+            not self.interface.query_field or path_without_query(response.url, response.request.query) in nonsense_paths
+        )
+        return urlsplit(response.url if is_answer else self.interface.url).path
 
     # -- drift -----------------------------------------------------------------------------------------------------------
 
@@ -362,9 +375,7 @@ class SourceReader:
         ]
         self._recent.clear()
         self._drift.reset()
-        # without a query in the request nothing is taken from memory
-        control = replace(interfaces.fill(self.interface, self._last_query_with_records), query="")
-        answer = yield from self.get(control)
+        answer = yield from self.get(self._asked_anew(self._last_query_with_records))
         if answer is None or self._apply(self.ledger.model, *answer).kind == "multi":
             return None, []
         queries = [self._last_query_with_records, *(query for _, _, query, _ in recent)]
@@ -386,12 +397,3 @@ class SourceReader:
 
     def _apply(self, model: SourceModel, response: Response, tree: TagTree) -> Reading:
         return apply(model, tree, status=response.status, asked_at=self._answer_path(response))
-
-
-def _keys(model: SourceModel, tree: TagTree) -> frozenset[str]:
-    return frozenset(record.key for record in apply(model, tree).records)
-
-
-def _overlap(some: frozenset[str], others: frozenset[str]) -> float:
-    """The share of the records of two answers that both have."""
-    return len(some & others) / max(1, len(some | others))

@@ -92,12 +92,13 @@ def line_of_site(url: str, result: Result | UpwellError, tries: int, budget: int
 
 
 class RunLog:
-    """Writes both files, used inside `with`."""
+    """Writes both files, used inside `with`; none for a single site, whose own folder says it all."""
 
     def __init__(self, out: Path, sites: int | None, engine: str) -> None:
+        self._is_kept = sites != 1
         try:
             out.mkdir(parents=True, exist_ok=True)
-            self._lines = (out / SUMMARIES).open("a", encoding="utf-8")
+            self._lines = (out / SUMMARIES if self._is_kept else Path(os.devnull)).open("a", encoding="utf-8")
         except OSError as error:
             raise WrongUsage(f"cannot write to {out}: {error.strerror}; name another folder with -o") from error
         self._file = out / RUN
@@ -130,6 +131,8 @@ class RunLog:
         self._write(is_over=False)
 
     def _write(self, *, is_over: bool) -> None:
+        if not self._is_kept:
+            return
         partial = self._file.with_name(f".{RUN}.part")
         partial.write_text(json.dumps({**self.numbers, "updated": _now(), "is_over": is_over}) + "\n", encoding="utf-8")
         partial.replace(self._file)

@@ -41,6 +41,8 @@ from upwell.queries.size import requests_to
 from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.site.interface_trial import is_usable
+from upwell.site.lists import RecordAddresses
+from upwell.site.sitemaps import read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
@@ -56,6 +58,7 @@ class AtRest:
 Steps = Generator[Request | BrowserVisit | AtRest, Response | RenderedPage, Reason]
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
 MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
+MIN_SITEMAP_SHARE = 0.5  # of the records held, that a sitemap must have addresses for; not swept
 GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 
 
@@ -70,10 +73,13 @@ class SourceSession:
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
         blobs = setting.scratch(number)
-        self.details = Details(setting.plan, setting.state, interface.url, blobs=blobs)
+        # what a sitemap has of a record is its page
+        plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
+        self.details = Details(plan, setting.state, interface.url, blobs=blobs)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
+        self._has_looked_for_sitemap = False
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
@@ -130,7 +136,9 @@ class SourceSession:
         """Probes the source, and sets what is asked first."""
         probes = yield from self.reader.probe()
         self.details.frame = frozenset(self.ledger.model.frame)
-        if isinstance(self.reader.interface, ListInterface):
+        if isinstance(self.reader.interface, ListInterface) and self.reader.interface.via == "sitemap":
+            yield from self._read_sitemap(self.reader.interface)
+        elif isinstance(self.reader.interface, ListInterface):
             self._open_list(self.lists.of_interface(self.reader.interface))
         else:
             given = self.reader.interface.choices or (*self.plan.words, *(self.earlier_questions or probes))
@@ -192,6 +200,9 @@ class SourceSession:
     def _look_for_list(self) -> Generator[Request | BrowserVisit, Response | RenderedPage, bool]:
         """Opens the next link that may lead to a list without a query, and takes its first page in; whether there was such a link."""
         records = self.lists.records()
+        if records is not None and not self._has_looked_for_sitemap:
+            self._has_looked_for_sitemap = True
+            yield from self._look_for_sitemap(records)
         if records is not None and (seen := self.lists.seen(records)):
             for known in seen:
                 yield from self._fetch_page(self._open_list(known))
@@ -207,6 +218,29 @@ class SourceSession:
         if (listing := self.lists.judge(url, tree, records)) is not None:
             yield from self._take_page(self._open_list(listing), response, tree)
         return True
+
+    def _read_sitemap(
+        self, interface: ListInterface
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Takes in the addresses of records that the sitemap has, where it is the source."""
+        addresses = yield from read_sitemaps((interface.url,), self.reader.discovery.home.url)
+        pages = record_pages_of(interface, addresses)
+        self.chooser.lists.add_record_pages(self.lists.of_sitemap(pages, RecordAddresses.learn(pages, ())))
+
+    def _look_for_sitemap(
+        self, records: RecordAddresses
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site."""
+        setting = self.lists.setting
+        if setting.sitemap_addresses is None:
+            home = self.reader.discovery.home.url
+            setting.sitemap_addresses = yield from read_sitemaps(setting.discovery.sitemaps, home)
+        pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
+        if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
+            self.chooser.lists.add_record_pages(pages)
+            if self.reader.interface.rendered:  # a query costs a visit of many requests, a page one
+                self.chooser.takes_text = False
+                self.chooser.open_queries.clear()
 
     def _open_list(self, listing: Listing) -> OpenQuery:
         self.chooser.lists.listings.append(listing)
@@ -236,7 +270,7 @@ class SourceSession:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
         if query.listing:
-            reading = query.listing.read(tree, response.status)
+            reading = query.listing.read(tree, response.status, query.question.address)
             ledger.answers[reading.kind] += 1
         else:
             reading = reader.read(response, tree, query.query)

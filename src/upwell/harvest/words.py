@@ -94,6 +94,8 @@ def interface_in_words(interface: Mapping[str, Any]) -> str:
         return f"Its records were taken whole, as the site sends them to its own search: {interface['url']}."
     if interface["via"] == "list":
         return f"By its own lists, which are read page by page: {interface['url']}."
+    if interface["via"] == "sitemap":
+        return f"By its sitemap, which names the pages of its records: {interface['url']}."
     way = {
         "form": "By its search form", "link": "By an address that its links show", "search-action": "By the search that the page declares",
         "opensearch": "By the search that the page declares (OpenSearch)", "browser": "By the request that its own script sends",

@@ -19,6 +19,7 @@ from urllib.parse import unquote_plus, urljoin
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
 from upwell.model import BrowserVisit, RenderedPage, Request, Response, TypedQuery
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
+from upwell.net.headers import may_be_kept
 from upwell.net.judge import Judge, OnlyLooking
 from upwell.net.pending_requests import PendingRequests
 from upwell.net.search_box import FORM_OF_BOX, clear_box, find_box, focus_box, is_in_page, open_box
@@ -74,7 +75,7 @@ class Chromium:
     judge: Judge = field(default_factory=OnlyLooking)
     timeout: float = 30.0  # seconds for a page, besides those that the rate takes
     process: ChromiumProcess = field(default_factory=shared_process)  # of all harvests of the event loop
-    _scripts: dict[str, Response] = field(default_factory=dict, init=False)  # scripts that were fetched, by address
+    _cache: dict[str, Response] = field(default_factory=dict, init=False)  # what pages may use again, by address
 
     async def __aenter__(self) -> "Chromium":
         self.process.enter()
@@ -151,17 +152,26 @@ class Chromium:
 
     async def script(self, request: Request) -> Response:
         """A script of a page, from whatever public host, fetched once for all pages."""
-        if request.url in self._scripts:
-            return self._scripts[request.url]
+        if request.url in self._cache:
+            return self._cache[request.url]
         current = request
         for _ in range(MAX_SCRIPT_REDIRECTS):
             response = await self.net.send(current)
             location = response.headers.get("Location")
             if not 300 <= response.status < 400 or not location:  # HTTP's redirects
-                self._scripts[request.url] = response
+                self._cache[request.url] = response
                 return response
             current = replace(current, url=urljoin(current.url, location))
         raise Unreachable(f"{request.url} has too many redirects")
+
+    async def data(self, request: Request, headers: Mapping[str, str]) -> Response:
+        """What a script of a page fetches; a file that a browser would keep in its cache is fetched once for all pages."""
+        if request.method == "GET" and (cached := self._cache.get(request.url)) is not None:
+            return cached
+        response = await self.net.send(request, headers)
+        if request.method == "GET" and response.status == 200 and may_be_kept(response.headers):
+            self._cache[request.url] = response
+        return response
 
 
 class _Visit:
@@ -277,7 +287,7 @@ class _Visit:
             self.calls.append(replace(request, query="", headers=own))
         if kind == "document":
             return await self._document(request)
-        return self._noted(await self.net.send(request, headers))
+        return self._noted(await self.chromium.data(request, headers))
 
     def _noted(self, response: Response) -> Response:
         """The response, kept to be looked at for records."""

@@ -211,7 +211,8 @@ class Fetcher:
                     and isinstance(error, NO_CONNECTION)
                     and self._outages.is_worth_waiting(_site(request.url))
                 ):
-                    self.sent, attempt = self.sent - 1, attempt - 1  # nothing was sent
+                    # nothing was sent now, and tries before were cut off by the outage
+                    self.sent, attempt = self.sent - 1 - attempt, -1
                     await asyncio.sleep(CHECK_SECONDS)
                     continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
@@ -231,8 +232,12 @@ class Fetcher:
     async def _send_and_follow(self, request: Request, extra_headers: Mapping[str, str] | None = None) -> Response:
         """One try: sends the request and follows redirects as long as they stay on the host."""
         current, targets, targets_by_path = request, set[str](), Counter[str]()
-        for _ in range(MAX_REDIRECTS):
-            response = await self._send(current, extra_headers)
+        for redirects in range(MAX_REDIRECTS):
+            try:
+                response = await self._send(current, extra_headers)
+            except NO_CONNECTION:
+                self.sent -= redirects  # that led here: they are sent again when the server is back
+                raise
             location = response.headers.get("Location")
             if response.status not in REDIRECT_STATUSES or not location:
                 return response if current is request else replace(response, request=request)

@@ -59,6 +59,12 @@ class Robots:
         rules = self._rules.get(f"{parts.scheme}://{parts.netloc}")
         return float((rules.parsed.crawl_delay(self.agent) if rules and rules.text else None) or 0.0)
 
+    def sitemaps(self, url: str) -> tuple[str, ...]:
+        """The sitemaps that the host names, once its rules were fetched."""
+        parts = urlsplit(url)
+        rules = self._rules.get(f"{parts.scheme}://{parts.netloc}")
+        return tuple(rules.parsed.sitemaps) if rules and rules.text else ()
+
     async def _load(self, origin: str) -> _Rules:
         """RFC 9309 §2.3.1: 4xx allows everything, 5xx and 429 forbid everything; a host that does not answer raises Unreachable."""
         response = await self._fetch(f"{origin}/robots.txt")

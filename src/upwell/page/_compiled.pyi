@@ -1,22 +1,52 @@
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from upwell.page.spots import Spot
+
+T = TypeVar("T")
+Info = TypeVar("Info", bound=tuple[int, int, bool])
 
 class Attributes(Mapping[int, Mapping[str, str | None]]):
     def __new__(
         cls, names: tuple[str, ...], first: bytes, numbers: bytes, ends: bytes, values: bytes
     ) -> Attributes: ...
+    def names(self) -> tuple[str, ...]: ...
+    def having(self, name: str) -> dict[int, str]: ...
     def value(self, row: int, name: str) -> str | None: ...
     def __getitem__(self, row: int) -> Mapping[str, str | None]: ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
 
+class Leaves:
+    def __new__(
+        cls,
+        texts: Sequence[str],
+        row: NDArray[np.int32],
+        gap: NDArray[np.int8],
+        spots: tuple[Spot, ...],
+        spot: NDArray[np.int32],
+        parent: NDArray[np.int32],
+    ) -> Leaves: ...
+    def add_pieces(
+        self,
+        pieces: list[T],
+        first: int,
+        last: int,
+        below: dict[Spot | None, Info],
+        piece: type[T],
+        place_of: Callable[[dict[Spot | None, Info], Spot], Info],
+    ) -> None: ...
+    def text(self, first: int, last: int, shortest: int) -> str: ...
+
 def bind(path: str, td: int, th: int, dialog: int) -> None: ...
 def walk(
-    address: int, make_spot: Callable[..., Spot], hidden: bytes = ...
+    address: int, make_spot: Callable[..., Spot]
 ) -> tuple[
     str,
+    dict[int, str],
     dict[int, str],
     tuple[Spot, ...],
     bytes,
@@ -26,11 +56,24 @@ def walk(
     bytes,
     tuple[str, ...],
     bytes,
-    bytearray,
+    bytes,
     Attributes,
+    bytes,
     bytes,
     bytes,
 ]: ...
 def terms(text: str) -> tuple[list[str], bytes, bytes] | None: ...
 def tokens(text: str) -> list[str] | None: ...
 def has_crowded_tag(html: bytes, limit: int) -> bool: ...
+def is_utf8(page: bytes) -> bool: ...
+def count(page: bytes, byte: int) -> int: ...
+def glue_inside_words(
+    gaps: NDArray[np.int8],
+    spaced: NDArray[np.int8],
+    chunks: tuple[str, ...],
+    chunk_row: NDArray[np.int32],
+    rows_before: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    spot: NDArray[np.int32],
+    is_marking: bytes,
+) -> None: ...

@@ -65,6 +65,7 @@ NO_OBJECTS = frozenset(
         "language",
     )
 )
+NUMBERED = re.compile(r"\w[-_.]\d+$")  # a step that names a page by a noun and its number: post-143
 JSON_OPERATION = re.compile(r"^\s*mutation\b", re.I)
 
 
@@ -73,6 +74,8 @@ def acting_words(request: Request) -> list[str]:
 
     >>> acting_words(Request(url="http://x/item/7/d%65lete")), acting_words(Request(url="http://x/s?q=delete&order=asc", query="delete"))
     (['delete'], [])
+    >>> acting_words(Request(url="http://x/post-143.html")), acting_words(Request(url="http://x/order-143"))
+    ([], ['order'])
     >>> acting_words(Request(url="http://x/s", method="POST", body=b"q=a&op=close", content_type="application/x-www-form-urlencoded"))
     ['close']
     """
@@ -114,8 +117,9 @@ def _find_in_address(url: str, query: str) -> list[str]:
     for number, step in enumerate(steps):
         name, *matrix = step.split(";")
         found += words_of_fields(_pairs("&".join(matrix)), query)
-        words = _split(re.sub(r"\.\w{1,5}$", "", name))
-        found += _of_step(words, is_last=number == len(steps) - 1, is_last_word=number >= last_with_words)
+        stem = re.sub(r"\.\w{1,5}$", "", name)
+        is_last = number == len(steps) - 1 and not NUMBERED.search(stem)
+        found += _of_step(_split(stem), is_last=is_last, is_last_word=number >= last_with_words)
     return found + words_of_fields(_pairs(parts.query), query)
 
 

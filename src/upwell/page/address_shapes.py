@@ -1,8 +1,9 @@
 """What the addresses of records have in common: constant steps and arguments, with the places where they differ left open.
 
-shape    host, steps of the path and arguments; "#" stands for any number, "*" for anything, "*.html" for anything that ends so
+shape    host, steps of the path and arguments; "#" stands for any number (also inside: "post-#.html"), "*" for anything, "*.html" for anything that ends so
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ __all__ = ["AddressShape", "has_shape", "learn_shapes"]
 MIN_ADDRESSES = 3  # of one shape
 MIN_SHARE = 0.05  # of all addresses, that have a shape at least: the others are links that were misread
 MAX_ENDING_CHARS = 6  # of a file name's ending, with its dot
+
+DIGITS = re.compile(r"\d+")
+ROUTE = "#/"  # a step that stands before those of a route
 
 Parts = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
@@ -62,7 +66,7 @@ def learn_shapes(addresses: Iterable[str]) -> tuple[AddressShape, ...]:
     """The shapes that many of these addresses have, the most frequent first.
 
     >>> [shape.steps for shape in learn_shapes(f"http://x/item/{n}/a{n}.html" for n in range(9))]
-    [('item', '#', '*.html')]
+    [('item', '#', 'a#.html')]
     """
     groups: defaultdict[tuple[object, ...], set[Parts]] = defaultdict(set)
     all_parts = {parts for address in addresses if (parts := _parts(address)) is not None}
@@ -88,6 +92,8 @@ def _parts(address: str) -> Parts | None:
     except ValueError:
         return None
     steps = tuple(parts.path.removeprefix("/").split("/"))
+    if parts.fragment.startswith(("/", "!")):  # a route that a script shows as a page of its own
+        steps = (*steps, ROUTE, *parts.fragment[1:].split("/"))
     return site_host(address), steps, tuple(sorted(parse_arguments(parts.query)))
 
 
@@ -95,16 +101,17 @@ def _pattern(texts: Sequence[str]) -> str:
     """What stands for all of these texts."""
     if len(set(texts)) == 1:
         return texts[0]
-    if all(text.isdigit() for text in texts):
-        return "#"
+    numbered = {DIGITS.sub("#", text) for text in texts}
+    if len(numbered) == 1:
+        return numbered.pop()
     endings = {text[text.rfind(".") :] if "." in text else "" for text in texts}
     ending = endings.pop() if len(endings) == 1 else ""
     return f"*{ending}" if len(ending) <= MAX_ENDING_CHARS and not ending[1:].isdigit() else "*"
 
 
 def _fits(pattern: str, text: str) -> bool:
-    if pattern == "#":
-        return text.isdigit()
+    if "#" in pattern:
+        return DIGITS.sub("#", text) == pattern
     if pattern.startswith("*"):
         return len(text) >= len(pattern) and text.endswith(pattern[1:])
     return text == pattern

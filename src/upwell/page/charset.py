@@ -8,6 +8,8 @@ from urllib.parse import quote, quote_plus
 import chardetng_py
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
 
+from upwell.page.compiled import compiled
+
 __all__ = ["decode", "encoded_query", "is_unicode", "spellings", "to_utf8"]
 
 # In which addresses carry queries where not in UTF-8: the charsets of pages in languages that Latin letters do not suffice for.
@@ -91,6 +93,8 @@ def is_binary(body: bytes) -> bool:
 
 
 def _is_utf8(body: bytes) -> bool:
+    if compiled is not None:
+        return compiled.is_utf8(body)
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,10 +1,11 @@
-"""Responses as pages: HTML as it is, JSON as the page that shows the same records, plain text with what its first lines name."""
+"""Responses as pages: HTML as it is, JSON and feeds as the page that shows the same records, plain text with what its first lines name."""
 
 import json
 from collections.abc import Mapping
 from html import escape
 
 from upwell.page.charset import decode
+from upwell.page.feeds import feed_as_html, is_feed
 from upwell.page.plain_text import is_plain_text, plain_as_html
 from upwell.page.tree import TagTree, read
 
@@ -14,7 +15,7 @@ MAX_DEPTH = 40  # levels of JSON that are written; deeper ones are left out
 
 
 def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = None) -> TagTree:
-    """A response body as a tree; JSON and plain text are read like a page.
+    """A response body as a tree; JSON, feeds and plain text are read like a page.
 
     >>> read_page(b'[{"name": "Lima"}]').text(), read_page(b"<p>Lima</p>").text()
     ('Lima', 'Lima')
@@ -22,6 +23,8 @@ def read_page(body: bytes, url: str = "", headers: Mapping[str, str] | None = No
     content_type = next((value for name, value in (headers or {}).items() if name.lower() == "content-type"), "")
     if is_json(body, content_type):
         return read(as_html(body), url=url)
+    if is_feed(body, content_type):
+        return read(feed_as_html(decode(body, content_type)[0]), url=url)
     if is_plain_text(body, content_type):
         return read(plain_as_html(decode(body, content_type)[0]), url=url)
     return read(body, url=url, headers=headers)

@@ -25,6 +25,12 @@ def site_host(url: str) -> str:
     >>> site_host("https://www.Example.org:443/search?q=1"), site_host("http://x:8080/"), site_host("/search?q=1")
     ('example.org', 'x:8080', '')
     """
+    begin = "/".join(url.split("/", 3)[:3])  # scheme and host, in most addresses
+    return _site_host(url if "?" in begin or "#" in begin else begin)
+
+
+@lru_cache(maxsize=4096)
+def _site_host(url: str) -> str:
     host, port = host_and_port(url)
     return host.removeprefix("www.") + ("" if port in (None, 80, 443) else f":{port}")
 

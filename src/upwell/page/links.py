@@ -1,11 +1,11 @@
 """Which links may be followed: those that lead to pages, and never those that act."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from upwell.page.acting import words_of_address, words_of_label
 
-__all__ = ["acts", "is_page"]
+__all__ = ["acts", "is_page", "page_address"]
 
 MAX_TEXT_CHARS = 60  # of a link's text that are looked at: a longer one is a title
 FILE_ENDING = re.compile(
@@ -13,6 +13,16 @@ FILE_ENDING = re.compile(
     r"png|jpe?g|gif|svg|webp|ico|css|js|mp[34]|ogg|avi|mov)$",
     re.I,
 )
+
+
+def page_address(url: str) -> str:
+    """An address without the place in the page that it leads to; a route behind "#" is a page of its own.
+
+    >>> page_address("http://x/a#top"), page_address("http://x/#/a"), page_address("http://x/#!a")
+    ('http://x/a', 'http://x/#/a', 'http://x/#!a')
+    """
+    page, fragment = urldefrag(url)
+    return url if fragment.startswith(("/", "!")) else page
 
 
 def acts(url: str, text: str = "", query: str = "") -> bool:

@@ -1,6 +1,8 @@
-"""Data that a response carries, as plain values: JSON, and what stands as a literal in a script, in the scripts of a page, or in XML."""
+"""Data that a response carries, as plain values: JSON, CSV, and what stands as a literal in a script, in the scripts of a page, or in XML."""
 
+import csv
 import html
+import io
 import json
 import re
 from collections import Counter
@@ -10,6 +12,8 @@ __all__ = ["values_in"]
 
 MIN_CHARS = 200  # of a literal that is looked at; shorter ones hold no list of records
 MIN_ELEMENTS = 3  # alike, that make a list of an XML document
+MAX_NAMES_CHARS = 5000  # of the first line of a table
+COLUMN_NAME = re.compile(r"[\w .:#/%()-]{1,80}")  # in the first line of a table
 SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script\s*>", re.I | re.S)
 CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
 # Where a literal of a script can begin: a value that is assigned, handed over, returned or exported.
@@ -37,7 +41,9 @@ def values_in(body: bytes | str) -> Iterator[object]:
             return
         except (ValueError, RecursionError):
             pass  # it may be a script
-    if not text.startswith("<"):
+    if (table := _of_csv(text)) is not None:
+        yield table
+    elif not text.startswith("<"):
         yield from _of_script(text)
     elif re.match(r"<(?:!doctype html|html|!--)", text, re.I) or SCRIPT.search(text):
         for script in SCRIPT.findall(text):
@@ -45,6 +51,25 @@ def values_in(body: bytes | str) -> Iterator[object]:
                 yield from values_in(script)
     else:
         yield from _of_xml(text)
+
+
+def _of_csv(text: str) -> list[dict[str, str]] | None:
+    """The rows of a table in which values are parted by signs (RFC 4180), by the names in its first line; None where it is none.
+
+    >>> _of_csv("id;name\\n1;Lima\\n2;'a'\\n3;Bern")[1], _of_csv("a, b\\rc")
+    ({'id': '2', 'name': "'a'"}, None)
+    """
+    first = text[:MAX_NAMES_CHARS].splitlines()[:1]
+    sign = max(",;\t", key=first[0].count) if first else ","
+    try:
+        names = next(csv.reader(first, delimiter=sign), [])
+        if len(names) < MIN_ELEMENTS - 1 or len(set(names)) < len(names) or not all(map(COLUMN_NAME.fullmatch, names)):
+            return None
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row][1:]
+    except csv.Error:  # a value is too long, or it is no table
+        return None
+    is_table = len(rows) >= MIN_ELEMENTS and all(len(row) == len(names) for row in rows)
+    return [dict(zip(names, row, strict=True)) for row in rows] if is_table else None
 
 
 def _of_script(text: str) -> Iterator[object]:

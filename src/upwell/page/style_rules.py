@@ -5,17 +5,19 @@ like: whether these hold, only a browser knows.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-__all__ = ["StyleRule", "is_hidden", "style_rules"]
+__all__ = ["StyleRule", "StyleRules", "style_rules"]
 
-MAX_STYLE_BYTES = 1_000_000  # of a page's style sheets that are read
+K = TypeVar("K")
+MAX_STYLE_CHARS = 1_000_000  # of a page's style sheets that are read
+MAX_KNOWN = 10_000  # elements of which it is remembered whether the rules hide them
 SELECTOR = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)", re.I)
 SETS = re.compile(r"(?:^|[;\s])(display|visibility)\s*:\s*([a-z-]+)", re.I)
 HIDES = {("display", "none"), ("visibility", "hidden"), ("visibility", "collapse")}
-OTHER_MEDIUM = re.compile(rb"media\s*=\s*(?![\"']?\s*(?:all|screen)\b)", re.I)  # a sheet for the printer and the like
+ON_SCREEN = re.compile(r"\s*(?:all|screen)\b", re.I)  # else it is a sheet for the printer and the like
 
 
 class StyleRule(NamedTuple):
@@ -29,45 +31,66 @@ class StyleRule(NamedTuple):
     hides: bool
 
 
-def style_rules(html: bytes) -> tuple[StyleRule, ...]:
-    """The rules of a page that may hide something; none where no rule hides."""
-    if b"<style" not in html and b"<STYLE" not in html:
-        return ()
-    rules = [rule for sheet in _sheets(html) if "none" in sheet or "hidden" in sheet for rule in _rules_of(sheet)]
-    ordered = tuple(rule._replace(weight=(*rule.weight[:3], place)) for place, rule in enumerate(rules))
-    return ordered if any(rule.hides for rule in ordered) else ()
+class StyleRules:
+    """The rules of a page's sheets, of which at least one hides something; pages with the same sheets share them."""
+
+    def __init__(self, rules: Sequence[StyleRule]) -> None:
+        self.rules = tuple(rule._replace(weight=(*rule.weight[:3], place)) for place, rule in enumerate(rules))
+        hiding = [rule for rule in self.rules if rule.hides]
+        # only an element that a hiding rule names by a class, or by its id, can be hidden
+        self.classes = frozenset(name for rule in hiding for name in rule.classes)
+        self.ids = frozenset(name for rule in hiding if not rule.classes for name in rule.ids)
+        self._is_named: dict[str, bool] = {}
+        self._hides: dict[tuple[str, str, str], bool] = {}
+
+    def name_class(self, cls: str) -> bool:
+        """Whether a hiding rule names one of the classes of an element."""
+        if (known := self._is_named.get(cls)) is None:
+            known = _keep(self._is_named, cls, not self.classes.isdisjoint(cls.split()))
+        return known
+
+    def hide(self, tag: str, attributes: Mapping[str, str | None]) -> bool:
+        """Whether the rules hide an element of a tag with these attributes, if they are all that is said of it."""
+        key = tag, attributes.get("class") or "", attributes.get("id") or ""
+        if (known := self._hides.get(key)) is None:
+            known = _keep(self._hides, key, self._decide(tag, frozenset(key[1].split()), key[2]))
+        return known
+
+    def _decide(self, tag: str, classes: frozenset[str], name: str) -> bool:
+        deciding: dict[str, StyleRule] = {}
+        for rule in self.rules:
+            if rule.tag in ("", tag) and rule.classes <= classes and rule.ids <= {name}:
+                before = deciding.get(rule.sets)
+                if before is None or rule.weight > before.weight:
+                    deciding[rule.sets] = rule
+        return any(rule.hides for rule in deciding.values())
 
 
-def is_hidden(rules: tuple[StyleRule, ...], tag: str, attributes: Mapping[str, str | None]) -> bool:
-    """Whether the rules hide an element of a tag with these attributes, if they are all that is said of it."""
-    classes = frozenset((attributes.get("class") or "").split())
-    name = attributes.get("id") or ""
-    deciding: dict[str, StyleRule] = {}
-    for rule in rules:
-        if rule.tag in ("", tag) and rule.classes <= classes and rule.ids <= {name}:
-            before = deciding.get(rule.sets)
-            if before is None or rule.weight > before.weight:
-                deciding[rule.sets] = rule
-    return any(rule.hides for rule in deciding.values())
+def _keep(known: dict[K, bool], key: K, value: bool) -> bool:
+    if len(known) >= MAX_KNOWN:
+        known.clear()
+    known[key] = value
+    return value
 
 
-def _sheets(html: bytes) -> Iterator[str]:
-    """The texts of the style sheets in a page."""
-    left = MAX_STYLE_BYTES
-    for begin in re.finditer(rb"<style\b", html, re.I):
-        at = html.find(b">", begin.end()) + 1
-        end = html.find(b"</", at, at + left) if at else -1
-        if end < 0:
-            return
-        if not OTHER_MEDIUM.search(html[begin.end() : at]):
-            yield re.sub(r"/\*.*?\*/|<!--|-->", " ", html[at:end].decode("utf-8", "replace"), flags=re.S)
-        left -= end - at
+def style_rules(sheets: Iterable[tuple[str, str | None]]) -> StyleRules | None:
+    """The rules that may hide something, of the texts of `<style>` elements and what each says of its medium; None where no rule hides."""
+    left, read = MAX_STYLE_CHARS, []
+    for sheet, medium in sheets:
+        left -= len(sheet)
+        if left < 0:
+            break
+        if ("none" in sheet or "hidden" in sheet) and (medium is None or ON_SCREEN.match(medium)):
+            read.append(sheet)
+    return _rules_of(tuple(read)) if read else None
 
 
 @lru_cache(maxsize=64)
-def _rules_of(sheet: str) -> tuple[StyleRule, ...]:
-    """The rules of a sheet, which the pages of one source share."""
-    return tuple(_rules(sheet))
+def _rules_of(sheets: tuple[str, ...]) -> StyleRules | None:
+    """The rules of the sheets of a page, which the pages of one source share."""
+    texts = [re.sub(r"/\*.*?\*/|<!--|-->", " ", sheet, flags=re.S) for sheet in sheets]
+    rules = [rule for text in texts if "none" in text or "hidden" in text for rule in _rules(text)]
+    return StyleRules(rules) if any(rule.hides for rule in rules) else None
 
 
 def _rules(sheet: str) -> Iterator[StyleRule]:

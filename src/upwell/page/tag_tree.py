@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from upwell.page.charset import encoded_query, is_unicode
 from upwell.page.spots import Spot
 
-__all__ = ["Ints", "TagTree", "made_of"]
+__all__ = ["Ints", "TagTree", "having", "made_of"]
 
 Ints = NDArray[np.int32]
 MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
+OF_ATTRIBUTES = ("_one_attribute", "_links", "base", "_origin", "attribute_names")  # what is worked out from them
+BETWEEN = ("", " ", "\n")  # what is written for GLUED, SPACED and BROKEN
 # A path from the root as most links have it: what `urljoin` would put behind the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
 
@@ -71,6 +73,11 @@ class TagTree:
         """The spot of each row, as a list."""
         return self.spot.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
+    @cached_property
+    def end_of(self) -> list[int]:
+        """One past the last row of each subtree, as a list."""
+        return self.end.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+
     def by_spot(self, values: Sequence[int], kind: type[np.generic] = np.int32) -> NDArray[Any]:
         """A column from a value of each spot."""
         return np.array(values, dtype=kind)[self.spot]
@@ -115,17 +122,46 @@ class TagTree:
         """How one attribute is read without the others of its row, where the compiled walk has kept them."""
         return getattr(self.attributes, "value", None)
 
+    def without_attributes(self, rows: Set[int]) -> "TagTree":
+        """The same page, on which some rows have no attributes."""
+        other = object.__new__(TagTree)
+        other.__dict__.update(self.__dict__)  # with all that is already known of the page …
+        for name in OF_ATTRIBUTES:  # … but for what is known of its attributes
+            other.__dict__.pop(name, None)
+        other.__dict__["attributes"] = _Without(self.attributes, rows)
+        return other
+
+    @cached_property
+    def attribute_names(self) -> frozenset[str]:
+        """The names of all attributes of the page."""
+        if (names := getattr(self.attributes, "names", None)) is not None:
+            return frozenset(names())
+        return frozenset(name for found in self.attributes.values() for name in found)
+
+    def having(self, name: str) -> dict[int, str]:
+        """One attribute of all rows that have it, by row: "" where it is empty."""
+        return having(self.attributes, name)
+
     def rows(self, *names: str) -> Ints:
         """All rows with one of these tag names, in document order."""
-        return self.at_spots([i for i, at in enumerate(self.spots) if at.tag in names])
+        found = [number for name in names for number in self._spots_of_tag.get(name, ())]
+        return self.at_spots(found)
+
+    @cached_property
+    def _spots_of_tag(self) -> dict[str, list[int]]:
+        """The numbers of the spots with each tag name."""
+        numbers: dict[str, list[int]] = {}
+        for number, at in enumerate(self.spots):
+            numbers.setdefault(at.tag, []).append(number)
+        return numbers
 
     def at_spots(self, numbers: Sequence[int]) -> Ints:
         """All rows that stand at one of these spots, in document order."""
         if len(numbers) < 2:
-            return np.flatnonzero(self.spot == numbers[0] if numbers else ()).astype(np.int32)
+            return (self.spot == numbers[0]).nonzero()[0].astype(np.int32) if numbers else np.zeros(0, np.int32)
         wanted = np.zeros(len(self.spots), dtype=bool)
         wanted[numbers] = True
-        return np.flatnonzero(wanted[self.spot]).astype(np.int32)
+        return wanted[self.spot].nonzero()[0].astype(np.int32)
 
     def links(self, row: int = 0) -> Iterator[tuple[int, str]]:
         """Row and absolute address of every web link inside a subtree, in document order."""
@@ -218,19 +254,20 @@ class TagTree:
     def children(self, row: int) -> list[int]:
         """The rows right below a row, in document order."""
         row = int(row)
-        ends = self.end[row : int(self.end[row])].tolist()
-        found, child = [], row + 1
-        while child < ends[0]:
+        ends = self.end_of
+        found, child, end = [], row + 1, ends[row]
+        while child < end:
             found.append(child)
-            child = ends[child - row]
+            child = ends[child]
         return found
 
     def numbered(self, row: int) -> dict[int, int]:
         """The rows right below a row, each with its place among those of the same tag, from 1."""
         often: dict[str, int] = {}
         found = {}
+        spots, spot_of = self.spots, self.spot_of
         for child in self.children(row):
-            name = self.name(child)
+            name = spots[spot_of[child]].tag
             found[child] = often[name] = often.get(name, 0) + 1
         return found
 
@@ -243,10 +280,14 @@ class TagTree:
 
     def path(self, row: int) -> str:
         """Where a row stands: `/html[1]/body[1]/div[2]`; `row_at` is the way back."""
-        steps, kin = [], self._kin
+        steps, spots, spot_of, ends = [], self.spots, self.spot_of, self.end_of
         for i in (int(row), *self.ancestors(row)):
-            place = np.count_nonzero(kin[max(0, self.parent[i]) : i + 1] == kin[i])
-            steps.append(f"{self.name(i)}[{place}]")
+            name, place = spots[spot_of[i]].tag, 1
+            beside = int(self.parent[i]) + 1
+            while beside < i:
+                place += spots[spot_of[beside]].tag == name
+                beside = ends[beside]
+            steps.append(f"{name}[{place}]")
         return "/" + "/".join(reversed(steps))
 
     def row_at(self, path: str) -> int | None:
@@ -273,12 +314,9 @@ class TagTree:
         """The text of a range of chunks."""
         if last - first < 2:
             return self.chunks[first] if first < last else ""
-        pieces: list[str] = []
-        for i in range(first, last):
-            if pieces:
-                pieces.append(("", " ", "\n")[self.chunk_gap[i]])
-            pieces.append(self.chunks[i])
-        return "".join(pieces)
+        gaps = self.chunk_gap[first + 1 : last].tolist()
+        rest = [BETWEEN[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
+        return self.chunks[first] + "".join(rest)
 
     @cached_property
     def chars(self) -> Ints:
@@ -296,6 +334,34 @@ class TagTree:
         """For each row, the sum of a value of chunks over its subtree's text."""
         sums = _prefix(values)
         return np.asarray(sums[self.text_end] - sums[self.text_at])
+
+
+class _Without(Mapping[int, Mapping[str, str | None]]):
+    """Attributes without those of some rows."""
+
+    def __init__(self, attributes: Mapping[int, Mapping[str, str | None]], rows: Set[int]) -> None:
+        self._all, self._rows = attributes, rows
+
+    def __getitem__(self, row: int) -> Mapping[str, str | None]:
+        if row in self._rows:
+            raise KeyError(row)
+        return self._all[row]
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for row in self._all if row not in self._rows)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def having(self, name: str) -> dict[int, str]:
+        return {row: value for row, value in having(self._all, name).items() if row not in self._rows}
+
+
+def having(attributes: Mapping[int, Mapping[str, str | None]], name: str) -> dict[int, str]:
+    """As `TagTree.having`."""
+    if (compiled := getattr(attributes, "having", None)) is not None:
+        return compiled(name)  # type: ignore[no-any-return] # of page.compiled
+    return {row: found[name] or "" for row, found in attributes.items() if name in found}
 
 
 def made_of(spots: Sequence[Spot]) -> list[tuple[Any, ...]]:

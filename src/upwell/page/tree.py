@@ -6,6 +6,7 @@ This is the only module that knows the HTML parser, and no parser object outlive
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
 from upwell.page.charset import to_utf8
-from upwell.page.compiled import PARSER_VERSIONS, compiled
+from upwell.page.compiled import PARSER_VERSIONS, compiled, count
+from upwell.page.hidden_texts import kept_chunks
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
-from upwell.page.style_rules import StyleRule, is_hidden, style_rules
-from upwell.page.tag_tree import Ints, TagTree, made_of
+from upwell.page.style_rules import StyleRules, style_rules
+from upwell.page.tag_tree import Ints, TagTree, having, made_of
 from upwell.page.word_marks import glue_inside_words
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]
@@ -38,7 +40,7 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
         html, charset, problems = to_utf8(page, header.get("content-type", ""))
     else:
         html, charset, problems = page.encode("utf-8", "replace"), "str", ()  # a lone surrogate cannot be parsed
-    if html.count(b"<") > CHECK_DEPTH_FROM:
+    if len(html) > CHECK_DEPTH_FROM * MIN_TAG_BYTES and count(html, ord("<")) > CHECK_DEPTH_FROM:
         text, dropped = flatten(html.decode("utf-8"))
         if dropped:
             html = text.encode("utf-8", "replace")
@@ -52,6 +54,7 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     return TagTree(url=url, charset=charset, language=language, problems=problems, **parts)
 
 
+MIN_TAG_BYTES = 3
 Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, `itemprop`, attributes that hide it
 # The parser's numbers: of text, the first of elements, the first of elements that it does not know (another on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
@@ -81,6 +84,7 @@ class _Walk:
         self.parent: list[int] = []
         self.attributes: dict[int, Mapping[str, str | None]] = {}
         self.data: dict[int, str] = {}
+        self.sheets: dict[int, str] = {}  # the texts of <style> rows
         self.title = ""
         self.chunks: list[str] = []
         self.chunk_row: list[int] = []
@@ -150,6 +154,13 @@ class _Walk:
             parent.append(above)
             row += 1
 
+    def keep(self, kept: Sequence[bool]) -> None:
+        """Leaves out the other chunks."""
+        self.chunks = list(compress(self.chunks, kept))
+        self.chunk_row = list(compress(self.chunk_row, kept))
+        self.rows_before = list(compress(self.rows_before, kept))
+        self.spaced = bytearray(compress(self.spaced, kept))
+
     def _own(self, above: int, number: int, found: Mapping[str, str | None]) -> Own | None:
         column = 0
         if number in CELLS:
@@ -163,6 +174,8 @@ class _Walk:
         if tag == "script":
             if "json" in (self.attributes.get(row, {}).get("type") or "").lower():
                 self.data[row] = node.text_content or ""
+        elif tag == "style":
+            self.sheets[row] = node.text_content or ""
         elif tag == "title" and not self.title:
             self.title = " ".join((node.text_content or "").split())
 
@@ -204,12 +217,14 @@ def _plain_columns(html: bytes) -> _Columns:
     """The columns of a page: the walk, and what follows from it for all rows at once."""
     walk = _Walk(html)
     end = _ends(walk.parent)
-    if rules := style_rules(html):
-        _drop_hidden(walk, rules, end)
-    parent, chunk_row = _ints(walk.parent), _ints(walk.chunk_row)
     spots = tuple(dict.fromkeys(walk.spots))
     number = dict(zip(spots, range(len(spots)), strict=True))
     spot = np.fromiter(map(number.__getitem__, walk.spots), np.int32, len(walk.spots))
+    if walk.sheets and (rules := _rules(walk.sheets, walk.attributes)):
+        kept = kept_chunks(rules, walk.attributes, spots, spot, end, walk.chunks, _ints(walk.chunk_row))
+        if kept is not None:
+            walk.keep(kept.tolist())
+    parent, chunk_row = _ints(walk.parent), _ints(walk.chunk_row)
     rows = len(parent)
     own = np.zeros(rows + 1, dtype=np.int32)
     np.cumsum(np.bincount(chunk_row, minlength=rows), out=own[1:])
@@ -248,33 +263,43 @@ def _compiled_columns(html: bytes) -> _Columns:
     root = _parsed(html)
     if root is None or compiled is None:
         return _plain_columns(html)
-    walked = compiled.walk(root.mem_id, Spot)
-    if rules := style_rules(html):
-        spots, ends, chunks, rows = walked[2], np.frombuffer(walked[5], np.int32), walked[8], walked[9]
-        spot_of_row = [spots[number] for number in np.frombuffer(walked[3], np.int32).tolist()]
-        hidden = _hidden_rows(rules, walked[11], spot_of_row, ends)
-        if _can_go(hidden, chunks, np.frombuffer(rows, np.int32).tolist()):
-            walked = compiled.walk(root.mem_id, Spot, hidden.tobytes())
-    title, data, spots, spot, parent, end, text_at, text_end, chunks, chunk_row, gap, attributes = walked[:12]
-    gaps, spaced = np.frombuffer(gap, np.int8), np.frombuffer(walked[12], np.int8)
-    if ((gaps[1:] == SPACED) & (spaced[1:] & 1 == 0) & (spaced[:-1] & 2 == 0)).any():
-        row_spots = [spots[number] for number in np.frombuffer(spot, np.int32).tolist()]
-        rows_of = [np.frombuffer(column, np.int32).tolist() for column in (chunk_row, walked[13], parent)]
-        glue_inside_words(gaps, spaced, chunks, rows_of[0], rows_of[1], rows_of[2], row_spots)
+    title, data, sheets, spots, *columns, chunks, rows_of_chunks, edges, attributes, white, begun, marks = (
+        compiled.walk(root.mem_id, Spot)
+    )
+    spot, parent, end, text_at, text_end = [np.frombuffer(column, np.int32) for column in columns]
+    chunk_row, rows_before = np.frombuffer(rows_of_chunks, np.int32), np.frombuffer(begun, np.int32)
+    gap, spaced = np.frombuffer(edges, np.int8), np.frombuffer(white, np.int8)
+    if sheets and (rules := _rules(sheets, attributes)):
+        kept = kept_chunks(rules, attributes, spots, spot, end, chunks, chunk_row)
+        if kept is not None:
+            before = np.concatenate(([0], np.cumsum(kept))).astype(np.int32)  # kept chunks before each
+            numbers = np.flatnonzero(kept)
+            # before a kept chunk stand the edges before it and before those left out between it and the one kept before it
+            segments = np.concatenate(([0], numbers[:-1] + 1))
+            gap = np.maximum.reduceat(gap[: numbers[-1] + 1], segments) if len(numbers) else gap[:0]
+            chunks, text_at, text_end = tuple(compress(chunks, kept.tolist())), before[text_at], before[text_end]
+            chunk_row, rows_before, spaced = chunk_row[numbers], rows_before[numbers], spaced[numbers]
+    gap = np.maximum(gap, spaced & 1)
+    np.maximum(gap[1:], spaced[:-1] >> 1, out=gap[1:])
+    compiled.glue_inside_words(gap, spaced, chunks, chunk_row, rows_before, parent, spot, marks)
     return _Columns(
         title=title,
         data=data,
         spots=spots,
-        spot=np.frombuffer(spot, np.int32),
-        parent=np.frombuffer(parent, np.int32),
-        end=np.frombuffer(end, np.int32),
-        text_at=np.frombuffer(text_at, np.int32),
-        text_end=np.frombuffer(text_end, np.int32),
+        spot=spot,
+        parent=parent,
+        end=end,
+        text_at=text_at,
+        text_end=text_end,
         chunks=chunks,
-        chunk_row=np.frombuffer(chunk_row, np.int32),
-        chunk_gap=gaps,
+        chunk_row=chunk_row,
+        chunk_gap=gap,
         attributes=attributes,
     )
+
+
+def _rules(sheets: Mapping[int, str], attributes: Mapping[int, Mapping[str, str | None]]) -> StyleRules | None:
+    return style_rules((sheet, attributes.get(row, {}).get("media")) for row, sheet in sheets.items())
 
 
 def _fits() -> bool:
@@ -299,49 +324,6 @@ SMALL_PAGE = b"""<!doctype html><html lang=en><title> A  page </title><script ty
  e  f
 </pre><style>.s { display: none }</style><i class=s>s</i>
 <dialog>g</dialog><p>w<span>or</span>d of a page</p><a href="/h" hidden>i</a><p style="Display: none">j<svg><a xlink:href=k /></svg><unknown-tag>l"""
-
-
-def _drop_hidden(walk: _Walk, rules: tuple[StyleRule, ...], end: Ints) -> None:
-    """Takes out the texts of rows that the page's style sheets hide."""
-    hidden = _hidden_rows(rules, walk.attributes, walk.spots, end)
-    if not _can_go(hidden, walk.chunks, walk.chunk_row):
-        return
-    kept = [i for i, row in enumerate(walk.chunk_row) if not hidden[row]]
-    walk.chunks = [walk.chunks[i] for i in kept]
-    walk.chunk_row = [walk.chunk_row[i] for i in kept]
-    walk.rows_before = [walk.rows_before[i] for i in kept]
-    walk.spaced = bytearray(walk.spaced[i] for i in kept)
-
-
-def _hidden_rows(
-    rules: tuple[StyleRule, ...], attributes: Mapping[int, Mapping[str, str | None]], spots: Sequence[Spot], end: Ints
-) -> NDArray[np.bool_]:
-    """For each row, whether the page's style sheets hide it; `spots` are those of the rows."""
-    hidden = np.zeros(len(end), dtype=bool)
-    known: dict[tuple[str, str | None, str | None], bool] = {}
-    # only rows that a hiding rule names by a class, or by its id, are looked at
-    hiding = [rule for rule in rules if rule.hides]
-    classes = frozenset(name for rule in hiding for name in rule.classes)
-    ids = frozenset(name for rule in hiding if not rule.classes for name in rule.ids)
-    is_named = {at: not classes.isdisjoint(at.cls.split()) for at in set(spots)}
-    for row, at in enumerate(spots):
-        if not (is_named[at] or ids) or hidden[row]:
-            continue
-        found = attributes.get(row, {})
-        if not is_named[at] and found.get("id") not in ids:
-            continue
-        key = (at.tag, found.get("class"), found.get("id"))
-        if key not in known:
-            known[key] = is_hidden(rules, key[0], found)
-        if known[key] and "display" not in (found.get("style") or ""):
-            hidden[row : end[row]] = True
-    return hidden
-
-
-def _can_go(hidden: NDArray[np.bool_], chunks: Sequence[str], chunk_row: Sequence[int]) -> bool:
-    """Whether texts are hidden, and not most of the page: a script will show them."""
-    kept = [len(text) for text, row in zip(chunks, chunk_row, strict=True) if not hidden[row]]
-    return len(kept) < len(chunks) and 2 * sum(kept) >= sum(map(len, chunks))
 
 
 def _ints(values: Sequence[int]) -> Ints:
@@ -373,11 +355,9 @@ def _language(columns: _Columns, header: str) -> str:
     html = columns.attributes.get(0, {})
     said = html.get("lang") or html.get("xml:lang")
     if not said:
-        is_meta = np.array([at.tag == "meta" for at in columns.spots], dtype=bool)
-        for row in np.flatnonzero(is_meta[columns.spot]).tolist():
-            found = columns.attributes.get(row, {})
-            if (found.get("http-equiv") or "").lower() == "content-language":
-                said = found.get("content")
+        for row, name in having(columns.attributes, "http-equiv").items():
+            if name.lower() == "content-language" and columns.spots[columns.spot[row]].tag == "meta":
+                said = columns.attributes[row].get("content")
                 break
     primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")
     return primary[1].lower() if primary else ""

@@ -15,7 +15,16 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 from upwell.page.charset import spellings
 from upwell.page.hosts import site_host
 
-__all__ = ["Address", "Argument", "canonical", "numbers_by_place", "parse_arguments", "split", "without_arguments"]
+__all__ = [
+    "Address",
+    "Argument",
+    "canonical",
+    "numbers_by_place",
+    "parse_arguments",
+    "path_without_query",
+    "split",
+    "without_arguments",
+]
 
 Argument = tuple[str, str]  # name, value
 MAX_SEGMENTS = 50  # of a path in which arguments are looked for
@@ -161,3 +170,13 @@ def without_arguments(address: str, names: Collection[str]) -> str:
 
 
 _decoded = lru_cache(maxsize=1000)(unquote_plus)
+
+
+def path_without_query(url: str, query: str) -> tuple[str, ...]:
+    """The steps of a path, with an empty one where the query stands.
+
+    >>> path_without_query("http://x/results/Red+wine", "red wine"), path_without_query("http://x/results", "e")
+    (('', 'results', ''), ('', 'results'))
+    """
+    steps = urlsplit(url).path.split("/")
+    return tuple("" if unquote_plus(step).casefold() == query.casefold() else step for step in steps)

@@ -13,7 +13,6 @@ from upwell.page.spots import BROKEN, GLUED, SPACED, Spot
 
 __all__ = ["glue_inside_words"]
 
-MARKING = ("span", "a")
 STARTS_SPACED, ENDS_SPACED = 1, 2  # of a chunk, as the walk notes them
 
 
@@ -35,8 +34,8 @@ def glue_inside_words(
         if not (left.isalpha() and right.isalpha()) or right.isupper():
             continue
         before, after, begun = chunk_row[c - 1], chunk_row[c], rows_before[c] - rows_before[c - 1]
-        ends_mark = parent[before] == after and not begun and spots[before].tag in MARKING
-        begins_mark = parent[after] == before and begun == 1 and spots[after].tag in MARKING
+        ends_mark = parent[before] == after and not begun and spots[before].marks
+        begins_mark = parent[after] == before and begun == 1 and spots[after].marks
         if begins_mark:  # what ends a text may be a badge
             begins_mark = c + 1 < len(chunks) and chunk_row[c + 1] == before and gap[c + 1] != BROKEN
         if ends_mark or begins_mark:

@@ -1,5 +1,6 @@
 """Finding the search interfaces of a site: what the home page offers, tried; else pages around it; else the browser's view of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,10 +13,12 @@ from upwell.page.hosts import is_on_site
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
 from upwell.site.browser_search import try_in_browser
+from upwell.site.downloads import feed_pages, find_export
 from upwell.site.interface_trial import Limits, Trials, try_interface
-from upwell.site.list_trial import find_list
+from upwell.site.list_trial import find_list, longest_list
 from upwell.site.preset_settings import open_presets
 from upwell.site.promising_links import is_harmless, promising_links, search_pages
+from upwell.site.sitemaps import find_record_pages, record_pages_of
 from upwell.site.start_page import check_start_page
 from upwell.site.steps import Steps, fetch
 
@@ -26,6 +29,7 @@ MAX_DESCRIPTIONS = 2  # OpenSearch descriptions of a page that are fetched
 MAX_RENDERED_PAGES = 3  # besides the home page, where nothing else was found
 SPEAKING = ("id", "class", "name", "placeholder", "aria-label", "title")  # attributes that say what a control is for
 MIN_LINKS = 3  # that a page has whose markup is all of it
+MAX_CLICKS = 3  # from the home page to a page that is tried; a catalogue has collections, and each has its list
 OTHER_TEXT_FIELDS = slice(1, 3)  # of a form that are tried where the likeliest one brings nothing
 
 
@@ -41,13 +45,21 @@ class Discovery:
     nonsense: list[str] = field(default_factory=list)  # that was asked
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
     pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
+    sitemaps: tuple[str, ...] = ()  # that robots.txt names
     not_shown: str = ""  # why the page was not looked at with JavaScript, where it should have been
 
 
 def discover(
-    url: str, rng: np.random.Generator, browser: Browser = "auto", limits: Limits | None = None
+    url: str,
+    rng: np.random.Generator,
+    browser: Browser = "auto",
+    limits: Limits | None = None,
+    sitemaps: Callable[[], tuple[str, ...]] = tuple,
 ) -> Steps[Discovery]:
-    """All interfaces that bring records, best first; without one, a list; without that, the decoys of the home page at half their score."""
+    """All interfaces that bring records, best first; without one, a list, or the sitemap; else the decoys of the home page at half their score.
+
+    `sitemaps` gives those that robots.txt names, once the first page was fetched.
+    """
     response = yield Request(url=url)
     if not isinstance(response, Response):
         raise TypeError("a Request is answered by a Response")
@@ -65,10 +77,8 @@ def discover(
         if not trials.accepted and not opened:
             yield from _try_linked_pages(trials, opened)
     found = [accepted.interface for accepted in trials.accepted]
-    if not found and trials.unproven_index is not None:
-        found = [trials.unproven_index]
-    if not found and (list_interface := (yield from find_list(trials.pages))) is not None:
-        found.append(list_interface)
+    if not found:
+        found = yield from _without_search(trials, sitemaps())
     if not found and trials.forbidden:
         raise Forbidden(trials.forbidden[-1])
     if not found:
@@ -83,8 +93,32 @@ def discover(
         nonsense=trials.nonsense,
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
         pages=trials.pages,
+        sitemaps=sitemaps(),
         not_shown="".join(trials.missing[:1]),
     )
+
+
+def _without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list[SearchInterface]]:
+    """What there is beside a search: a list or feed that goes on; data whose rows links lead to; a list of one page, or the sitemap; a feed; other data."""
+    walked = yield from find_list(
+        [page for page in trials.pages if not any(page is shown for shown in trials.rendered)]
+    )
+    if walked is not None:
+        return [(yield from find_export(trials.pages, walked)) or walked]
+    feeds = yield from feed_pages(trials.home)
+    if (fed := (yield from find_list(feeds))) is not None:
+        return [fed]
+    index = trials.unproven_index
+    if index is not None and index.address[0]:
+        return [index]
+    alone = longest_list(trials.pages)
+    if alone is not None and any(alone.url == shown.url for shown in trials.rendered):
+        alone = replace(alone, rendered=True)
+    listed = yield from find_record_pages(trials.home.url, sitemaps)
+    if alone is not None and (listed is None or 2 * len(record_pages_of(listed, alone.examples)) > len(alone.examples)):
+        return [(yield from find_export(trials.pages, alone)) or alone]  # what the sitemap has beside it comes later
+    others: tuple[SearchInterface | None, ...] = (listed, longest_list(feeds), index)
+    return [other for other in others if other is not None][:1]
 
 
 def _try_page(trials: Trials, page: TagTree, *, is_linked: bool = False) -> Steps[None]:
@@ -143,7 +177,7 @@ def _form_of(interface: SearchInterface, page_forms: tuple[Form, ...], page: Tag
 
 
 def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
-    """Tries pages one and two clicks away: links that speak of searching first; none deeper once an interface is accepted."""
+    """Tries pages a few clicks away: links that speak of searching first; none deeper once an interface is accepted."""
     waiting = [(not link.is_search, 1, link.url) for link in promising_links(trials.home) if link.url not in opened]
     known = {*opened, *(url for _, _, url in waiting)}
     while waiting and len(opened) < trials.limits.pages:
@@ -156,10 +190,10 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
         page = read_page(response.body, response.url, response.headers)
         trials.pages.append(page)
         yield from _try_page(trials, page, is_linked=True)
-        if clicks == 1 and not trials.accepted:
+        if clicks < MAX_CLICKS and not trials.accepted:
             links = [link for link in promising_links(page) if link.url not in known]
             known.update(link.url for link in links)
-            waiting += [(not link.is_search, 2, link.url) for link in links[: trials.limits.pages]]
+            waiting += [(not link.is_search, clicks + 1, link.url) for link in links[: trials.limits.pages]]
 
 
 def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
@@ -169,6 +203,7 @@ def _try_in_browser(trials: Trials, opened: list[str]) -> Steps[None]:
         return
     trials.home = read(shown.html, url=shown.url)  # the plain page may be an empty shell
     trials.pages.append(trials.home)
+    trials.rendered.append(trials.home)
     if not trials.accepted:
         yield from _try_linked_pages(trials, opened)
     for url in search_pages(trials.home)[:MAX_RENDERED_PAGES]:

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from upwell.model import IndexInterface, Record, RenderedPage, TypedQuery
 from upwell.page.collections import MIN_ROWS, Row, largest_collection
+from upwell.page.links import page_address
 from upwell.page.tree import TagTree, read
 
 __all__ = ["answers_from_index", "index_interface", "records_of_index"]
@@ -43,7 +44,7 @@ def records_of_index(interface: IndexInterface, body: bytes | str) -> tuple[Reco
     rows = [(_address_of(interface, row), row) for row in largest_collection(body)]
     pages: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
     for address, row in rows:
-        pages[_page_of(address)].append((address, row))
+        pages[page_address(address)].append((address, row))
     if "" in pages or len(pages) < max(MIN_ROWS, len(rows) // MAX_SECTIONS):
         return _distinct(_record(address, [row]) for address, row in rows)
     return _distinct(
@@ -147,12 +148,6 @@ def _address_of(interface: IndexInterface, row: Row) -> str:
     if "://" in value:
         return value
     return f"{before}{quote(_bare(value), safe='/#?&=:;,+@!$()*~')}{after}" if value or not after else ""
-
-
-def _page_of(address: str) -> str:
-    """The address without the place in the page that it leads to; a route behind "#" is a page of its own."""
-    page, fragment = urldefrag(address)
-    return address if fragment.startswith(("/", "!")) else page
 
 
 def _first_page(parts: list[tuple[str, Row]]) -> list[tuple[str, Row]]:

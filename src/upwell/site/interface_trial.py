@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.model import FormInterface, Response, SearchInterface, Via
+from upwell.model import FormInterface, IndexInterface, Response, SearchInterface, Via
 from upwell.page.data import read_page
 from upwell.page.languages import language_of
 from upwell.page.tree import TagTree
@@ -59,6 +59,7 @@ class Trials:
     rng: np.random.Generator
     limits: Limits
     pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
+    rendered: list[TagTree] = field(default_factory=list)  # those of them that the browser showed
     accepted: list[Accepted] = field(default_factory=list)
     decoys: list[SearchInterface] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)  # why requests were not sent
@@ -67,7 +68,7 @@ class Trials:
     working_words: list[str] = field(default_factory=list)  # that brought records
     nonsense: list[str] = field(default_factory=list)  # that was asked
     nonsense_items: frozenset[str] = frozenset()  # that the last interface shows for nonsense
-    unproven_index: SearchInterface | None = (
+    unproven_index: IndexInterface | None = (
         None  # data that may be all records, though no query was seen to be answered from it
     )
     is_static: bool = False  # an interface gave the same bytes whatever was asked

@@ -7,10 +7,11 @@ family           lists whose addresses differ in one place: an alphabet, months,
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from upwell.answers.argument_names import PAGE, PAGE_SIZE, SORT, plain
 from upwell.page.address_shapes import AddressShape, has_shape, learn_shapes
+from upwell.page.links import page_address
 from upwell.page.tree import TagTree
 from upwell.page.url_arguments import parse_arguments, split, without_arguments
 from upwell.site.promising_links import SEARCH_WORTH, link_shape, weighed_links
@@ -38,13 +39,13 @@ class RecordAddresses:
         cls, held: Collection[str], pages: Sequence[TagTree], volatile: tuple[str, ...] = ()
     ) -> "RecordAddresses":
         """Learns from the addresses of records, and from pages that list none of them."""
-        links = [{urldefrag(address)[0] for _, address in page.links()} for page in pages]
+        links = [{page_address(address) for _, address in page.links()} for page in pages]
         frame = frozenset.intersection(*map(frozenset, links)) if len(links) >= MIN_FRAME_PAGES else frozenset()
         return cls(held=held, frame=frame, shapes=learn_shapes(held), volatile=volatile)
 
     def key(self, address: str | None) -> str | None:
         """The key of the record that an address leads to; None where it leads to none."""
-        for written in (address, urldefrag(address)[0]) if address else ():
+        for written in (address, page_address(address)) if address else ():
             key = without_arguments(written, self.volatile)
             if key in self.held or has_shape(self.shapes, key):
                 return key
@@ -56,7 +57,7 @@ class RecordAddresses:
 
     def on(self, page: TagTree) -> set[str]:
         """The records that a page links to, without those that every page links to."""
-        links = {urldefrag(address)[0] for _, address in page.links()} - self.frame
+        links = {page_address(address) for _, address in page.links()} - self.frame
         return {key for address in links if (key := self.key(address)) is not None}
 
 

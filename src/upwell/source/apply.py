@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.answers import empty
+from upwell.answers.argument_names import PAGE, PAGE_SIZE, plain
 from upwell.extract import pagelets
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.cut_rules import SWITCH_MARGIN, apply_rule
@@ -20,7 +21,7 @@ from upwell.extract.leaves import Leaves, leaves_of
 from upwell.extract.records_beside import with_records_beside
 from upwell.model import Kind, Record
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import without_arguments
+from upwell.page.url_arguments import parse_arguments, without_arguments
 from upwell.source.model import SourceModel
 
 __all__ = ["Checks", "Reading", "apply", "check", "find_cut"]
@@ -128,7 +129,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
     cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks, columns.places)
     read = []
-    for record, group in zip(reader.records, groups, strict=True):
+    for record, group, container in zip(reader.records, groups, cut.container.tolist(), strict=True):
         fields = columns.fields(reader.pieces(record))
         if group:
             fields.setdefault(GROUP, group)
@@ -136,13 +137,16 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
             fields.setdefault("image", image)
         links = reader.links(record)
         address = reader.address(record, links, columns.own_link)
-        read.append((record, fields, links, without_arguments(address, model.volatile) if address else None))
-    addresses = [address for _, _, _, address in read if address]
+        if (address is None and model.has_addresses) or (address and _turns_pages(address, tree.url)):
+            continue
+        own = without_arguments(address, model.volatile) if address else None
+        read.append((record, fields, links, own, container))
+    addresses = [address for _, _, _, address, _ in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     nth = {row: place for container in container_paths for row, place in tree.numbered(container).items()}
     records = []
-    for (record, fields, links, address), container in zip(read, cut.container.tolist(), strict=True):
+    for record, fields, links, address, container in read:
         path, row = container_paths[container], record.row
         if row in nth and reader.parent[row] == container:
             path = f"{path}/{tree.spots[reader.spot[row]].tag}[{nth[row]}]"
@@ -152,6 +156,20 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
         targets = tuple([target for _, target in links])
         records.append(Record(key=key, url=address, path=path, text=text, fields=fields, links=targets))
     return tuple(records)
+
+
+def _turns_pages(address: str, page: str) -> bool:
+    """Whether an address leads to another page of the same answer: the same path and arguments, but for the page or its size.
+
+    >>> _turns_pages("http://x/s?q=a&page=2", "http://x/s?q=a"), _turns_pages("http://x/s?id=2", "http://x/s?q=a")
+    (True, False)
+    """
+    here, there = urlsplit(page), urlsplit(address)
+    if here.path != there.path or not there.query:
+        return False
+    asked, arguments = dict(parse_arguments(here.query)), parse_arguments(there.query)
+    of_pages = {name for name, _ in arguments if PAGE.fullmatch(plain(name)) or PAGE_SIZE.fullmatch(plain(name))}
+    return bool(of_pages) and all(name in of_pages or asked.get(name, "") == value for name, value in arguments)
 
 
 def _key(tree: TagTree, row: int, fields: Mapping[str, str], text: str, numbers: Collection[str]) -> str:

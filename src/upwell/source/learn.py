@@ -42,6 +42,8 @@ MAX_SAMPLE = 10  # swept: 5, 10, 20, no difference
 MIN_CHANGING_SHARE = 0.2  # swept: 0.05, 0.1, 0.2, 0.4; 0.4 loses half a point on serp150
 MIN_KNOWN_CHARS = 20  # of a record's text by which it is known again in another answer; not swept
 MIN_CHANGED_RECORDS = 2  # known again with another address, before addresses are said not to last; not swept
+MIN_RECORDS = 20  # before the share of them that have an address says anything; not swept
+MIN_ADDRESS_SHARE = 0.95  # of the records, above which those without an address are pieces of the frame; not swept
 MAX_EMPTY_ANSWERS = 20  # answers without records, and as many with, that tell what an empty answer says
 SAME_ANSWER_SHARE = 0.6  # two answers that have this share of their texts in common are the same answer; not swept
 MIN_TEXTS_TO_COMPARE = 3  # an answer with no more texts than this is not compared; not swept
@@ -110,6 +112,9 @@ def learn_source(
     ]
     model = replace(model, volatile=not_identifying(record_urls))
     model = replace(model, keyed_by_content=not _addresses_last([apply(model, answers[i]).records for i in sample]))
+    records = [record for _, reading, _ in read for record in reading.records]
+    with_address = sum(record.url is not None for record in records)
+    has_addresses = len(records) >= MIN_RECORDS and with_address >= MIN_ADDRESS_SHARE * len(records)
     counts_agree = [agrees for tree, reading, _ in read if (agrees := check(reading, tree)["count"]) is not None]
     asked = [(tree, query_of.get(i, "")) for i, tree in enumerate(answers)]
     has_records = [find_cut(model, leaves_of(tree)) is not None for tree in answers]
@@ -119,6 +124,7 @@ def learn_source(
     full_answers = [answer for answer, has in zip(asked, has_records, strict=True) if has]
     return replace(
         model,
+        has_addresses=has_addresses,
         empty=learn_empty(empty_answers[:MAX_EMPTY_ANSWERS], full_answers[:MAX_EMPTY_ANSWERS]).shortened(),
         fits=round(sum(has_records) / len(answers), 3),
         agrees=round(sum(map(bool, counts_agree)) / len(counts_agree), 3) if counts_agree else None,

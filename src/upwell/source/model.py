@@ -34,6 +34,7 @@ class SourceModel:
     asked_at: str = ""  # the path that most answers came from
     volatile: tuple[str, ...] = ()  # URL arguments that change while the record stays the same
     keyed_by_content: bool = False  # the addresses of records do not last: the same record comes with another one
+    has_addresses: bool = False  # nearly every record has an address: what has none is no record
     frame: tuple[str, ...] = ()  # texts that most answers have
     roles: Roles = field(default_factory=Roles)  # what the arguments of its addresses are for
     next_link: tuple[str, ...] = ()  # where a person said that the link to the next page is: its spot, and its text

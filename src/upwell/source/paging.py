@@ -28,12 +28,8 @@ def next_page_of(tree: TagTree, reading: Reading, query: str, shown: Sequence[st
     if shown:
         return _shown_link(tree, *shown)
     record_links = {target for record in reading.records for target in record.links}
-    around = {
-        row: attributes
-        for row, attributes in tree.attributes.items()
-        if attributes.get("href") not in record_links or not attributes.get("href")
-    }
-    following = next_page(replace(tree, attributes=around), query)
+    of_records = {row for row, target in tree.having("href").items() if target and target in record_links}
+    following = next_page(tree.without_attributes(of_records), query)
     if following is None:  # the pager may have been read as a part of the last record
         following = next_page(tree, query)
         if following is not None and urlsplit(following.url).path != urlsplit(tree.url).path:

@@ -73,6 +73,26 @@ static PyObject *attributes_value(PyObject *object, PyObject *const *args, Py_ss
     Py_RETURN_NONE;
 }
 
+static PyObject *attributes_having(PyObject *object, PyObject *name) {
+    Attributes *self = (Attributes *)object;
+    if (!PyUnicode_Check(name)) { PyErr_SetString(PyExc_TypeError, "having takes a name"); return NULL; }
+    PyObject *found = PyDict_New();
+    int32_t number = 0;
+    Py_ssize_t names = PyTuple_GET_SIZE(self->names);
+    while (number < names && PyUnicode_Compare(PyTuple_GET_ITEM(self->names, number), name) != 0) number++;
+    for (Py_ssize_t row = 0; found && number < names && row < count_rows(self); row++)
+        for (int32_t i = INTS(self->first)[row]; i < INTS(self->first)[row + 1]; i++) {
+            int32_t own = INTS(self->numbers)[i];
+            if (own != number && own != ~number) continue;
+            PyObject *key = PyLong_FromSsize_t(row), *value = own < 0 ? PyUnicode_New(0, 0) : value_at(self, i);
+            int failed = !key || !value ? -1 : PyDict_SetItem(found, key, value);
+            Py_XDECREF(key);
+            Py_XDECREF(value);
+            if (failed) { Py_DECREF(found); return NULL; }
+        }
+    return found;
+}
+
 static PyObject *listed(const Attributes *self, int keys, int values) {
     PyObject *list = PyList_New(0);
     if (!list) return NULL;
@@ -91,6 +111,8 @@ static PyObject *listed(const Attributes *self, int keys, int values) {
 static PyObject *attributes_keys(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 1, 0); }
 static PyObject *attributes_values(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 0, 1); }
 static PyObject *attributes_items(PyObject *self, PyObject *none) { (void)none; return listed((Attributes *)self, 1, 1); }
+
+static PyObject *attributes_names(PyObject *self, PyObject *none) { (void)none; return Py_NewRef(((Attributes *)self)->names); }
 
 static PyObject *attributes_iter(PyObject *self) {
     PyObject *keys = listed((Attributes *)self, 1, 0), *iterator = keys ? PyObject_GetIter(keys) : NULL;
@@ -143,6 +165,8 @@ static void attributes_dealloc(PyObject *object) {
 static PyMethodDef attributes_methods[] = {
     {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "The attributes of a row, or the default."},
     {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "One attribute of a row: None where it is absent, \"\" where it is empty."},
+    {"having", attributes_having, METH_O, "One attribute of all rows that have it, by row: \"\" where it is empty."},
+    {"names", attributes_names, METH_NOARGS, "The names of all attributes of the page."},
     {"keys", attributes_keys, METH_NOARGS, "The rows that have attributes."},
     {"values", attributes_values, METH_NOARGS, "The attributes of each row that has any."},
     {"items", attributes_items, METH_NOARGS, "Each row that has attributes, with them."},

@@ -3,9 +3,10 @@
    module.c       the functions that Python sees
    walk.c         the walk over the parser's nodes: the same columns as the plain walk of tree.py
    attributes.c   the attributes of all rows, kept as bytes and decoded when they are asked for
-   words.c        tokens and terms as terms.py has them; tags with too many attributes
+   words.c        tokens and terms as terms.py has them; marks inside words; what is asked of a page's bytes
+   pieces.c       the pieces and texts of records, as extract/fields.py and extract/leaves.py have them
 
-   tree.py and terms.py are the reference: tests/page/test_compiled.py holds both against each other.  */
+   The Python modules are the reference: tests/page/test_compiled.py holds both against each other.  */
 
 #pragma once
 #define PY_SSIZE_T_CLEAN
@@ -74,9 +75,12 @@ static inline uint64_t hash_bytes(const unsigned char *data, size_t length) {
     return mix(hash, word);
 }
 
-extern PyTypeObject AttributesType;
+extern PyTypeObject AttributesType, LeavesType;
 PyObject *page_bind(PyObject *module, PyObject *args);
 PyObject *page_walk(PyObject *module, PyObject *args);
 PyObject *page_terms(PyObject *module, PyObject *text);
 PyObject *page_tokens(PyObject *module, PyObject *text);
 PyObject *page_has_crowded_tag(PyObject *module, PyObject *args);
+PyObject *page_is_utf8(PyObject *module, PyObject *bytes);
+PyObject *page_count(PyObject *module, PyObject *args);
+PyObject *page_glue(PyObject *module, PyObject *args);

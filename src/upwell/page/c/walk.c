@@ -41,7 +41,7 @@ typedef struct {
     int32_t above, column;      /* the place above it, or -1 */
     uintptr_t number;           /* the parser's number of its tag; 0 for a tag that it does not know: such go by name */
     Str tag, cls, prop;         /* with data NULL where it has none */
-    int8_t hidden, shown, shapes, edge;
+    int8_t hidden, shown, shapes, edge, marks;
     PyObject *spot;
 } Place;
 
@@ -61,14 +61,13 @@ static Places *known_places;
 
 typedef struct {
     PyObject *make_spot;                         /* borrowed */
-    PyObject *spots, *chunks, *names, *data, *title;
+    PyObject *spots, *chunks, *names, *data, *sheets, *title;
     Ints spot, parent, end, text_at, text_end, cells, chunk_row, first, numbers, ends;
     Ints rows_before;                            /* how many rows had begun when each chunk came */
-    const char *hidden;                          /* for each row, whether its own texts are left out; NULL: none are */
     Ints place;                                  /* the place of each spot of this page */
     Table spot_of_place;
-    char *gaps, *spaced, *values;
-    size_t gap_room, spaced_room, value_length, value_room;
+    char *edges, *spaced, *values;
+    size_t edge_room, spaced_room, value_length, value_room;
     int pending;                                 /* the strongest edge since the last chunk */
     Places *places;
     Name *name_table;
@@ -253,6 +252,7 @@ static int make_spot(Walk *w, Place *place, Node *node) {
     place->shown = (int8_t)flag_of(place->spot, "shown");
     place->shapes = (int8_t)flag_of(place->spot, "shapes");
     place->edge = (int8_t)flag_of(place->spot, "edge");
+    place->marks = (int8_t)flag_of(place->spot, "marks");
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -428,11 +428,11 @@ static int keep_chunk(Walk *w, const Str *text, int shown, int32_t row) {
             if (!words) goto done;
         }
         size_t number = (size_t)w->chunk_row.length;
-        if (reserve(&w->gaps, &w->gap_room, number + 1) < 0 || reserve(&w->spaced, &w->spaced_room, number + 1) < 0 ||
+        if (reserve(&w->edges, &w->edge_room, number + 1) < 0 || reserve(&w->spaced, &w->spaced_room, number + 1) < 0 ||
             push(&w->rows_before, (int32_t)w->spot.length) < 0 || PyList_Append(w->chunks, words) < 0 || push(&w->chunk_row, row) < 0) goto done;
-        w->gaps[number] = (char)((gaps & 1) > w->pending ? (gaps & 1) : w->pending);
+        w->edges[number] = (char)w->pending;
         w->spaced[number] = (char)gaps;
-        w->pending = gaps >> 1;
+        w->pending = GLUED;
     }
     failed = 0;
 done:
@@ -441,7 +441,15 @@ done:
     return failed;
 }
 
-/* Text that is not shown: the title of the page, and scripts that are JSON. */
+static int keep_by_row(PyObject *texts, int32_t row, const Str *text) {
+    PyObject *key = PyLong_FromLong(row), *value = decoded(text);
+    int failed = !key || !value ? -1 : PyDict_SetItem(texts, key, value);
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return failed;
+}
+
+/* Text that is not shown: the title of the page, its style sheets, and scripts that are JSON. */
 static int keep_unshown(Walk *w, const Str *text, Node *parent, int32_t row) {
     size_t length = 0;
     const unsigned char *tag = lexbor_element_name(parent, &length);
@@ -454,12 +462,10 @@ static int keep_unshown(Walk *w, const Str *text, Node *parent, int32_t row) {
             if (reserve(&w->buffer, &w->buffer_room, type->length) < 0) return -1;
             for (size_t i = 0; i < type->length; i++) w->buffer[i] = (char)Py_TOLOWER(type->data[i]);
             if (!contains(w->buffer, type->length, "json")) continue;
-            PyObject *key = PyLong_FromLong(row), *value = decoded(text);
-            int failed = !key || !value ? -1 : PyDict_SetItem(w->data, key, value);
-            Py_XDECREF(key);
-            Py_XDECREF(value);
-            return failed;
+            return keep_by_row(w->data, row, text);
         }
+    } else if (length == 5 && !memcmp(tag, "style", 5)) {
+        return keep_by_row(w->sheets, row, text);
     } else if (length == 5 && !memcmp(tag, "title", 5) && !PyUnicode_GET_LENGTH(w->title)) {
         int gaps;
         PyObject *whole = decoded(text), *title = whole ? words_of(w, whole, &gaps) : NULL;
@@ -488,7 +494,7 @@ static int walk_nodes(Walk *w, Node *root) {
                 if (keep_unshown(w, text, node->parent, above) < 0) return -1;
             } else {
                 beside = above;
-                if (!(w->hidden && w->hidden[above]) && keep_chunk(w, text, shown, above) < 0) return -1;
+                if (keep_chunk(w, text, shown, above) < 0) return -1;
             }
         }
         while (node != root && !node->next) {
@@ -499,6 +505,13 @@ static int walk_nodes(Walk *w, Node *root) {
         if (node == root) return 0;
         node = node->next;
     }
+}
+
+/* For each spot of the page, whether it is a mark in a text. */
+static PyObject *marks_of(const Walk *w) {
+    PyObject *marks = PyBytes_FromStringAndSize(NULL, w->place.length);
+    for (Py_ssize_t i = 0; marks && i < w->place.length; i++) PyBytes_AS_STRING(marks)[i] = w->places->places[w->place.at[i]].marks;
+    return marks;
 }
 
 static PyObject *result_of(Walk *w) {
@@ -515,10 +528,10 @@ static PyObject *result_of(Walk *w) {
     if (!attributes) return NULL;
     PyObject *spots = PyList_AsTuple(w->spots), *chunks = PyList_AsTuple(w->chunks);
     if (spots && chunks)
-        result = Py_BuildValue("(OOONNNNNONNONN)", w->title, w->data, spots, as_bytes(&w->spot), as_bytes(&w->parent), as_bytes(&w->end),
+        result = Py_BuildValue("(OOOONNNNNONNONNN)", w->title, w->data, w->sheets, spots, as_bytes(&w->spot), as_bytes(&w->parent), as_bytes(&w->end),
                                as_bytes(&w->text_at), as_bytes(&w->text_end), chunks, as_bytes(&w->chunk_row),
-                               PyByteArray_FromStringAndSize(w->gaps, w->chunk_row.length), attributes,
-                               PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), as_bytes(&w->rows_before));
+                               PyBytes_FromStringAndSize(w->edges, w->chunk_row.length), attributes,
+                               PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), as_bytes(&w->rows_before), marks_of(w));
     Py_XDECREF(spots);
     Py_XDECREF(chunks);
     Py_DECREF(attributes);
@@ -529,25 +542,26 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
     unsigned long long address;
     Walk w = {0};
     (void)module;
-    Py_ssize_t hidden_rows;
-    if (!PyArg_ParseTuple(args, "KO|y#", &address, &w.make_spot, &w.hidden, &hidden_rows)) return NULL;
+    if (!PyArg_ParseTuple(args, "KO", &address, &w.make_spot)) return NULL;
     if (!lexbor_first_attribute || !address) { PyErr_SetString(PyExc_RuntimeError, "the parser's library is not bound"); return NULL; }
     if (!(w.places = use_places())) return NULL;
     w.spots = PyList_New(0);
     w.chunks = PyList_New(0);
     w.names = PyList_New(0);
     w.data = PyDict_New();
+    w.sheets = PyDict_New();
     w.title = PyUnicode_New(0, 0);
     PyObject *result = NULL;
-    if (w.spots && w.chunks && w.names && w.data && w.title && walk_nodes(&w, (Node *)(uintptr_t)address) == 0) result = result_of(&w);
+    if (w.spots && w.chunks && w.names && w.data && w.sheets && w.title && walk_nodes(&w, (Node *)(uintptr_t)address) == 0) result = result_of(&w);
     Py_XDECREF(w.spots);
     Py_XDECREF(w.chunks);
     Py_XDECREF(w.names);
     Py_XDECREF(w.data);
+    Py_XDECREF(w.sheets);
     Py_XDECREF(w.title);
     Ints *columns[] = {&w.spot, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.place, &w.rows_before};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) PyMem_Free(columns[i]->at);
-    PyMem_Free(w.gaps);
+    PyMem_Free(w.edges);
     PyMem_Free(w.spaced);
     PyMem_Free(w.values);
     PyMem_Free(w.spot_of_place.slots);

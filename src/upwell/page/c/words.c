@@ -254,3 +254,80 @@ PyObject *page_has_crowded_tag(PyObject *module, PyObject *args) {
     }
     Py_RETURN_FALSE;
 }
+
+/* ---- what is asked of the bytes of a page before they are parsed ------------------------------------------------------------------- */
+
+/* Whether bytes are UTF-8 as Python decodes it: no surrogates, nothing longer than needed, nothing beyond U+10FFFF. */
+PyObject *page_is_utf8(PyObject *module, PyObject *argument) {
+    (void)module;
+    if (!PyBytes_Check(argument)) { PyErr_SetString(PyExc_TypeError, "is_utf8 takes bytes"); return NULL; }
+    const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(argument), *end = at + PyBytes_GET_SIZE(argument);
+    while (at < end) {
+        uint64_t word;
+        while (end - at >= 8 && (memcpy(&word, at, 8), !(word & 0x8080808080808080ull))) at += 8;
+        if (at == end) break;
+        unsigned char c = *at++;
+        if (c < 0x80) continue;
+        int more = c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : 0;
+        if (!more || end - at < more) Py_RETURN_FALSE;
+        if ((c == 0xe0 && at[0] < 0xa0) || (c == 0xed && at[0] >= 0xa0) || (c == 0xf0 && at[0] < 0x90) || (c == 0xf4 && at[0] >= 0x90)) Py_RETURN_FALSE;
+        for (; more; more--)
+            if ((*at++ & 0xc0) != 0x80) Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE;
+}
+
+/* How often a byte occurs. */
+__attribute__((optimize("O3"))) PyObject *page_count(PyObject *module, PyObject *args) {
+    Py_buffer page;
+    unsigned char byte;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*b", &page, &byte)) return NULL;
+    const unsigned char *at = page.buf, *end = at + page.len;
+    Py_ssize_t found = 0;
+    while (at < end) {   /* in pieces so short that a byte can count */
+        const unsigned char *stop = end - at > 255 ? at + 255 : end;
+        unsigned char few = 0;
+        for (; at < stop; at++) few = (unsigned char)(few + (*at == byte));
+        found += few;
+    }
+    PyBuffer_Release(&page);
+    return PyLong_FromSsize_t(found);
+}
+
+/* ---- marks inside words: glue_inside_words of word_marks.py ------------------------------------------------------------------- */
+
+enum { GLUED, SPACED, BROKEN };   /* as in spots.py */
+
+PyObject *page_glue(PyObject *module, PyObject *args) {
+    Py_buffer gaps, spaced, chunk_row, rows_before, parent, spot, marking;
+    PyObject *chunks, *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "w*y*O!y*y*y*y*y*", &gaps, &spaced, &PyTuple_Type, &chunks, &chunk_row, &rows_before, &parent, &spot, &marking)) return NULL;
+    char *gap = gaps.buf;
+    const char *space = spaced.buf, *is_marking = marking.buf;
+    const int32_t *row_of = chunk_row.buf, *begun = rows_before.buf, *above = parent.buf, *spot_of = spot.buf;
+    Py_ssize_t count = PyTuple_GET_SIZE(chunks), rows = spot.len / 4;
+    if (gaps.len != count || spaced.len != count || chunk_row.len != 4 * count || rows_before.len != 4 * count || parent.len != 4 * rows) {
+        PyErr_SetString(PyExc_ValueError, "the columns are of different pages");
+        goto done;
+    }
+    for (Py_ssize_t c = 1; c < count; c++) {
+        if (gap[c] != SPACED || space[c] & 1 || space[c - 1] & 2) continue;
+        PyObject *left = PyTuple_GET_ITEM(chunks, c - 1), *right = PyTuple_GET_ITEM(chunks, c);
+        if (!PyUnicode_Check(left) || !PyUnicode_Check(right) || !PyUnicode_GET_LENGTH(left) || !PyUnicode_GET_LENGTH(right)) continue;
+        Py_UCS4 last = PyUnicode_READ_CHAR(left, PyUnicode_GET_LENGTH(left) - 1), first = PyUnicode_READ_CHAR(right, 0);
+        if (!Py_UNICODE_ISALPHA(last) || !Py_UNICODE_ISALPHA(first) || Py_UNICODE_ISUPPER(first)) continue;
+        int32_t before = row_of[c - 1], after = row_of[c], new_rows = begun[c] - begun[c - 1];
+        if (before < 0 || after < 0 || before >= rows || after >= rows || spot_of[before] >= marking.len || spot_of[after] >= marking.len) continue;
+        int ends_mark = above[before] == after && !new_rows && is_marking[spot_of[before]];
+        int begins_mark = above[after] == before && new_rows == 1 && is_marking[spot_of[after]];
+        if (begins_mark) begins_mark = c + 1 < count && row_of[c + 1] == before && gap[c + 1] != BROKEN;   /* what ends a text may be a badge */
+        if (ends_mark || begins_mark) gap[c] = GLUED;
+    }
+    result = Py_NewRef(Py_None);
+done:;
+    Py_buffer *buffers[] = {&gaps, &spaced, &chunk_row, &rows_before, &parent, &spot, &marking};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) PyBuffer_Release(buffers[i]);
+    return result;
+}

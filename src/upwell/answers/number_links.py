@@ -1,0 +1,92 @@
+"""Number links: which of the numbers that stand side by side leads to the page after the one that is shown."""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from urllib.parse import urldefrag
+
+from upwell.page.tree import TagTree
+
+__all__ = ["PLAIN_NUMBER", "next_number", "plain_number", "url_of_page"]
+
+PLAIN_NUMBER = re.compile(r"\W*(\d{1,3}(?:[.,\u00a0 ]?\d{3})?)\W*")
+CURRENT_CLASS = re.compile(r"(?<![a-z])(?:current|selected|active)(?![a-z])", re.I)
+MAX_NUMBER_CHARS = 12  # of a number link with what stands around the number
+
+
+def url_of_page(tree: TagTree) -> str:
+    """The URL of the page without fragment: where it was fetched, else the canonical one that it names, else ""."""
+    if tree.url:
+        return urldefrag(tree.url)[0]
+    for row in tree.rows("link", "meta"):
+        if (tree.attr(row, "rel") or "").lower() == "canonical" or (
+            tree.attr(row, "property") or ""
+        ).lower() == "og:url":
+            url = tree.attr(row, "href") or tree.attr(row, "content") or ""
+            if url.startswith(("http://", "https://")):
+                return urldefrag(url)[0]
+    return ""
+
+
+def plain_number(text: str) -> int | None:
+    """The number that a text is, but for signs around it."""
+    match = PLAIN_NUMBER.fullmatch(text) if len(text) <= MAX_NUMBER_CHARS else None
+    return int(re.sub(r"\D", "", match[1])) if match else None
+
+
+def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
+    """Of number links (number, row) that stand side by side, the row of the one after the current page."""
+    groups: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, row in numbered:
+        groups[_container_of_numbers(tree, row)].append((number, row))
+    for container, group in groups.items():
+        current = _current_number(tree, container, group)
+        following = next((row for number, row in group if current is not None and number == current + 1), None)
+        if following is not None:
+            return following
+    return None
+
+
+def _container_of_numbers(tree: TagTree, row: int) -> int:
+    """What holds a number link and its neighbours: the first row above it with more than one child."""
+    container = int(tree.parent[row])
+    while container > 0 and tree.fanout[container] < 2 and tree.chars[container] <= MAX_NUMBER_CHARS:
+        container = int(tree.parent[container])
+    return container
+
+
+def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]]) -> int | None:
+    """The number of the current page: the one that is no link, else the link marked as current, else 1 if the links begin with 2, 3."""
+    linked = {number for number, _ in group}
+    rows = sorted(row for _, row in group)
+    unlinked = []
+    for i in range(int(tree.text_at[container]), int(tree.text_end[container])):
+        text_row = int(tree.chunk_row[i])
+        before = bisect_right(rows, text_row) - 1  # no link holds another
+        if before >= 0 and text_row < int(tree.end[rows[before]]):
+            continue
+        if (number := plain_number(tree.chunks[i])) is not None:
+            unlinked.append(number)
+    before_link = [number for number in unlinked if number + 1 in linked and number not in linked]
+    if before_link:
+        return before_link[0]
+    here = url_of_page(tree)
+    marked = [number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)]
+    if len(marked) == 1:
+        return marked[0]
+    return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
+
+
+def _target(tree: TagTree, row: int) -> str:
+    """Where a link leads, without fragment."""
+    return urldefrag(tree.resolve(tree.attr(row, "href")) or "")[0]
+
+
+def _is_marked_current(tree: TagTree, link: int) -> bool:
+    """Whether a number link, or a parent that holds nothing else, is marked as the current page."""
+    parent = int(tree.parent[link])
+    rows = (link, parent) if tree.chars[parent] == tree.chars[link] else (link,)
+    return any(
+        tree.attr(row, "aria-current") not in (None, "false") or CURRENT_CLASS.search(tree.attr(row, "class") or "")
+        for row in rows
+    )

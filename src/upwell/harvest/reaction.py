@@ -1,0 +1,32 @@
+"""Whether the records of a source depend on the query: a sidebar, or a box that filters nothing, shows the same list for any word."""
+
+from collections.abc import Sequence
+
+from upwell.page.tree import TagTree
+from upwell.source.apply import apply
+from upwell.source.model import SourceModel
+
+__all__ = ["depends_on_query", "keys_on"]
+
+MIN_REACTION = 0.1  # share of the records of an answer, that another query must change more than the same one asked again; not swept
+
+
+def depends_on_query(first: frozenset[str], again: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
+    """Whether other queries change the keys of an answer more than the same query does when it is asked again.
+
+    >>> listed = frozenset("abc")
+    >>> depends_on_query(listed, listed, [frozenset("xyz")]), depends_on_query(listed, listed, [listed])
+    (True, False)
+    """
+    other = sum(_overlap(first, keys) for keys in others) / len(others)
+    return _overlap(first, again) > other + MIN_REACTION
+
+
+def keys_on(model: SourceModel, tree: TagTree) -> frozenset[str]:
+    """The keys of the records of an answer."""
+    return frozenset(record.key for record in apply(model, tree).records)
+
+
+def _overlap(some: frozenset[str], others: frozenset[str]) -> float:
+    """The share of the records of two answers that both have."""
+    return len(some & others) / max(1, len(some | others))

@@ -1,0 +1,145 @@
+"""Sitemaps: lists of a site's pages that the site itself keeps for programs (sitemaps.org, RFC 9309 leaves `Sitemap:` lines to it).
+
+group       addresses of a sitemap that are built alike: as deep, in the same folder, with the same arguments
+listing     a page that links to many pages of a group: a category, a tag, a month; its group has no records
+"""
+
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from html import unescape
+from statistics import mean
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+from upwell.model import ListInterface, Request
+from upwell.page.address_shapes import has_shape, learn_shapes
+from upwell.page.data import read_page
+from upwell.page.hosts import is_on_site
+from upwell.page.links import acts, is_page
+from upwell.page.url_arguments import parse_arguments
+from upwell.site.interface_trial import is_usable
+from upwell.site.steps import Steps, fetch
+
+__all__ = ["addresses_in", "find_record_pages", "read_sitemaps", "record_pages_of"]
+
+USUAL_PLACE = "/sitemap.xml"  # where one lies that robots.txt does not name
+MAX_FILES = 50  # sitemaps that are read: 50,000 addresses each by the protocol
+MAX_BYTES = 52_428_800  # of one, decompressed: 50 MB by the protocol
+GZIP_BEGINNING = b"\x1f\x8b"
+GZIP_WINDOW = 31  # of zlib, for data with a gzip header
+LOCATION = re.compile(r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.I | re.S)
+IS_INDEX = re.compile(r"<(?:\w+:)?sitemapindex\b", re.I)
+PICTURE = re.compile(r"<(image|video):\w+.*?</\1:\w+\s*>", re.I | re.S)
+MIN_PAGES = 20  # of a group whose pages may be records; not swept
+MIN_GROUP_SHARE = 0.1  # of the largest such group; not swept
+MAX_GROUPS = 4  # that are looked at
+SAMPLED_PAGES = 3  # of a group
+MIN_LISTED = 5.0  # pages of one group that a listing links to, in the mean; not swept
+MAX_EXAMPLES = 200  # addresses that the shape of record pages is kept by
+
+Group = tuple[str, ...]
+
+
+def read_sitemaps(urls: Sequence[str], home: str) -> Steps[tuple[str, ...]]:
+    """The addresses of pages of the site that these sitemaps have, and those that they lead to."""
+    waiting, known = list(urls), set(urls)
+    found: dict[str, None] = {}
+    for _ in range(MAX_FILES):
+        if not waiting:
+            break
+        response = yield from fetch(Request(url=waiting.pop(0)))
+        if response is None or response.status != 200:
+            continue
+        inner, pages = addresses_in(response.body)
+        new = [url for url in inner if url not in known and is_on_site(url, home)]
+        waiting += new
+        known.update(new)
+        found.update(dict.fromkeys(url for url in pages if is_on_site(url, home) and is_page(url) and not acts(url)))
+    return tuple(found)
+
+
+def addresses_in(body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sitemaps that a sitemap leads to, and the pages: XML, or a line for each address; compressed or not.
+
+    >>> addresses_in(b"<urlset><url><loc>http://x/?a=1&amp;b=2</loc></url></urlset>")
+    ((), ('http://x/?a=1&b=2',))
+    """
+    if body.startswith(GZIP_BEGINNING):
+        try:
+            body = zlib.decompressobj(GZIP_WINDOW).decompress(body, MAX_BYTES)
+        except zlib.error:
+            return (), ()
+    text = body[:MAX_BYTES].decode("utf-8-sig", "replace")
+    found = tuple(dict.fromkeys(urldefrag(unescape(url))[0] for url in LOCATION.findall(PICTURE.sub("", text))))
+    if found:
+        return (found, ()) if IS_INDEX.search(text) else ((), found)
+    lines = text.split()
+    return (), tuple(lines) if lines and all(line.startswith(("http://", "https://")) for line in lines) else ()
+
+
+def find_record_pages(home: str, declared: Sequence[str]) -> Steps[ListInterface | None]:
+    """The sitemap of a site as a source whose records are pages of the largest groups that are no listings; None where there is none."""
+    places = tuple(declared) or (urljoin(home, USUAL_PLACE),)
+    addresses = yield from read_sitemaps(places, home)
+    groups = _groups(address for address in addresses if urlsplit(address).path.strip("/") or urlsplit(address).query)
+    group_of = {address: group for group, members in groups.items() for address in members}
+    largest = sorted(groups, key=lambda group: -len(groups[group]))[:MAX_GROUPS]
+    linked: dict[Group, list[set[str]]] = {}
+    for group in largest:
+        if len(groups[group]) >= MIN_PAGES:
+            linked[group] = yield from _linked_from(groups[group])
+    pages = [links for of_group in linked.values() for links in of_group]
+    frame = set.intersection(*pages) if len(pages) > 1 else set()
+    with_records = [group for group in linked if not _is_listing(linked[group], frame, group_of)]
+    least = MIN_GROUP_SHARE * max((len(groups[group]) for group in with_records), default=0)
+    kept = [group for group in with_records if len(groups[group]) >= least]
+    if not kept:
+        return None
+    examples = [address for group in kept for address in _spread(groups[group], MAX_EXAMPLES // len(kept))]
+    return ListInterface(url=places[0], via="sitemap", page=home, examples=tuple(examples))
+
+
+def record_pages_of(interface: ListInterface, addresses: Iterable[str]) -> tuple[str, ...]:
+    """The addresses of a sitemap that are built as those of records."""
+    shapes = [shape for members in _groups(interface.examples).values() for shape in learn_shapes(members)]
+    return tuple(address for address in addresses if has_shape(shapes, address))
+
+
+def _groups(addresses: Iterable[str]) -> dict[Group, list[str]]:
+    """Addresses by how they are built; a folder that is a number stands for all numbers."""
+    groups: defaultdict[Group, list[str]] = defaultdict(list)
+    for address in addresses:
+        parts = urlsplit(address)
+        steps = parts.path.strip("/").split("/")
+        folder = "" if len(steps) == 1 else "#" if steps[0].isdigit() else steps[0]
+        names = sorted(name for name, _ in parse_arguments(parts.query))
+        groups[str(len(steps)), folder, str(parts.path.endswith("/")), *names].append(address)
+    return dict(groups)
+
+
+def _linked_from(addresses: Sequence[str]) -> Steps[list[set[str]]]:
+    """The links of some pages of a group, without those to themselves."""
+    found: list[set[str]] = []
+    for address in _spread(addresses, SAMPLED_PAGES):
+        response = yield from fetch(Request(url=address))
+        if response is not None and is_usable(response):
+            page = read_page(response.body, response.url, response.headers)
+            found.append({urldefrag(target)[0] for _, target in page.links()} - {address, response.url})
+    return found
+
+
+def _is_listing(pages: Sequence[set[str]], frame: set[str], group_of: dict[str, Group]) -> bool:
+    """Whether the pages of a group list pages of a group; also where none of them could be had."""
+    counts: defaultdict[Group, list[int]] = defaultdict(lambda: [0] * len(pages))
+    for at, links in enumerate(pages):
+        for link in links - frame:
+            if link in group_of:
+                counts[group_of[link]][at] += 1
+    return not pages or any(mean(of_pages) >= MIN_LISTED for of_pages in counts.values())
+
+
+def _spread(addresses: Sequence[str], number: int) -> list[str]:
+    """Some addresses, from everywhere in the list."""
+    step = max(1, len(addresses) // max(1, number))
+    return list(addresses[::step][:number])
