@@ -26,8 +26,8 @@ def end_session(number: int, _: FrameType | None) -> None:
     os.kill(os.getpid(), number)
 
 
-def pytest_configure() -> None:
-    """Harvests leave a signal alone that somebody handles."""
+def pytest_runtest_setup() -> None:
+    """Harvests leave a signal alone that somebody handles; before each test, because the command line sets a handler of its own."""
     signal.signal(signal.SIGTERM, end_session)
 
 
