@@ -83,6 +83,8 @@ def test_what_is_written(demo: Running, tmp_path: Path) -> None:
         "datapackage.json",
         "archive",
         "state.sqlite",
+        "checkpoint",
+        "checkpoint-words-0",
     }
     summary = json.loads((result.folder / "summary.json").read_text())
     assert set(summary) == {

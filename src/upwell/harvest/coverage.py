@@ -41,6 +41,8 @@ MARGIN = 0.5  # of the records that may be missing, added to the upper end
 UNCOUNTED_MARGIN = 1.5  # the same, where answers are cut off and nobody counts what is left out
 UNCONNECTED = 4.0  # times Chao's bound, which is a lower one
 HIDDEN = 0.01  # of the records held, that nothing may have shown
+# the same, where answers are cut off and nobody counts what is left out: those whose words are all asked too often to show them
+UNCOUNTED_HIDDEN = 0.04  # not swept: from one application, and holds in six runs of the ground
 NORMAL = 1.96
 CLUSTERED = 3.0  # records of one answer are alike: intervals of draws are so many times wider
 
@@ -163,8 +165,9 @@ class Coverage:
         if self.is_counted and len(counts) >= MIN_TOTALS:
             shares.append(_share_below(counts))
         missing = held / max(0.01, min(shares)) - held
-        margin = UNCOUNTED_MARGIN if self.cuts_off and not self.is_counted else MARGIN
-        high = held + (1 + margin) * missing + HIDDEN * held + UNCONNECTED * self.unconnected()
+        is_uncounted = self.cuts_off and not self.is_counted
+        margin, hidden = (UNCOUNTED_MARGIN, UNCOUNTED_HIDDEN) if is_uncounted else (MARGIN, HIDDEN)
+        high = held + (1 + margin) * missing + hidden * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
         # where less than half is held, what comes is no measure of what there is
         is_early = low > 2 * held or self.takes_first_pages

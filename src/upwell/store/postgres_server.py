@@ -230,8 +230,11 @@ def _try_lock(db: psycopg.Connection, site: int) -> bool:
 
 
 def _was_committed(db: psycopg.Connection, transaction: str) -> bool:
-    """Whether the server had committed a transaction when the connection was lost."""
-    return db.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone() == ("committed",)
+    """Whether the server had committed a transaction when the connection was lost; after a crash it may not even know its number."""
+    try:
+        return db.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone() == ("committed",)
+    except psycopg.errors.InvalidParameterValue:  # of the future: nothing of it was written
+        return False
 
 
 def holder(db: psycopg.Connection, site: int) -> str:
