@@ -27,7 +27,7 @@ test: setup ## all checks: ruff, mypy, import-linter, pytest; what passes is onl
 	@echo "· ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "· mypy" && $(BIN)/mypy --no-error-summary
 	@echo "· import-linter" && $(BIN)/lint-imports > .venv/lint-imports.txt || (cat .venv/lint-imports.txt && false)
-	@echo "· pytest" && $(BIN)/python -m pytest -n $$(nproc) --dist worksteal
+	@echo "· pytest" && $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal
 
 plain: setup ## builds the wheel, installs it alone in an environment of its own, and tries what works without extras
 	@echo "· plain install"
