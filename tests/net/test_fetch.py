@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from upwell.demo.switches import FAULTS
 from upwell.errors import Forbidden, Unreachable, WrongUsage
 from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
+from upwell.store.state import State
 
 
 def get(url: str, manners: Manners) -> Response:
@@ -130,3 +132,20 @@ def test_a_server_that_never_answered_is_not_waited_for() -> None:
         url = site.url
     with pytest.raises(Unreachable, match="2 tries"):
         get(url, Manners(rate=0, retries=1))
+
+
+def test_robots_count_where_the_request_that_needed_them_was_cut_off(demo: Running, tmp_path: Path) -> None:
+    """A harvest killed just after robots.txt came spends as many requests as one that was not."""
+
+    async def requests(*, is_cut_off: bool) -> int:
+        with State(tmp_path / "state.sqlite") as state:
+            async with Fetcher(Manners(rate=0), user_urls=(demo.url,), memory=state) as net:
+                if is_cut_off:
+                    await net.robots.check(demo.url)
+                else:
+                    await net.fetch(Request(url=demo.url))
+                return net.sent
+
+    assert asyncio.run(requests(is_cut_off=True)) == 1
+    assert asyncio.run(requests(is_cut_off=False)) == 2
+    assert asyncio.run(requests(is_cut_off=False)) == 2  # replayed

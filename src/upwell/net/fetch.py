@@ -159,7 +159,8 @@ class Fetcher:
         memory = self.memory
         stored = await ask_store(memory, lambda: memory.replay(request, reuse=reuse, max_age=max_age))
         if stored is not None:
-            if not max_age:  # the cost of robots.txt is already in the outcome of the request that needed it
+            # the cost of robots.txt is in the outcome of the request that needed it, unless that was cut off
+            if not max_age or not self.sent:
                 self.sent, self.bytes = self.sent + stored.sent, self.bytes + stored.bytes
             if stored.response is None:
                 raise Unreachable(stored.error)
