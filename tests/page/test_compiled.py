@@ -70,7 +70,7 @@ def read_both(html: bytes) -> list[tuple[list[Piece], list[str]]]:
     found = []
     for cut in candidates(leaves)[:MAX_CUTS]:
         compiled_reader, plain_reader = RecordReader(leaves, cut), RecordReader(leaves, cut)
-        plain_reader._add_pieces = plain_reader.add_plain_pieces  # type: ignore[method-assign]
+        plain_reader._add_pieces = plain_reader.add_plain_pieces  # type: ignore[method-assign] # as where nothing is compiled
         for record in compiled_reader.records:
             fast = compiled_reader.pieces(record), [leaves.text(record.first, record.last)]
             assert fast == (plain_reader.pieces(record), [leaves.plain_text(record.first, record.last)])

@@ -100,7 +100,7 @@ class RayEngine:
             actor.hosts[host] += 1
             try:
                 await asyncio.wait([actor.is_ready], timeout=PLACE_SECONDS)
-            except BaseException:
+            except BaseException:  # a cancelled wait too gives its place back
                 actor.hosts[host] -= 1
                 raise
             if actor.is_ready.done() and not actor.is_lost:

@@ -46,23 +46,16 @@ def blocks(
     if method not in METHODS:
         raise WrongUsage(f"method {method!r} is none of {', '.join(METHODS)}")
     here = tuple(local_copy(place) if is_remote(place) else place for place in places)
-    return _blocks(here, depth, follow, budget, manners or Manners(), method, out)
+    return _kept(partial(_pages_with_blocks, here, depth, follow, budget, manners or Manners(), method), out)
 
 
-def _blocks(
-    places: tuple[str | Path, ...],
-    depth: int,
-    follow: Follow,
-    budget: int,
-    manners: Manners,
-    method: str,
-    out: str | Path | None,
-) -> Iterator[PageBlocks]:
+def _kept(pages: Callable[[Path | None], Iterator[PageBlocks]], out: str | Path | None) -> Iterator[PageBlocks]:
+    """Pages as they come, written to tables at a place if one is named."""
     if out is None:
-        yield from _pages_with_blocks(places, depth, follow, budget, manners, method, None)
+        yield from pages(None)
         return
     with output(out, goes_on=True) as folder:
-        yield from with_tables(_pages_with_blocks(places, depth, follow, budget, manners, method, folder), folder)
+        yield from with_tables(pages(folder), folder)
 
 
 def _pages_with_blocks(
