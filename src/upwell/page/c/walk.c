@@ -613,8 +613,10 @@ static void *take_document(void) {
     return document;
 }
 
-static void give_back(void *document) {
-    if (spare_document) { lexbor.destroy(document); return; }   /* another thread has read a page meanwhile */
+enum { MOST_KEPT_BYTES = 1 << 20 };   /* the buffers of a document that has read a larger page are given back to the system */
+
+static void give_back(void *document, Py_ssize_t size) {
+    if (spare_document || size > MOST_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have read a page meanwhile */
     lexbor.clean(document);
     spare_document = document;
 }
@@ -637,7 +639,7 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
         Py_RETURN_NONE;
     }
     result = walk(root, make_spot);
-    give_back(document);
+    give_back(document, PyBytes_GET_SIZE(html));
     return result;
 }
 
