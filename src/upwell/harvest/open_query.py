@@ -21,7 +21,7 @@ LOOKED_AT_BY_TURNS = 4
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
 # given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
-By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check", "list"]
+By = Literal["given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +81,20 @@ class OpenQuery:
 
     def __post_init__(self) -> None:
         self.words = tuple(dict.fromkeys(self._words()))
-        # whether it is a query of its own, neither narrowed nor reordered
-        self.is_plain = self.pair is None and self.facet is None and self.listing is None
+        # whether it asks for whole words, neither narrowed nor reordered
+        self.is_plain = not (self.pair or self.facet or self.listing or self.is_beginning)
 
     def _words(self) -> tuple[str, ...]:
         if self.pair:
             return self.pair.words
         if self.facet:
             return self.facet.words
-        return tuple(words_of_query(self.query))
+        return () if self.is_beginning else tuple(words_of_query(self.query))
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether it asks for all words that begin alike."""
+        return len(self.query) > 1 and self.query.endswith("*")
 
     @property
     def query(self) -> str:
