@@ -96,8 +96,7 @@ class Chooser:
         """Sets what is asked first, in order; then what asks for everything."""
         self.waiting.extend(dict.fromkeys((*first, *self.everything)))
         if self.takes_text and not self.is_about:
-            listed = most_frequent(self.language, LISTED_WORDS)
-            self._listed.extend(word for word in listed if len(word) >= self.words.min_chars)
+            self._listed.extend(w for w in most_frequent(self.language, LISTED_WORDS) if len(w) >= self.words.min_chars)
 
     # -- stopping --------------------------------------------------------------------------------------------------------
 
@@ -269,9 +268,10 @@ class Chooser:
         for record in _distinct(records):
             words = query_words(record.text)
             query.showing += query.is_shown(record.text, words)
-            if record.key in new_keys:
-                for proposer in self.proposers:
-                    proposer.hold(record.text)
+            if record.key not in new_keys:
+                query.note_held(self.words, record.key)
+            for proposer in self.proposers if record.key in new_keys else ():
+                proposer.hold(record.text)
             if record.key in new_keys and narrow:
                 shown = set(words)
                 for other in narrow:
@@ -331,7 +331,7 @@ class Chooser:
             coverage.largest_totals = sorted((*coverage.largest_totals, total))[-10:]
             showing = query.showing / max(1, query.pages.matches)
             if len(query.words) == 1 and showing >= 0.5:
-                coverage.totals.append((query.words[0], total, showing))
+                coverage.totals.append((query.words[0], total, query.share_shown_before or showing))
         if not query.question.is_check:
             coverage.pages.append((len(page.wanted), len(page.wanted) - new))
 

@@ -21,7 +21,7 @@ from upwell.page.url_arguments import parse_arguments
 from upwell.site.interface_trial import is_usable
 from upwell.site.steps import Steps, fetch
 
-__all__ = ["addresses_in", "find_record_pages", "read_sitemaps", "record_pages_of"]
+__all__ = ["USUAL_PLACE", "addresses_in", "find_record_pages", "read_sitemaps", "record_pages_of"]
 
 USUAL_PLACE = "/sitemap.xml"  # where one lies that robots.txt does not name
 MAX_FILES = 50  # sitemaps that are read: 50,000 addresses each by the protocol
