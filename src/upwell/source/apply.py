@@ -141,7 +141,9 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
             continue
         own = without_arguments(address, model.volatile) if address else None
         read.append((record, fields, links, own, container))
-    addresses = [address for _, _, _, address, _ in read if address]
+    addresses = [
+        (container, address) for _, _, _, address, container in read if address
+    ]  # two blocks may have the same records
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     nth = {row: place for container in container_paths for row, place in tree.numbered(container).items()}
