@@ -32,7 +32,7 @@ from upwell.queries.frequent_words import EVERYTHING, most_frequent
 from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
-from upwell.queries.record_words import Blobs, MemoryBlobs
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["Chooser"]
 
@@ -56,22 +56,22 @@ class Chooser:
         takes_text: bool,
         is_about: bool,
         min_chars: int = 0,
-        blobs: Blobs | None = None,
+        urls: UrlRepository | None = None,
     ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
         self.takes_text = takes_text  # else the form can be asked for its values only
         self.is_about = is_about  # only records about something are wanted
-        blobs = blobs or MemoryBlobs()  # where what is held of the words of records is put away
-        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=blobs)
+        urls = UrlRepository() if urls is None else urls  # what is held of the words of records is put away there, too
+        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=urls.blobs)
         ledger.coverage.words = self.words
         ledger.coverage.takes_first_pages = plan.goal == "representative"
         self.pairs = Pairs(self.words)
-        self.facets = FacetQuestions(self.words)
+        self.facets = FacetQuestions(self.words, urls)
         self.checks = CheckQueries(self.words)
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
             self.proposers.append(Names(plan.knowledge, self.words))
-        self.related = Related(self.words)
+        self.related = Related(self.words, urls)
         if plan.goal == "representative":
             self.proposers.append(self.related)
         self.lists = ListQuestions(ledger.coverage)

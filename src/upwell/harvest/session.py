@@ -47,6 +47,7 @@ from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.store.typed import typed_fields
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["AtRest", "SourceSession", "Steps"]
 
@@ -72,10 +73,10 @@ class SourceSession:
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
-        blobs = setting.scratch(number)
+        urls = UrlRepository(setting.scratch(number))
         # what a sitemap has of a record is its page
         plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
-        self.details = Details(plan, setting.state, interface.url, blobs=blobs)
+        self.details = Details(plan, setting.state, interface.url, urls=urls)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
@@ -91,7 +92,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
-            blobs=blobs,
+            urls=urls,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from upwell.errors import TookTooLong
 
@@ -16,7 +17,13 @@ __all__ = ["ReadingThread"]
 
 MAX_CPU_SECONDS = 60.0  # of one step; a page of 1 MB takes about one
 LOOK_EVERY_SECONDS = 0.5
+# Steps that run at once, of all sites of a process. One thread has the interpreter at a time, and each that waits for it wakes up 200 times a
+# second to ask for it (`sys.setswitchinterval`).
+STEPS_AT_ONCE = 2
 GRACE_SECONDS = 1.0  # that a step may go on after the harvest was ended, before it is broken off
+
+
+_turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 
 
 class ReadingThread:
@@ -40,10 +47,16 @@ class ReadingThread:
     async def run(self, call: Callable[[], Any]) -> Any:
         """The result of a call; raises TookTooLong where it needs too much CPU. Where the task is cancelled, the call is broken off."""
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        turns = _turns.setdefault(done.get_loop(), asyncio.Semaphore(STEPS_AT_ONCE))
+        await turns.acquire()
+        has_turn = True
         self._calls.put((call, done))
         before = self._cpu_seconds()
         try:
             while not (await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS))[0]:
+                if has_turn:  # a long step holds up no other
+                    turns.release()
+                    has_turn = False
                 if self._cpu_seconds() - before > MAX_CPU_SECONDS:
                     self._break_off()
             return done.result()
@@ -54,6 +67,9 @@ class ReadingThread:
             if done.done() and not done.cancelled():
                 done.exception()  # nobody asks for it any more
             raise
+        finally:
+            if has_turn:
+                turns.release()
 
     def _work(self) -> None:
         while True:
