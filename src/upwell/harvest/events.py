@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from upwell.model import Estimate, SearchInterface, Skipped
 
-__all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble"]
+__all__ = [
+    "Asked",
+    "Event",
+    "Found",
+    "Held",
+    "Learned",
+    "Observer",
+    "Opened",
+    "Passed",
+    "Stopped",
+    "Stopping",
+    "Trouble",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +29,14 @@ class Found:
     """A search interface of the site was found."""
 
     template: SearchInterface
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A page in front of the site wanted a button pressed, and it was pressed."""
+
+    url: str  # of that page
+    label: str  # of the button
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,5 +106,5 @@ class Stopped:
     site: str = ""
 
 
-Event = Found | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
+Event = Found | Passed | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
 Observer = Callable[[Event], None]

@@ -20,8 +20,9 @@ MAX_LOOKED_AT = 12  # open queries that are compared for every request
 LOOKED_AT_BY_TURNS = 4
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
-# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
-By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check", "list"]
+# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query; export: a list
+# to download
+By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check", "list", "export"]
 
 
 @dataclass(frozen=True, slots=True)

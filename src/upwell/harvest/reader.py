@@ -231,7 +231,7 @@ class SourceReader:
                 break
             pages.append(answer[1])
             following = next_page(answer[1])
-            request = request_of(following) if following is not None else None
+            request = replace(request_of(following), reuses=True) if following is not None else None
         records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
         self.background = [page for page in self.discovery.pages if not records.on(page)][: self.plan.background]
         self.ledger.model = model = learn_source(pages, self.background, is_record_address=records.is_record)

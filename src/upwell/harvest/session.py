@@ -60,6 +60,7 @@ Steps = Generator[Request | BrowserVisit | AtRest, Response | RenderedPage, Reas
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
 MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
 MIN_SITEMAP_SHARE = 0.5  # of the records held, that a sitemap must have addresses for; not swept
+MIN_HELD_FOR_EXPORTS = 20  # records, by which those of data to download are known; not swept
 GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 
 
@@ -80,7 +81,7 @@ class SourceSession:
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
-        self._has_looked_for_sitemap = False
+        self._has_looked_for_sitemap = self._has_looked_for_exports = False
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
@@ -113,6 +114,9 @@ class SourceSession:
             if (page := self.details.next(len(self.ledger))) is not None:
                 yield from self._read_record_page(*page)
                 continue
+            if not self._has_looked_for_exports and len(self.ledger) >= MIN_HELD_FOR_EXPORTS and chooser.wants_lists:
+                self._has_looked_for_exports = True
+                chooser.lists.listings += self.lists.exports()
             if chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
@@ -191,7 +195,7 @@ class SourceSession:
             facet = from_earlier_run(question.query, self.reader.interface.query_field)
             question = Question(query=facet.query, facet=facet)
         if question.listing:
-            request = Request(url=question.address)
+            request = Request(url=question.address, reuses=True)
         elif question.facet:
             request = request_of(NextPage(url=question.facet.link.url), question.facet.query)
         else:
@@ -246,7 +250,7 @@ class SourceSession:
     def _open_list(self, listing: Listing) -> OpenQuery:
         self.chooser.lists.listings.append(listing)
         question = Question(query="", by="list", listing=listing, address=listing.url)
-        return self.chooser.open(question, Request(url=listing.url))
+        return self.chooser.open(question, Request(url=listing.url, reuses=True))
 
     # -- one page --------------------------------------------------------------------------------------------------------
 
@@ -271,7 +275,7 @@ class SourceSession:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
         if query.listing:
-            reading = query.listing.read(tree, response.status, query.question.address)
+            reading = query.listing.read(tree, response.status, query.question.address, response.body)
             ledger.answers[reading.kind] += 1
         else:
             reading = reader.read(response, tree, query.query)
@@ -311,12 +315,15 @@ class SourceSession:
             totals=totals,
             has_next=following is not None,
             is_understood=not query.listing or bool(reading.records) or not query.listing.records.on(tree),
+            is_refused=reading.kind == "error" and response.status < 400,
             links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
         )
-        query.request = replace(following, headers=reader.interface.headers) if following is not None else None
+        if following is not None:  # the first pages of a list came when it was found and learned
+            following = replace(following, headers=reader.interface.headers, reuses=query.listing is not None)
+        query.request = following
         new = self.chooser.take(query, page)
         self._keep(page.wanted, new, query, response)
         if reading.kind == "single":

@@ -157,6 +157,15 @@ class WordIndex:
         if len(ids := self._ids(words_of_query(query))) == 1:
             self._done[ids[0]] = True
 
+    def takes(self, word: str) -> bool:
+        """Whether a word has as many letters as the source wants."""
+        return len(word) >= self.min_chars
+
+    def leave_out_shorter(self, min_chars: int) -> None:
+        """Words with fewer letters are not given any more."""
+        self.min_chars = min_chars
+        self._done[[number for number, word in enumerate(self._texts) if not self.takes(word)]] = True
+
     def observe_cut_off(self, predicted: float, new: float) -> None:
         """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
         self._of_cut_off.add_page(0, predicted, new)
@@ -317,5 +326,5 @@ class WordIndex:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2, old.dtype))))
         self._class[number] = self._class_of(column, word)
-        self._done[number] = len(word) < self.min_chars
+        self._done[number] = not self.takes(word)
         return number

@@ -35,6 +35,7 @@ __all__ = ["ASKED_BY", "BodyReader", "State"]
 
 ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
+REMARKS = ("query", "reuses", "passes_gate")  # fields of a request that are not sent
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
 
@@ -391,9 +392,8 @@ class State:
 
 
 def _request_key(request: Request) -> str:
-    """Two requests are the same if their keys are: all fields count but the query, which is only a remark."""
-    fields = asdict(request)
-    fields.pop("query")
+    """Two requests are the same if their keys are: all fields count that are sent."""
+    fields = {name: value for name, value in asdict(request).items() if name not in REMARKS}
     if not fields["headers"]:  # as before there were any
         fields.pop("headers")
     fields["body"] = request.body.decode("latin-1")
