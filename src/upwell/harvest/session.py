@@ -8,7 +8,7 @@ import hashlib
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
@@ -42,7 +42,7 @@ from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.site.interface_trial import is_usable
 from upwell.site.lists import RecordAddresses
-from upwell.site.sitemaps import read_sitemaps, record_pages_of
+from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
@@ -235,11 +235,17 @@ class SourceSession:
     def _look_for_sitemap(
         self, records: RecordAddresses
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site."""
+        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site.
+
+        Where queries have to be typed in the browser, one more request for the usual place is cheap.
+        """
         setting = self.lists.setting
         if setting.sitemap_addresses is None:
             home = self.reader.discovery.home.url
-            setting.sitemap_addresses = yield from read_sitemaps(setting.discovery.sitemaps, home)
+            places = setting.discovery.sitemaps or (
+                (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
+            )
+            setting.sitemap_addresses = yield from read_sitemaps(places, home)
         pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)

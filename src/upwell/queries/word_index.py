@@ -310,6 +310,11 @@ class WordIndex:
         """How many records held have each of some words."""
         return [int(self._in[number]) if number >= 0 else 0 for number in self._found(words)]
 
+    def has_word(self, key: str, word: str) -> bool:
+        """Whether a record held has a word in its text, as it was when it came first."""
+        record, number = self._keys.find_one(hash_of(key)), self.number(word)
+        return record >= 0 and number >= 0 and number in self._records.words_of_one(record)
+
     def number(self, word: str) -> int:
         """The place of a word among all words; -1 where no record held has it."""
         return self._numbers.find_one(hash_of(word))
