@@ -33,6 +33,7 @@ from upwell.queries.grammar import FORMS, write
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
 from upwell.queries.record_words import Blobs, MemoryBlobs
+from upwell.queries.word_index import Came
 
 __all__ = ["Chooser"]
 
@@ -266,17 +267,17 @@ class Chooser:
         new = self.ledger.add(records)
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
-        for record in _distinct(records):
-            words = query_words(record.text)
+        came = [Came(record.key, query_words(record.text), record.fields) for record in _distinct(records)]
+        for record, (key, words, _) in zip(_distinct(records), came, strict=True):
             query.showing += query.is_shown(record.text, words)
-            if record.key in new_keys:
+            if key in new_keys:
                 for proposer in self.proposers:
                     proposer.hold(record.text)
-            if record.key in new_keys and narrow:
+            if key in new_keys and narrow:
                 shown = set(words)
                 for other in narrow:
                     other.held_showing += shown.issuperset(other.words)
-            self.words.add_record(record.key, record.text, record.fields, words)
+        self.words.add_records(came)
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:
