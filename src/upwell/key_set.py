@@ -20,7 +20,7 @@ MIN_RECENT = 256  # keys that wait in a dict or set before they are sorted into 
 RECENT_SHARE = 16  # or one for so many in the array: each key is moved about so many times, whatever the number of keys
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32768)
 def hash_of(key: str) -> int:
     """64 bits of a key, the same in every process."""
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)

@@ -32,9 +32,9 @@ __all__ = ["Checkpoint", "events_before"]
 
 FILE = "checkpoint"
 WORDS_FILE = "checkpoint-words-{}"  # what each source holds of the words of its records
-MIN_REQUESTS = 50  # between two checkpoints
+MIN_REQUESTS = 100  # between two checkpoints
 MAX_TOLD = 200  # requests from before a checkpoint that those who follow are told of
-GROWTH = 0.05  # of the requests, between two: so that all of them cost a small share of the harvest
+GROWTH = 0.1  # of the requests, between two: so that all of them cost a small share of the harvest
 # Modules whose classes a checkpoint may have; all but the last line are pure (pyproject.toml: import-linter).
 MODULES = (
     "upwell.answers.", "upwell.extract.", "upwell.key_set", "upwell.model", "upwell.page.", "upwell.queries.", "upwell.site.",

@@ -39,21 +39,33 @@ class ReadingThread:
 
     async def run(self, call: Callable[[], Any]) -> Any:
         """The result of a call; raises TookTooLong where it needs too much CPU. Where the task is cancelled, the call is broken off."""
+        done = self._start(call)
+        self._look_later(done, self._cpu_seconds())
+        try:
+            return await done
+        except asyncio.CancelledError:
+            rests = self._start(lambda: None)  # which comes when the call is over
+            if not (await asyncio.wait({rests}, timeout=GRACE_SECONDS))[0]:
+                self._break_off()
+                await asyncio.wait({rests}, timeout=LOOK_EVERY_SECONDS)
+            raise
+        finally:
+            self._next_look.cancel()
+
+    def _start(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((call, done))
-        before = self._cpu_seconds()
-        try:
-            while not (await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS))[0]:
-                if self._cpu_seconds() - before > MAX_CPU_SECONDS:
-                    self._break_off()
-            return done.result()
-        except asyncio.CancelledError:
-            if not (await asyncio.wait({done}, timeout=GRACE_SECONDS))[0]:
+        return done
+
+    def _look_later(self, done: "asyncio.Future[Any]", before: float) -> None:
+        """Looks now and then whether a call has taken more than the CPU seconds that it may."""
+
+        def look() -> None:
+            if self._cpu_seconds() - before > MAX_CPU_SECONDS:
                 self._break_off()
-                await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS)
-            if done.done() and not done.cancelled():
-                done.exception()  # nobody asks for it any more
-            raise
+            self._look_later(done, before)
+
+        self._next_look = done.get_loop().call_later(LOOK_EVERY_SECONDS, look)
 
     def _work(self) -> None:
         while True:
