@@ -35,6 +35,7 @@ from upwell.queries.listed_words import ListedWords
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
 from upwell.queries.short_words import ShortWords
+from upwell.queries.word_index import Came
 from upwell.store.url_repository import UrlRepository
 
 __all__ = ["Chooser"]
@@ -270,18 +271,19 @@ class Chooser:
         new = self.ledger.add(records)
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
-        for record in distinct(records):
-            words = query_words(record.text)
+        records = distinct(records)
+        came = [Came(record.key, query_words(record.text), record.fields) for record in records]
+        for record, (key, words, _) in zip(records, came, strict=True):
             query.showing += query.is_shown(record.text, words)
-            if record.key not in new_keys:
-                query.note_held(self.words, record.key)
-            for proposer in self.proposers if record.key in new_keys else ():
+            if key not in new_keys:
+                query.note_held(self.words, key)
+            for proposer in self.proposers if key in new_keys else ():
                 proposer.hold(record.text)
-            if record.key in new_keys and narrow:
+            if key in new_keys and narrow:
                 shown = set(words)
                 for other in narrow:
                     other.held_showing += shown.issuperset(other.words)
-            self.words.add_record(record.key, record.text, record.fields, words)
+        self.words.add_records(came)
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:

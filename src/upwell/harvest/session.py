@@ -6,18 +6,20 @@ Nothing is sent from here: `steps` is a generator that yields the request it wan
 import datetime
 import hashlib
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
+from upwell.extract.values import Type
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.chooser import Chooser
 from upwell.harvest.details import Details
-from upwell.harvest.events import Asked, Held, Opened
+from upwell.harvest.events import Asked, Held, LateRow, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.list_questions import MAX_LOOKS
@@ -355,10 +357,8 @@ class SourceSession:
         came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": came_at}
         self.state.add(list(records), origin, asked=query.asked)
-        types = self.ledger.model.columns.types
         for record in new:
-            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
-            self.observe(Held(row={**row, **typed_fields(record.fields, types)}))
+            self.observe(Held(row=LateRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests
@@ -384,3 +384,8 @@ class SourceSession:
                 source=self.reader.interface.url,
             )
         )
+
+
+def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, Type]) -> dict[str, object]:
+    own = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
+    return {**own, **typed_fields(record.fields, types)}

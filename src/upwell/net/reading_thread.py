@@ -31,6 +31,7 @@ class ReadingThread:
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
+        self._turns: asyncio.Semaphore | None = None  # where a call of this thread has a turn
         self._thread = threading.Thread(
             target=self._work, daemon=True
         )  # a daemon: a stuck one does not keep the process
@@ -46,30 +47,43 @@ class ReadingThread:
 
     async def run(self, call: Callable[[], Any]) -> Any:
         """The result of a call; raises TookTooLong where it needs too much CPU. Where the task is cancelled, the call is broken off."""
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        turns = _turns.setdefault(done.get_loop(), asyncio.Semaphore(STEPS_AT_ONCE))
+        turns = _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(STEPS_AT_ONCE))
         await turns.acquire()
-        has_turn = True
-        self._calls.put((call, done))
-        before = self._cpu_seconds()
+        self._turns = turns
+        done = self._start(call)
+        self._look_later(self._cpu_seconds())
         try:
-            while not (await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS))[0]:
-                if has_turn:  # a long step holds up no other
-                    turns.release()
-                    has_turn = False
-                if self._cpu_seconds() - before > MAX_CPU_SECONDS:
-                    self._break_off()
-            return done.result()
+            return await done
         except asyncio.CancelledError:
-            if not (await asyncio.wait({done}, timeout=GRACE_SECONDS))[0]:
+            rests = self._start(lambda: None)  # which comes when the call is over
+            if not (await asyncio.wait({rests}, timeout=GRACE_SECONDS))[0]:
                 self._break_off()
-                await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS)
-            if done.done() and not done.cancelled():
-                done.exception()  # nobody asks for it any more
+                await asyncio.wait({rests}, timeout=LOOK_EVERY_SECONDS)
             raise
         finally:
-            if has_turn:
-                turns.release()
+            self._next_look.cancel()
+            self._give_turn_back()
+
+    def _start(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._calls.put((call, done))
+        return done
+
+    def _look_later(self, before: float) -> None:
+        """Looks now and then whether a call has taken more than the CPU seconds that it may; a long one holds up no other."""
+
+        def look() -> None:
+            self._give_turn_back()
+            if self._cpu_seconds() - before > MAX_CPU_SECONDS:
+                self._break_off()
+            self._look_later(before)
+
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_EVERY_SECONDS, look)
+
+    def _give_turn_back(self) -> None:
+        if self._turns is not None:
+            self._turns.release()
+            self._turns = None
 
     def _work(self) -> None:
         while True:
