@@ -9,7 +9,7 @@ import numpy as np
 
 from upwell.harvest.open_query import Belief
 from upwell.page.terms import is_unspaced
-from upwell.queries.word_index import WordIndex
+from upwell.queries.policy import Promising
 
 __all__ = ["Beginnings"]
 
@@ -26,7 +26,7 @@ class Beginnings:
     The first one asked is no word itself, so that an answer shows that the star is understood.
     """
 
-    def __init__(self, words: WordIndex) -> None:
+    def __init__(self, words: Promising) -> None:
         self.words = words
         self._shares: dict[str, float] = {}  # of the records held that have a word that begins so; the largest first
         self._counted_at = 0  # records held when they were counted

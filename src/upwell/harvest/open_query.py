@@ -22,8 +22,9 @@ LOOKED_AT_BY_TURNS = 4
 MIN_KNOWN = 5  # matches that were held before, from which on it counts how many of them show the word; not swept
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
-# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
-By = Literal["given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list"]
+# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query; export: a list
+# to download
+By = Literal["given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list", "export"]
 
 
 @dataclass(frozen=True, slots=True)
