@@ -200,7 +200,7 @@ def test_a_list_beside_a_box_that_filters_nothing(tmp_path: Path) -> None:
         cards = "".join(f"<article><h3><a href=/item/{n}>{t}</a></h3><p>{x}</article>" for n, t, x in best)
         return BOX + f"<h1>{sent['q']}</h1><p>For {sent['q']} we have<section>{cards}</section>"
 
-    with served(site) as (url, _), pytest.raises(NothingLearned, match="do not depend on the query"):
+    with served(site) as (url, _), pytest.raises(NothingLearned):
         api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never", form=0), manners=FREE)
 
 
