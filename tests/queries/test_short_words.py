@@ -27,9 +27,9 @@ def test_short_words_are_left_out_once_some_were_not_found(is_refused: bool) -> 
         short.note([word], is_found=False, is_refused=is_refused)
     assert (words.takes("cow"), words.takes("cows")) == (False, True)
     given = []
-    while (word := words.next()) is not None:
-        given.append(word)
-        words.asked(word, 1)
+    while (proposed := words.next()) is not None:
+        given.append(proposed)
+        words.asked(proposed, 1)
     assert given
     assert min(map(len, given)) >= 4
 
