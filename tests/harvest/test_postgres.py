@@ -25,8 +25,9 @@ from upwell.harvest.keep import harvest_into
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.store import postgres_server as postgres_server_module
+from upwell.store.database import Connection
 from upwell.store.peek import is_running, peek
-from upwell.store.places import InPostgres, place_of, without_password
+from upwell.store.places import InPostgres, open_database, place_of, without_password
 from upwell.store.state import State
 
 __all__ = ["postgres_server"]
@@ -132,6 +133,51 @@ def test_the_server_restarts_in_the_middle(tmp_path: Path, postgres_server: Post
         again = requests(site, before)
     assert rows(disturbed) == rows(undisturbed)
     assert again == asked
+
+
+def test_a_transaction_is_done_once_whatever_the_server_forgets(postgres_server: PostgresServer) -> None:
+    """One that a crash undid is done again, though its number went to another; one whose commit was not heard of is not done again."""
+    address = postgres_server.address("once")
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute(
+            "ALTER SYSTEM SET wal_writer_delay = '10s'"
+        )  # so that the crash comes before anything of it is written
+        db.execute("SELECT pg_reload_conf()")
+    began: list[str] = []
+
+    def undone_by_a_crash(db: Connection) -> None:
+        db.execute("INSERT INTO about VALUES (?, ?)", ("undone", "once"))
+        began.append(db.execute("SELECT pg_current_xact_id()::text").fetchone()[0])
+        if len(began) == 1:
+            postgres_server.stop("immediate")
+            postgres_server.start()
+            given = 0
+            with psycopg.connect(address, autocommit=True) as other:
+                while given < int(began[0]):
+                    given = int(other.execute("SELECT pg_current_xact_id()::text").fetchall()[0][0])
+            assert given == int(began[0]), "the server has not forgotten it: this test tests nothing"
+
+    def committed_unheard(db: Connection) -> None:
+        began.append("committed")
+        db.execute("INSERT INTO about VALUES (?, ?)", ("committed", "once"))
+        db.execute("COMMIT")
+        postgres_server.stop("fast")
+        postgres_server.start()
+
+    with State(InPostgres(address, "site")):
+        pass  # the tables are there
+    database = open_database(InPostgres(address, "site"))
+    try:
+        database.transaction(undone_by_a_crash)
+        database.transaction(committed_unheard)
+        names = ("undone", "committed")
+        assert [database.execute("SELECT value FROM about WHERE name = ?", (n,)).fetchone() for n in names] == [
+            ("once",),
+            ("once",),
+        ]
+    finally:
+        database.close()
+    assert (len(began), began.count("committed")) == (3, 1)
 
 
 def test_no_password_is_written_or_shown(

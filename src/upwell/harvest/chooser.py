@@ -18,12 +18,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from upwell.harvest.answer_page import AnswerPage, distinct
+from upwell.harvest.beginnings import Beginnings
 from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.list_questions import ListQuestions, RecordPages
-from upwell.harvest.open_query import Belief, OpenQueries, OpenQuery, Question
+from upwell.harvest.open_query import Belief, By, OpenQueries, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
 from upwell.model import Record, Request
@@ -33,8 +34,9 @@ from upwell.queries.grammar import FORMS, write
 from upwell.queries.listed_words import ListedWords
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
-from upwell.queries.record_words import Blobs, MemoryBlobs
 from upwell.queries.short_words import ShortWords
+from upwell.queries.word_index import Came
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["Chooser"]
 
@@ -57,25 +59,28 @@ class Chooser:
         takes_text: bool,
         is_about: bool,
         min_chars: int = 0,
-        blobs: Blobs | None = None,
+        urls: UrlRepository | None = None,
     ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
         self.takes_text = takes_text  # else the form can be asked for its values only
         self.is_about = is_about  # only records about something are wanted
-        blobs = blobs or MemoryBlobs()  # where what is held of the words of records is put away
-        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=blobs)
+        urls = UrlRepository() if urls is None else urls  # what is held of the words of records is put away there, too
+        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=urls.blobs)
         ledger.coverage.words = self.words
         ledger.coverage.takes_first_pages = plan.goal == "representative"
         self.short_words, self.listed = ShortWords(self.words), ListedWords(self.words)
         self.pairs = Pairs(self.words)
-        self.facets = FacetQuestions(self.words)
+        self.facets = FacetQuestions(self.words, urls)
         self.checks = CheckQueries(self.words)
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
             self.proposers.append(Names(plan.knowledge, self.words))
-        self.related = Related(self.words)
+        self.related = Related(self.words, urls)
+        self.beginnings = Beginnings(self.words)
         if plan.goal == "representative":
             self.proposers.append(self.related)
+        elif not is_about:
+            self.proposers.append(self.beginnings)
         self.lists = ListQuestions(ledger.coverage)
         self.open_queries = OpenQueries()
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
@@ -138,11 +143,8 @@ class Chooser:
             best = max(best, rate(question.belief))
         self.beliefs.best_rate = best
         for belief, option in options:  # what others would bring, a list of everything brings as well
-            if (
-                isinstance(option, OpenQuery)
-                and self.beliefs.lists_everything(option)
-                and rate(belief) >= GOOD_SHARE * best
-            ):
+            is_list = isinstance(option, OpenQuery) and self.beliefs.lists_everything(option)
+            if is_list and rate(belief) >= GOOD_SHARE * best:
                 return option
         values = [value(belief, best) for belief, _ in options]
         self.open_queries.note_values([option for _, option in options], values)
@@ -163,16 +165,17 @@ class Chooser:
             yield Question(query=query, by="word", word=word[0], belief=Belief(*word[1:]))
         if (listed := self.listed.next(self._asked)) is not None:
             new = self.beliefs.share("listed word") * page * max(0.0, 1 - len(self.ledger) / size)
-            yield Question(query=listed, by="listed word", belief=Belief(new, 1.0, self.beliefs.chance("listed word")))
+            belief = Belief(new, 1.0, self.beliefs.chance("listed word"))
+            yield Question(query=listed, by="listed word", belief=belief)
         for proposer in self.proposers:
             if (proposal := proposer.propose()) is not None and proposal[0] not in self._asked:
+                by: By = "beginning" if proposer is self.beginnings else "proposed"
                 query, belief = proposal
-                belief = Belief(self.beliefs.share("proposed") * belief.new, belief.pages, belief.chance)
-                yield Question(query=query, by="proposed", belief=belief)
+                belief = Belief(self.beliefs.share(by) * belief.new, belief.pages, belief.chance)
+                yield Question(query=query, by=by, belief=belief)
         if (pair := self.pairs.next()) is not None:
-            yield Question(
-                query=pair.query, by="pair", pair=pair, belief=Belief(pair.expected * pair.pages, pair.pages)
-            )
+            belief = Belief(pair.expected * pair.pages, pair.pages)
+            yield Question(query=pair.query, by="pair", pair=pair, belief=belief)
         if (facet := self.facets.next()) is not None:
             share = self.beliefs.share("facet")
             belief = Belief(share * facet.expected * facet.pages, facet.pages)
@@ -216,7 +219,7 @@ class Chooser:
         self._asked.add(question.query)
         if question.pair:
             self.pairs.asked(question.pair)
-        elif not question.facet:
+        elif query.is_plain:
             self.words.mark_asked(question.word or question.query)
         if len(query.words) > 1:
             query.held_showing = self.words.count_with(*query.words)
@@ -268,17 +271,19 @@ class Chooser:
         new = self.ledger.add(records)
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
-        for record in distinct(records):
-            words = query_words(record.text)
+        records = distinct(records)
+        came = [Came(record.key, query_words(record.text), record.fields) for record in records]
+        for record, (key, words, _) in zip(records, came, strict=True):
             query.showing += query.is_shown(record.text, words)
-            if record.key in new_keys:
-                for proposer in self.proposers:
-                    proposer.hold(record.text)
-            if record.key in new_keys and narrow:
+            if key not in new_keys:
+                query.note_held(self.words, key)
+            for proposer in self.proposers if key in new_keys else ():
+                proposer.hold(record.text)
+            if key in new_keys and narrow:
                 shown = set(words)
                 for other in narrow:
                     other.held_showing += shown.issuperset(other.words)
-            self.words.add_record(record.key, record.text, record.fields, words)
+        self.words.add_records(came)
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:
@@ -331,7 +336,7 @@ class Chooser:
             coverage.largest_totals = sorted((*coverage.largest_totals, total))[-10:]
             showing = query.showing / max(1, query.pages.matches)
             if len(query.words) == 1 and showing >= 0.5:
-                coverage.totals.append((query.words[0], total, showing))
+                coverage.totals.append((query.words[0], total, query.share_shown_before or showing))
         if not query.question.is_check:
             coverage.pages.append((len(page.wanted), len(page.wanted) - new))
 
@@ -358,7 +363,7 @@ class Chooser:
         if not (is_cut_off and ledger.tells_by_total(query.stated_total)) or self.is_about:
             return
         self.facets.add_links(page.links(), query.query, total)
-        if not query.facet and not (query.pair and "and" not in self.pairs.understood):
+        if query.is_plain or (query.pair and "and" in self.pairs.understood):
             self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
     @property

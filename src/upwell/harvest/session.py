@@ -6,18 +6,20 @@ Nothing is sent from here: `steps` is a generator that yields the request it wan
 import datetime
 import hashlib
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
+from functools import partial
+from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
+from upwell.extract.values import Type
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.chooser import Chooser
 from upwell.harvest.details import Details
-from upwell.harvest.events import Asked, Held, Opened
+from upwell.harvest.events import Asked, Held, LateRow, Opened
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.list_questions import MAX_LOOKS
@@ -42,11 +44,12 @@ from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.site.interface_trial import is_usable
 from upwell.site.lists import RecordAddresses
-from upwell.site.sitemaps import read_sitemaps, record_pages_of
+from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
 from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
 from upwell.store.typed import typed_fields
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["AtRest", "SourceSession", "Steps"]
 
@@ -73,10 +76,10 @@ class SourceSession:
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
-        blobs = setting.scratch(number)
+        urls = UrlRepository(setting.scratch(number))
         # what a sitemap has of a record is its page
         plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
-        self.details = Details(plan, setting.state, interface.url, blobs=blobs)
+        self.details = Details(plan, setting.state, interface.url, urls=urls)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
@@ -92,7 +95,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
-            blobs=blobs,
+            urls=urls,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
@@ -234,11 +237,17 @@ class SourceSession:
     def _look_for_sitemap(
         self, records: RecordAddresses
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site."""
+        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site.
+
+        Where queries have to be typed in the browser, one more request for the usual place is cheap.
+        """
         setting = self.lists.setting
         if setting.sitemap_addresses is None:
             home = self.reader.discovery.home.url
-            setting.sitemap_addresses = yield from read_sitemaps(setting.discovery.sitemaps, home)
+            places = setting.discovery.sitemaps or (
+                (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
+            )
+            setting.sitemap_addresses = yield from read_sitemaps(places, home)
         pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
@@ -348,10 +357,8 @@ class SourceSession:
         came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": came_at}
         self.state.add(list(records), origin, asked=query.asked)
-        types = self.ledger.model.columns.types
         for record in new:
-            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
-            self.observe(Held(row={**row, **typed_fields(record.fields, types)}))
+            self.observe(Held(row=LateRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 
     def _report(self, query: str) -> None:
         ledger, requests = self.ledger, self.reader.spent().requests
@@ -377,3 +384,8 @@ class SourceSession:
                 source=self.reader.interface.url,
             )
         )
+
+
+def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, Type]) -> dict[str, object]:
+    own = {"_key": record.key, "_url": record.url, "_path": record.path, **origin}
+    return {**own, **typed_fields(record.fields, types)}

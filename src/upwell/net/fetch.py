@@ -17,7 +17,7 @@ from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsag
 from upwell.model import Outcome, Request, Response
 from upwell.net.access import SOCKS
 from upwell.net.addresses import GuardedResolver
-from upwell.net.connect import connector, cookie_jar, when_sent
+from upwell.net.connect import TellingRequest, connector, cookie_jar, paces_to_tell
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
@@ -97,7 +97,7 @@ class Fetcher:
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
             max_headers=MAX_HEADERS,
-            trace_configs=[when_sent()],
+            request_class=TellingRequest,
         )
         self._session._retry_connection = False  # or aiohttp sends again by itself, past the rate and uncounted
         return self
@@ -304,6 +304,7 @@ class Fetcher:
             self._check_limit(request.url, 0.0)  # others may have sent meanwhile
             self.sent += 1
             started = time.monotonic()
+            paces_to_tell.set((own_pace, pace))
             async with self._session.request(
                 request.method,
                 yarl.URL(encoded(without_login(request.url)), encoded=True),
@@ -311,7 +312,6 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
                 proxy=self._http_proxy(request.url),
-                trace_request_ctx=(own_pace, pace),
             ) as answer:
                 body = self.access.hide_in_page(await self._read_body(answer, cut_at))
             self.bytes += len(body)

@@ -16,7 +16,6 @@ import json
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -35,7 +34,6 @@ __all__ = ["ASKED_BY", "BodyReader", "State"]
 
 ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
-REMARKS = ("query", "reuses", "passes_gate")  # fields of a request that are not sent
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
 
@@ -392,9 +390,7 @@ class State:
 
 
 def _request_key(request: Request) -> str:
-    """Two requests are the same if their keys are: all fields count that are sent."""
-    fields = {name: value for name, value in asdict(request).items() if name not in REMARKS}
-    if not fields["headers"]:  # as before there were any
-        fields.pop("headers")
-    fields["body"] = request.body.decode("latin-1")
-    return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)
+    """Two requests are the same if their keys are: all that is sent counts."""
+    headers = [request.headers] if request.headers else []  # left out as before there were any
+    fields = [request.body.decode("latin-1"), request.content_type, *headers, request.method, request.url]
+    return json.dumps(fields, ensure_ascii=False)
