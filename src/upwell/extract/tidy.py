@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from upwell.extract.column_names import column_name
@@ -71,6 +72,8 @@ class TableColumn:
 
     def cell(self, row: Mapping[str, Any]) -> Cell:
         """The fullest of the texts that a row has for it."""
+        if self.is_plain:
+            return row.get(self.of[0]) or None  # a text or a list
         best: Cell = None
         for name in self.of:
             value = row.get(name)
@@ -83,6 +86,11 @@ class TableColumn:
         if isinstance(best, str) and self.phrases:
             return values_between(best, self.phrases)[self.part]
         return best.split("; ") if isinstance(best, str) and self.is_list else best
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether its texts are those of one field as they are, which is so of most."""
+        return len(self.of) == 1 and not (self.cut or self.phrases or self.is_list)
 
     @property
     def id(self) -> tuple[str, int]:
@@ -106,13 +114,11 @@ def arrange(
 ) -> list[TableColumn]:
     """The columns of a table, in the order in which they first appear; `lists` are names of those with several texts."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if not name.startswith("_")]
-    filled: defaultdict[str, int] = defaultdict(int)
-    texts: defaultdict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for name, value in row.items():
-            if value not in (None, "", []) and not name.startswith("_"):
-                filled[name] += 1
-                texts[name].add(_text(value))
+    filled: dict[str, int] = {}
+    texts: dict[str, set[str]] = {}
+    for name in names:
+        given = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
+        filled[name], texts[name] = len(given), {v if isinstance(v, str) else _text(v) for v in given}
     cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := _cut(found)) != ("", "")}
     for name, cut in cuts.items():
         texts[name] = {_without(text, cut) for text in texts[name]} - {""}
@@ -131,7 +137,8 @@ def arrange(
             if before := known.get(one.id):
                 one = replace(one, name=before.name, drop=before.drop, pin=before.pin)
             of_rows = with_page if column.is_of_page else rows
-            share = sum(one.cell(row) not in (None, "", []) for row in rows) / max(1, len(of_rows))
+            count = filled[one.of[0]] if one.is_plain else sum(one.cell(row) not in (None, "", []) for row in rows)
+            share = count / max(1, len(of_rows))
             is_same = len(values) == 1 and len(rows) > 1
             if one.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(one)

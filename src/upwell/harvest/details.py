@@ -86,7 +86,8 @@ class Details:
         """Takes in records: those with a page of their own on the site are to be read there."""
         host = site_host(self.url)
         for record in records:
-            url = urldefrag(record.url or "")[0]
+            url = record.url or ""
+            url = urldefrag(url)[0] if "#" in url else url
             if not url or leaves_site(url, host) or not is_page(url):
                 continue
             number = self.urls.add("record page", url, "" if record.key == url else record.key)

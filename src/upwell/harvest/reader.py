@@ -231,7 +231,7 @@ class SourceReader:
                 break
             pages.append(answer[1])
             following = next_page(answer[1])
-            request = request_of(following) if following is not None else None
+            request = replace(request_of(following), reuses=True) if following is not None else None
         records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
         self.background = [page for page in self.discovery.pages if not records.on(page)][: self.plan.background]
         self.ledger.model = model = learn_source(pages, self.background, is_record_address=records.is_record)
@@ -328,7 +328,8 @@ class SourceReader:
         ledger.answers[reading.kind] += 1
         self.errors_in_a_row = self.errors_in_a_row + 1 if reading.kind == "error" else 0
         ledger.page_size = max(ledger.page_size, len(reading.records))
-        ledger.samples.setdefault(reading.kind, f"{query}: {' '.join(tree.text().split())[:600]}")
+        if reading.kind not in ledger.samples:
+            ledger.samples[reading.kind] = f"{query}: {' '.join(tree.text().split())[:600]}"
         if reading.kind == "multi":
             if len(self.fields_of) < MAX_FIELDS_KEPT:
                 self.fields_of.update({record.key: record.fields for record in reading.records})
@@ -346,10 +347,9 @@ class SourceReader:
 
     def _answer_path(self, response: Response) -> str:
         """The path that answers come from: that of this answer, where its query is a part of it or nonsense leads there too."""
-        asked = [(tree.url, self._query_of.get(id(tree), "")) for tree in self.background]
-        nonsense_paths = {path_without_query(url, query) for url, query in asked}
-        is_answer = (
-            not self.interface.query_field or path_without_query(response.url, response.request.query) in nonsense_paths
+        path = path_without_query(response.url, response.request.query)
+        is_answer = not self.interface.query_field or any(
+            path == path_without_query(tree.url, self._query_of.get(id(tree), "")) for tree in self.background
         )
         return urlsplit(response.url if is_answer else self.interface.url).path
 

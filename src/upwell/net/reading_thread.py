@@ -17,37 +17,13 @@ __all__ = ["ReadingThread"]
 
 MAX_CPU_SECONDS = 60.0  # of one step; a page of 1 MB takes about one
 LOOK_EVERY_SECONDS = 0.5
+# Steps that run at once, of all sites of a process. One thread has the interpreter at a time, and each that waits for it wakes up 200 times a
+# second to ask for it (`sys.setswitchinterval`).
+STEPS_AT_ONCE = 2
 GRACE_SECONDS = 1.0  # that a step may go on after the harvest was ended, before it is broken off
-# Steps at once, of all sites of a process: one thread has the interpreter at a time, and each that waits for it wakes up 200 times a second to
-# ask for it (`sys.setswitchinterval`). With 150 sites CPU a request was 1.10 times that of one site without this, and 0.93 times with 2.
-TURNS = 2
-TURN_SECONDS = 0.5  # after which a step holds up no other
-_free_turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 
 
-class _Turn:
-    """A turn to read, inside `async with`; a step that takes long goes on without one."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._free = _free_turns.setdefault(self._loop, asyncio.Semaphore(TURNS))
-        self._has_turn = False
-
-    async def __aenter__(self) -> None:
-        await self._free.acquire()
-        self._has_turn = True
-        self._end = self._loop.call_later(TURN_SECONDS, self._give_back)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end.cancel()
-        self._give_back()
-
-    def _give_back(self) -> None:
-        if self._has_turn:
-            self._has_turn = False
-            self._free.release()
+_turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 
 
 class ReadingThread:
@@ -55,6 +31,7 @@ class ReadingThread:
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
+        self._turns: asyncio.Semaphore | None = None  # where a call of this thread has a turn
         self._thread = threading.Thread(
             target=self._work, daemon=True
         )  # a daemon: a stuck one does not keep the process
@@ -70,25 +47,43 @@ class ReadingThread:
 
     async def run(self, call: Callable[[], Any]) -> Any:
         """The result of a call; raises TookTooLong where it needs too much CPU. Where the task is cancelled, the call is broken off."""
-        async with _Turn():
-            return await self._run(call)
+        turns = _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(STEPS_AT_ONCE))
+        await turns.acquire()
+        self._turns = turns
+        done = self._start(call)
+        self._look_later(self._cpu_seconds())
+        try:
+            return await done
+        except asyncio.CancelledError:
+            rests = self._start(lambda: None)  # which comes when the call is over
+            if not (await asyncio.wait({rests}, timeout=GRACE_SECONDS))[0]:
+                self._break_off()
+                await asyncio.wait({rests}, timeout=LOOK_EVERY_SECONDS)
+            raise
+        finally:
+            self._next_look.cancel()
+            self._give_turn_back()
 
-    async def _run(self, call: Callable[[], Any]) -> Any:
+    def _start(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((call, done))
-        before = self._cpu_seconds()
-        try:
-            while not (await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS))[0]:
-                if self._cpu_seconds() - before > MAX_CPU_SECONDS:
-                    self._break_off()
-            return done.result()
-        except asyncio.CancelledError:
-            if not (await asyncio.wait({done}, timeout=GRACE_SECONDS))[0]:
+        return done
+
+    def _look_later(self, before: float) -> None:
+        """Looks now and then whether a call has taken more than the CPU seconds that it may; a long one holds up no other."""
+
+        def look() -> None:
+            self._give_turn_back()
+            if self._cpu_seconds() - before > MAX_CPU_SECONDS:
                 self._break_off()
-                await asyncio.wait({done}, timeout=LOOK_EVERY_SECONDS)
-            if done.done() and not done.cancelled():
-                done.exception()  # nobody asks for it any more
-            raise
+            self._look_later(before)
+
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_EVERY_SECONDS, look)
+
+    def _give_turn_back(self) -> None:
+        if self._turns is not None:
+            self._turns.release()
+            self._turns = None
 
     def _work(self) -> None:
         while True:

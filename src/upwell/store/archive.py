@@ -13,7 +13,6 @@ here. A killed process leaves at most one torn record, at the end of the last fi
 import base64
 import gzip
 import hashlib
-import io
 import os
 import zlib
 from collections.abc import Iterable
@@ -26,7 +25,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from fastwarc.stream_io import FastWARCError, StreamError
-from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from upwell.model import ArchivedBody, Request, Response
 
@@ -112,7 +111,7 @@ class Archive:
         head = _response_head(response)
         first = self._first_copies.get(digest) if response.body else None
         if first is None:
-            records = _record(WarcRecordType.response, response_id, response_fields, head + response.body)
+            records = _record("response", response_id, response_fields, head + response.body)
             place = ArchivedBody(file=self._path.name, offset=self._out.tell(), digest=digest)
             first = self._first_copies[digest] = _FirstCopy(response_id, response.url, date, place)
         else:
@@ -122,17 +121,17 @@ class Archive:
                 "WARC-Refers-To-Target-URI": first.url,
                 "WARC-Refers-To-Date": first.date,
             }
-            records = _record(WarcRecordType.revisit, response_id, response_fields, head)
+            records = _record("revisit", response_id, response_fields, head)
         request_fields = {
             **common,
             "WARC-Concurrent-To": response_id,
             "Content-Type": "application/http; msgtype=request",
         }
-        records += _record(WarcRecordType.request, _new_id(), request_fields, _request_bytes(request, request_headers))
+        records += _record("request", _new_id(), request_fields, _request_bytes(request, request_headers))
         if request.query:
             query_fields = {**common, "WARC-Refers-To": response_id, "Content-Type": "application/warc-fields"}
             query = f"query: {' '.join(request.query.split())}\r\n".encode()
-            records += _record(WarcRecordType.metadata, _new_id(), query_fields, query)
+            records += _record("metadata", _new_id(), query_fields, query)
         self._out.write(records)
         self._out.flush()
         return first.place
@@ -148,7 +147,7 @@ class Archive:
         path = self.folder / f"upwell-{self._file_number:05}.warc.gz"
         fields = {"WARC-Date": _now(), "WARC-Filename": path.name, "Content-Type": "application/warc-fields"}
         info = b"software: Upwell\r\nformat: WARC File Format 1.1\r\n"
-        path.write_bytes(_record(WarcRecordType.warcinfo, _new_id(), fields, info))
+        path.write_bytes(_record("warcinfo", _new_id(), fields, info))
         return path
 
     def _index(self, path: Path) -> bool:
@@ -240,17 +239,12 @@ def _is_damaged(path: Path) -> bool:
     return False
 
 
-def _record(kind: WarcRecordType, record_id: str, fields: dict[str, str], block: bytes) -> bytes:
+def _record(kind: str, record_id: str, fields: dict[str, str], block: bytes) -> bytes:
     """One record as a gzip member."""
-    record = WarcRecord()
-    record.init_headers(record_type=kind)
-    record.headers["WARC-Record-ID"] = record_id
-    for name, value in fields.items():
-        record.headers[name] = value.replace("\r", "").replace("\n", "")
-    record.set_bytes_content(block)
-    out = io.BytesIO()
-    record.write(out)
-    return gzip.compress(out.getvalue(), GZIP_LEVEL)
+    own = {"WARC-Type": kind, "WARC-Record-ID": record_id, **fields, "Content-Length": str(len(block))}
+    lines = [f"{name}: {value}".replace("\r", "").replace("\n", "") for name, value in own.items()]
+    head = "\r\n".join(("WARC/1.1", *lines, "", "")).encode("utf-8", "replace")
+    return gzip.compress(head + block + b"\r\n\r\n", GZIP_LEVEL)
 
 
 def _new_id() -> str:
