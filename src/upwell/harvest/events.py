@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from upwell.model import Estimate, SearchInterface, Skipped
 
-__all__ = ["Asked", "Event", "Found", "Held", "LateRow", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble"]
+__all__ = [
+    "Asked",
+    "Event",
+    "Found",
+    "Held",
+    "LateRow",
+    "Learned",
+    "Observer",
+    "Opened",
+    "Stopped",
+    "Stopping",
+    "Trouble",
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,9 @@ from upwell.net.pace import Pace
 __all__ = ["TellingRequest", "connector", "cookie_jar", "paces_to_tell"]
 
 DNS_SECONDS = 300  # that an address stays known
-paces_to_tell: ContextVar[tuple[Pace, ...]] = ContextVar("paces_to_tell", default=())  # of the request that a task sends
+paces_to_tell: ContextVar[tuple[Pace, ...]] = ContextVar(
+    "paces_to_tell", default=()
+)  # of the request that a task sends
 
 
 def connector(access: Access, proxy: str, resolver: GuardedResolver) -> aiohttp.BaseConnector:

@@ -310,7 +310,9 @@ class WordIndex:
 
     def _ids_of_each(self, records: Sequence[Came]) -> list[list[int]]:
         """The numbers of the words of each record, sorted; those that have none get one, in the order in which they come."""
-        words = list(dict.fromkeys(word for record in records for word in record.words))  # a set has another order in each process
+        words = list(
+            dict.fromkeys(word for record in records for word in record.words)
+        )  # a set has another order in each process
         known = {word: number for word, number in zip(words, self._found(words), strict=True) if number >= 0}
         found = []
         for record in records:
