@@ -1,12 +1,12 @@
 """A whole harvest against a Scrapy spider written by hand, for the same requests: `python -m benchmarks.speed.harvest`.
 
-Without arguments the demo site is harvested. Another site: its address, the CSS selector of a record, those of its fields:
-`python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "h3 a::text" "p::text"`. Several sites: a file with such a line
-each, parted by tabs, in the variable `SITES`: `make speed SITES=sites.tsv`.
+Without arguments the demo site is harvested. Another site: its address, the CSS selectors of a record, of the link to the next page, and
+of the fields: `python -m benchmarks.speed.harvest http://127.0.0.1:8000/ "li.result" "a[rel=next]" "h3 a::text" "p::text"`. The demo site
+and several others: a file with such a line each, parted by tabs, in the variable `SITES`: `make speed SITES=sites.tsv`.
 
-The server, the harvest and the spider are processes of their own. The harvest goes first; the spider asks for the same addresses and
-writes the records as JSON lines. What is compared is all CPU time of each process, with start and end. Then the harvest goes on with
-a budget of one more request: what the replay of the answers that it has costs.
+The server, the harvest and the spider are processes of their own. The harvest goes first; the spider asks for the same addresses, finds the
+records and the next page on each, and writes the records as JSON lines. What is compared is all CPU time of each process, with start and
+end. Then the harvest goes on with a budget of one more request: what the replay of the answers that it has costs.
 """
 
 import json
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,19 +28,34 @@ REPLAY_BAR = 0.1  # CPU time of the replay ÷ that of the harvest, at most
 BUDGET = 700
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
 CONCURRENT_REQUESTS = 16
-DEMO = ("li.city", "h3 a::text", ".country::text", ".region::text", ".continent::text", ".population::text", ".timezone::text",
+DEMO = ("li.city", ".pager span + a", "h3 a::text", ".country::text", ".region::text", ".continent::text", ".population::text", ".timezone::text",
         ".also::text")  # fmt: skip
-# Where the time of a harvest goes: the functions of each stage, which do not call each other.
+# Where the time of a harvest goes: the functions of each stage, which do not call each other. Beside them "start" is all until the first
+# request, "end" what is written when the last answer is read, "fetch" what the loop does that is not below.
 STAGES = {
+    "archive": ("upwell.store.archive:Archive.write",),
     "read": ("upwell.harvest.reader:read_page",),
     "apply": (
         "upwell.harvest.reader:apply",
         "upwell.harvest.session:read_totals",
         "upwell.harvest.session:next_page_of",
     ),
-    "choose": ("upwell.harvest.chooser:Chooser.next", "upwell.harvest.chooser:Chooser.take"),
-    "keep": ("upwell.harvest.session:SourceSession._keep", "upwell.harvest.keep:write_files"),
-    "learn": ("upwell.harvest.reader:learn_source", "upwell.harvest.reader:learn_roles"),
+    "choose": (
+        "upwell.harvest.chooser:Chooser.next",
+        "upwell.harvest.chooser:Chooser.take",
+        "upwell.harvest.chooser:Chooser.reason_to_stop",
+    ),
+    "keep": (
+        "upwell.store.state:State.store",
+        "upwell.harvest.session:SourceSession._keep",
+        "upwell.harvest.details:Details.add",
+        "upwell.harvest.checkpoint:Checkpoint.save_if_due",
+    ),
+    "learn": (
+        "upwell.harvest.reader:learn_source",
+        "upwell.harvest.reader:learn_roles",
+        "upwell.harvest.details:Details.learn",
+    ),
 }
 
 
@@ -55,18 +71,47 @@ def _harvest(url: str, folder: str, budget: int, timed: bool) -> None:
     """One harvest; prints the CPU seconds of each stage, and those of the whole process."""
     import upwell
 
-    spent = dict.fromkeys(STAGES, 0.0)
-    if timed:
+    stages = _Stages() if timed else None
+    upwell.harvest(url, out=folder, plan=upwell.Plan(budget=budget), manners=upwell.Manners(rate=0))
+    print(json.dumps({"cpu": time.process_time(), "stages": stages.seconds() if stages else {}}))
+
+
+class _Stages:
+    """What the stages of the harvest of this process cost."""
+
+    def __init__(self) -> None:
+        from upwell.harvest import loop
+
+        self.spent = dict.fromkeys(("start", "fetch", *STAGES, "end"), 0.0)
+        self._loop_thread = 0.0
         for stage, functions in STAGES.items():
             for name in functions:
-                _time(name, spent, stage)
-    upwell.harvest(url, out=folder, plan=upwell.Plan(budget=budget), manners=upwell.Manners(rate=0))
-    total = time.process_time()
-    spent["fetch and the rest"] = total - sum(spent.values())
-    print(json.dumps({"cpu": total, "stages": spent}))
+                _time(name, self, stage)
+        self._run = loop.run
+        loop.run = self._timed_run
+
+    async def _timed_run(self, *args: Any, **kwargs: Any) -> Any:
+        self.spent["start"], self._loop_thread = time.process_time(), threading.get_ident()
+        before = time.thread_time()
+        try:
+            return await self._run(*args, **kwargs)
+        finally:
+            self.spent["fetch"] += time.thread_time() - before
+            self.spent["end"] = -time.process_time()
+
+    def add(self, stage: str, seconds: float) -> None:
+        """Counts a call, which is no part of fetching where the loop made it."""
+        self.spent[stage] += seconds
+        if threading.get_ident() == self._loop_thread:
+            self.spent["fetch"] -= seconds
+
+    def seconds(self) -> dict[str, float]:
+        """The CPU seconds of each stage, and of all that is in none."""
+        self.spent["end"] += time.process_time()
+        return {**self.spent, "rest": time.process_time() - sum(self.spent.values())}
 
 
-def _time(name: str, spent: dict[str, float], stage: str) -> None:
+def _time(name: str, stages: _Stages, stage: str) -> None:
     """Adds what calls of a function cost to its stage."""
     module_name, _, path = name.partition(":")
     owner: Any = import_module(module_name)
@@ -81,7 +126,7 @@ def _time(name: str, spent: dict[str, float], stage: str) -> None:
         try:
             return function(*args, **kwargs)
         finally:
-            spent[stage] += time.thread_time() - start
+            stages.add(stage, time.thread_time() - start)
 
     setattr(owner, last, timed)
 
@@ -91,7 +136,8 @@ def _spider(addresses: str, output: str, selectors: list[str]) -> None:
     import scrapy
     from scrapy.crawler import CrawlerProcess
 
-    record, *columns = selectors
+    record, next_page, *columns = selectors
+    pages: set[str] = set()  # that are linked as next: the harvest asked for these, or had enough
 
     class Spider(scrapy.Spider):
         name = "by-hand"
@@ -101,6 +147,8 @@ def _spider(addresses: str, output: str, selectors: list[str]) -> None:
             for found in response.css(record):
                 fields = {name: found.css(name).get() for name in columns}
                 yield {"url": response.urljoin(found.css("a::attr(href)").get() or ""), **fields}
+            if following := response.css(next_page).attrib.get("href"):
+                pages.add(response.urljoin(following))
 
     settings = {
         "LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,

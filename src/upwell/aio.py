@@ -302,7 +302,7 @@ async def records(
 
     def pass_on(event: Event) -> None:  # in the thread that reads pages
         if isinstance(event, Held):
-            loop.call_soon_threadsafe(rows.put_nowait, event.row)
+            loop.call_soon_threadsafe(rows.put_nowait, dict(event.row))
         observe(event)
 
     stopper = Stopper()

@@ -252,7 +252,7 @@ def records(
 
     def pass_on(event: Event) -> None:
         if isinstance(event, Held):
-            rows.put(event.row)
+            rows.put(dict(event.row))
         observe(event)
 
     asked = aio.harvest(

@@ -6,7 +6,7 @@
 Two keys in a million million have the same hash. The hashes are the same in every process, so that what is drawn by them is, too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -20,7 +20,7 @@ MIN_RECENT = 256  # keys that wait in a dict or set before they are sorted into 
 RECENT_SHARE = 16  # or one for so many in the array: each key is moved about so many times, whatever the number of keys
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32768)
 def hash_of(key: str) -> int:
     """64 bits of a key, the same in every process."""
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)
@@ -38,16 +38,26 @@ class KeySet:
         return len(self._sorted) + len(self._recent)
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._has(hash_of(key))
+        return isinstance(key, str) and self.has_each((key,))[0]
 
-    def count(self, keys: Iterable[str]) -> int:
-        """How many of some keys are in it."""
-        return sum(self._has(hash_of(key)) for key in keys)
+    def has_each(self, keys: Iterable[str]) -> list[bool]:
+        """Of each of some keys, whether it is in it; looked up together, which costs hardly more than one."""
+        hashes, recent = [hash_of(key) for key in keys], self._recent
+        if not len(self._sorted):
+            return [hashed in recent for hashed in hashes]
+        return [is_in or hashed in recent for hashed, is_in in zip(hashes, self._are_sorted_in(hashes), strict=True)]
+
+    def without(self, keys: Collection[str]) -> list[str]:
+        """Those of some keys that are not in it."""
+        return [key for key, is_in in zip(keys, self.has_each(keys), strict=True) if not is_in]
 
     def update(self, keys: Iterable[str]) -> int:
         """Takes keys in; gives how many are new."""
-        before = len(self)
-        self._recent.update(hashed for key in keys if not self._is_sorted_in(hashed := hash_of(key)))
+        before, hashes = len(self), [hash_of(key) for key in keys]
+        if len(self._sorted):
+            are_in = self._are_sorted_in(hashes)
+            hashes = [hashed for hashed, is_in in zip(hashes, are_in, strict=True) if not is_in]
+        self._recent.update(hashes)
         self._sort_in_if_many()
         return len(self) - before
 
@@ -82,14 +92,10 @@ class KeySet:
         own = self.hashes()
         return float(np.mean(own[np.minimum(own.searchsorted(some), len(own) - 1)] == some))
 
-    def _has(self, hashed: int) -> bool:
-        return hashed in self._recent or self._is_sorted_in(hashed)
-
-    def _is_sorted_in(self, hashed: int) -> bool:
-        if not len(self._sorted):
-            return False
-        at = int(self._sorted.searchsorted(hashed))
-        return at < len(self._sorted) and int(self._sorted[at]) == hashed
+    def _are_sorted_in(self, hashes: Sequence[int]) -> list[bool]:
+        wanted = np.array(hashes, dtype=np.int64)
+        at = self._sorted.searchsorted(wanted) - len(self._sorted)  # counted from the end: 0, past it, is the first
+        return (self._sorted[at] == wanted).tolist()  # type: ignore[no-any-return] # a list of bool
 
     def _sort_in_if_many(self) -> None:
         if len(self._recent) > MIN_RECENT + len(self._sorted) // RECENT_SHARE:

@@ -72,7 +72,7 @@ class ResultPages:
             self.end = "past the end"
         elif self.pages > 1 and page_keys == self._previous_keys:
             self.end = "same page"
-        elif self.pages > 1 and self.keys.count(page_keys) == len(page_keys):
+        elif self.pages > 1 and not self.keys.without(page_keys):
             self.end = "nothing new"  # back at the first page, or going in circles
         else:
             self.matches += self.keys.update(page_keys)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 import numpy as np
 
@@ -262,16 +262,22 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
 
 
 def _marks(pages: Sequence[RecordReader]) -> tuple[str, ...]:
-    """The elements that only mark words: mostly beside text of the row above, and not one in every record."""
+    """The elements that only mark words: mostly beside text of the row above, and not one in every record.
+
+    One in every record may be a mark as well, if it says what was searched for.
+    """
     beside_text: defaultdict[str, list[bool]] = defaultdict(list)
+    says_query: defaultdict[str, list[bool]] = defaultdict(list)
     records_with_one: Counter[str] = Counter()
     records = 0
     for page in pages:
+        asked = unquote_plus(urlsplit(page.tree.url).query).casefold()
         for record in page.records:
             records += 1
             counts: Counter[str] = Counter()
-            for step, is_beside in page.possible_marks(record):
+            for step, is_beside, text in page.possible_marks(record):
                 beside_text[step].append(is_beside)
+                says_query[step].append(text in asked)
                 counts[step] += 1
             records_with_one.update(step for step, n in counts.items() if n == 1)
     return tuple(
@@ -280,7 +286,7 @@ def _marks(pages: Sequence[RecordReader]) -> tuple[str, ...]:
             for step, beside in beside_text.items()
             if "." in step
             and sum(beside) > STEADY_SHARE * len(beside)
-            and records_with_one[step] < STEADY_SHARE * records
+            and (records_with_one[step] < STEADY_SHARE * records or sum(says_query[step]) > STEADY_SHARE * len(beside))
         )
     )
 

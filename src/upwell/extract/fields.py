@@ -226,15 +226,15 @@ class RecordReader:
                     return self.absolute(source)
         return None
 
-    def possible_marks(self, record: RecordRange) -> Iterator[tuple[str, bool]]:
-        """The elements of a record that may be marks, as steps, and whether text of the row above stands right beside each."""
+    def possible_marks(self, record: RecordRange) -> Iterator[tuple[str, bool, str]]:
+        """The elements of a record that may be marks, as steps, whether text of the row above stands right beside each, and their texts."""
         for i in range(record.first, record.last):
             row = self.row_of[i]
             if self.tree.name(row) in MARK_TAGS:
                 above = self.parent[row]
                 left = i > record.first and self.row_of[i - 1] == above and self.gap[i] != BROKEN
                 right = i + 1 < record.last and self.row_of[i + 1] == above and self.gap[i + 1] != BROKEN
-                yield step_of(self.tree, row, classes=True), left or right
+                yield step_of(self.tree, row, classes=True), left or right, self.texts[i].casefold()
 
     @cached_property
     def _origin(self) -> str:

@@ -41,4 +41,7 @@ def _names_others(having: Sequence[tuple[str, Row]], lists: Sequence[str], title
 
 
 def _plain(text: object) -> str:
-    return MARKS.sub("", text).casefold() if isinstance(text, str) else ""
+    if not isinstance(text, str):
+        return ""
+    has_marks = not (text[:1].isalnum() and text[-1:].isalnum())  # tested first: most texts have none
+    return (MARKS.sub("", text) if has_marks else text).casefold()

@@ -32,7 +32,7 @@ class QueryFields:
 def query_fields(rows: Sequence[Mapping[str, Any]], varying: Collection[str]) -> QueryFields:
     """What to leave out of the rows of a source, of which these are all or a sample."""
     passages = tuple(name for name in sorted(varying) if _mean_length(rows, name) >= MIN_PASSAGE_CHARS)
-    names = {name for row in rows for name in row if not name.startswith("_")}
+    names = {name for name in set[str]().union(*rows) if not name.startswith("_")}
     addresses = {name for name in names if _is_own_address(rows, name)}
     return QueryFields(frozenset(varying) | addresses, passages)
 
@@ -44,11 +44,12 @@ def _mean_length(rows: Sequence[Mapping[str, Any]], name: str) -> float:
 
 def _is_own_address(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Whether a field shows the address that `_url` has already."""
-    alike = [
-        isinstance(row[name], str)
-        and ("/" in row[name])
-        and (row.get("_url") or "").endswith(row[name].removesuffix("/"))
-        for row in rows
-        if row.get(name)
-    ]
-    return len(alike) > 1 and sum(alike) >= MIN_ALIKE * len(alike)
+    alike = others = 0
+    for row in rows:
+        if not (text := row.get(name)):
+            continue
+        is_alike = isinstance(text, str) and "/" in text and (row.get("_url") or "").endswith(text.removesuffix("/"))
+        alike, others = alike + is_alike, others + (not is_alike)
+        if others > (1 - MIN_ALIKE) * len(rows):  # too many already, whatever follows
+            return False
+    return alike + others > 1 and alike >= MIN_ALIKE * (alike + others)

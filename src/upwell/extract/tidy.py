@@ -13,6 +13,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from upwell.extract.column_names import column_name
@@ -71,6 +73,8 @@ class TableColumn:
 
     def cell(self, row: Mapping[str, Any]) -> Cell:
         """The fullest of the texts that a row has for it."""
+        if self.is_plain:
+            return row.get(self.of[0]) or None  # a text or a list
         best: Cell = None
         for name in self.of:
             value = row.get(name)
@@ -83,6 +87,11 @@ class TableColumn:
         if isinstance(best, str) and self.phrases:
             return values_between(best, self.phrases)[self.part]
         return best.split("; ") if isinstance(best, str) and self.is_list else best
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether its texts are those of one field as they are, which is so of most."""
+        return len(self.of) == 1 and not (self.cut or self.phrases or self.is_list)
 
     @property
     def id(self) -> tuple[str, int]:
@@ -105,23 +114,22 @@ def arrange(
     rows: Sequence[Mapping[str, Any]], *, lists: Collection[str] = (), earlier: Sequence[TableColumn] = ()
 ) -> list[TableColumn]:
     """The columns of a table, in the order in which they first appear; `lists` are names of those with several texts."""
-    names = [name for name in dict.fromkeys(name for row in rows for name in row) if not name.startswith("_")]
-    filled: defaultdict[str, int] = defaultdict(int)
-    texts: defaultdict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for name, value in row.items():
-            if value not in (None, "", []) and not name.startswith("_"):
-                filled[name] += 1
-                texts[name].add(_text(value))
+    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if not name.startswith("_")]
+    filled: dict[str, int] = {}
+    texts: dict[str, set[str]] = {}
+    for name in names:
+        given = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
+        filled[name], texts[name] = len(given), {v if isinstance(v, str) else _text(v) for v in given}
     cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := _cut(found)) != ("", "")}
     for name, cut in cuts.items():
         texts[name] = {_without(text, cut) for text in texts[name]} - {""}
     known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
-    with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
+    of_pages = {name for name in names if name.startswith(PAGE)}
+    with_page = [row for row in rows if not of_pages.isdisjoint(row)]
     columns: list[TableColumn] = []
-    for group in _groups(useful, rows, cuts):
+    for group in _groups(useful, rows, with_page, cuts):
         seen = set().union(*(texts[name] for name in group))
         repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
         labels = {name: cuts[name] for name in group if name in cuts}
@@ -131,7 +139,8 @@ def arrange(
             if before := known.get(one.id):
                 one = replace(one, name=before.name, drop=before.drop, pin=before.pin)
             of_rows = with_page if column.is_of_page else rows
-            share = sum(one.cell(row) not in (None, "", []) for row in rows) / max(1, len(of_rows))
+            count = filled[one.of[0]] if one.is_plain else sum(one.cell(row) not in (None, "", []) for row in rows)
+            share = count / max(1, len(of_rows))
             is_same = len(values) == 1 and len(rows) > 1
             if one.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(one)
@@ -181,15 +190,15 @@ class OtherFields:
     """The names of fields that stand in none of the columns, and are not always the same."""
 
     def __init__(self, columns: Iterable[TableColumn]) -> None:
-        self._in_table = {name for column in columns for name in column.of}
+        self._passed_over = {name for column in columns for name in column.of}  # and all that are none
         self._seen: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Looks at a row."""
-        for name in row.keys() - self._in_table:
-            if (
-                not name.startswith("_") and len(self._seen[name]) < 2 and row[name]
-            ):  # enough to tell it from a constant
+        for name in row.keys() - self._passed_over:
+            if name.startswith("_") or len(self._seen[name]) > 1:  # enough to tell it from a constant
+                self._passed_over.add(name)
+            elif row[name]:
                 self._seen[name].add(_text(row[name]))
 
     def names(self, *, with_pages: bool = True) -> list[str]:
@@ -221,10 +230,12 @@ def _parts(column: TableColumn, texts: Collection[str]) -> list[tuple[TableColum
 
 
 def _groups(
-    names: Sequence[str], rows: Sequence[Mapping[str, Any]], cuts: Mapping[str, tuple[str, str]]
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    with_page: Sequence[Mapping[str, Any]],
+    cuts: Mapping[str, tuple[str, str]],
 ) -> list[list[str]]:
     """Columns that say the same of nearly every record, together; those of the list come before those of the page."""
-    with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
     compared = [*with_page[:: max(1, len(with_page) // COMPARED_ROWS)], *rows[:: max(1, len(rows) // COMPARED_ROWS)]]
     cells: dict[str, dict[int, str]] = {name: {} for name in names}
     cut_off: dict[str, set[int]] = {name: set() for name in names}

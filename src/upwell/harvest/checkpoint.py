@@ -10,14 +10,15 @@ import io
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from upwell.harvest.events import Asked, Held, Observer
+from upwell.extract.values import Type
+from upwell.harvest.events import Asked, Held, LateRow, Observer
 from upwell.harvest.plan import Plan
 from upwell.harvest.reader import Spent
 from upwell.harvest.session import SourceSession
@@ -31,15 +32,15 @@ __all__ = ["Checkpoint", "events_before"]
 
 FILE = "checkpoint"
 WORDS_FILE = "checkpoint-words-{}"  # what each source holds of the words of its records
-MIN_REQUESTS = 50  # between two checkpoints
+MIN_REQUESTS = 100  # between two checkpoints
 MAX_TOLD = 200  # requests from before a checkpoint that those who follow are told of
-GROWTH = 0.05  # of the requests, between two: so that all of them cost a small share of the harvest
+GROWTH = 0.1  # of the requests, between two: so that all of them cost a small share of the harvest
 # Modules whose classes a checkpoint may have; all but the last line are pure (pyproject.toml: import-linter).
 MODULES = (
     "upwell.answers.", "upwell.extract.", "upwell.key_set", "upwell.model", "upwell.page.", "upwell.queries.", "upwell.site.",
-    "upwell.source.", "upwell.harvest.beliefs", "upwell.harvest.check_queries", "upwell.harvest.chooser", "upwell.harvest.coverage",
-    "upwell.harvest.facet_questions", "upwell.harvest.ledger", "upwell.harvest.list_finder", "upwell.harvest.list_questions",
-    "upwell.harvest.listing", "upwell.harvest.open_query", "upwell.harvest.proposers",
+    "upwell.source.", "upwell.harvest.beginnings", "upwell.harvest.beliefs", "upwell.harvest.check_queries", "upwell.harvest.chooser",
+    "upwell.harvest.coverage", "upwell.harvest.facet_questions", "upwell.harvest.ledger", "upwell.harvest.list_finder", "upwell.harvest.list_questions",
+    "upwell.harvest.exports", "upwell.harvest.listing", "upwell.harvest.open_query", "upwell.harvest.page_steps", "upwell.harvest.proposers",
     "upwell.harvest.details", "upwell.harvest.reader", "upwell.harvest.session", "upwell.store.url_repository",
 )  # fmt: skip
 NAMES = {
@@ -190,9 +191,13 @@ def events_before(state: State, sessions: Sequence[SourceSession]) -> Iterator[A
     types = {session.ledger.interface.url: session.ledger.model.columns.types for session in sessions}
     for row in state.rows():
         if any(row["_key"] in session.ledger.held for session in sessions):
-            own = {name: row[name] for name in OWN_COLUMNS}
-            fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE))}
-            yield Held(row={**own, **typed_fields(fields, types.get(str(row["_source"]), {}))})
+            yield Held(row=LateRow(partial(_row_when_it_came, row, types.get(str(row["_source"]), {}))))
+
+
+def _row_when_it_came(row: Mapping[str, Any], types: Mapping[str, Type]) -> dict[str, object]:
+    """A record of the table as those were told of it who followed."""
+    fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE))}
+    return {**{name: row[name] for name in OWN_COLUMNS}, **typed_fields(fields, types)}
 
 
 @cache

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from upwell.model import Estimate, SearchInterface, Skipped
 
-__all__ = ["Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble"]
+__all__ = [
+    "Asked", "Event", "Found", "Held", "LateRow", "Learned", "Observer", "Opened", "Passed", "Stopped", "Stopping", "Trouble",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +20,14 @@ class Found:
     """A search interface of the site was found."""
 
     template: SearchInterface
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A page in front of the site wanted a button pressed, and it was pressed."""
+
+    url: str  # of that page
+    label: str  # of the button
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +75,32 @@ class Held:
     row: Mapping[str, object]
 
 
+class LateRow(Mapping[str, object]):
+    """A row that is made when somebody looks at it: most are not looked at before they are in the table."""
+
+    def __init__(self, make: Callable[[], dict[str, object]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _row(self) -> dict[str, object]:
+        return self._make()
+
+    def __getitem__(self, name: str) -> object:
+        return self._row[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._row)
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def __repr__(self) -> str:
+        return repr(self._row)
+
+    def __reduce__(self) -> tuple[type[dict[str, object]], tuple[dict[str, object]]]:
+        return dict, (self._row,)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
     """A page could not be used; the harvest goes on."""
@@ -86,5 +123,5 @@ class Stopped:
     site: str = ""
 
 
-Event = Found | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
+Event = Found | Passed | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
 Observer = Callable[[Event], None]

@@ -71,14 +71,16 @@ class SourceLedger:
 
     def add(self, records: Sequence[Record]) -> list[Record]:
         """Counts the records of an answer; gives those that no source of the site had brought before."""
-        sources = (self, *self.siblings)
+        by_key = {record.key: record for record in records}
         # not by the state on disk: where a harvest goes on, it holds them already
-        new = {record.key: record for record in records if not any(record.key in source.held for source in sources)}
+        new = self.held.without(by_key)
         if len(self.first_keys) < FIRST_KEYS:
-            self.first_keys += dict.fromkeys(record.key for record in records if record.key not in self.held)
-        self.held.update(record.key for record in records)
+            self.first_keys += new
+        for other in self.siblings:
+            new = other.held.without(new)
+        self.held.update(by_key)
         self.matches += len(records)
-        return list(new.values())
+        return [by_key[key] for key in new]
 
     def finish(self, query: FinishedQuery) -> None:
         """The pages of a query came to their end: what that tells about totals and the result cap."""

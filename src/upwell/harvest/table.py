@@ -70,7 +70,8 @@ class Table:
         if isinstance(self.rows, StreamedRows):
             counts = {name: self.rows.filled.get(name, 0) for name in names}
         else:
-            counts = {name: sum(row.get(name) not in (None, "", []) for row in self.rows) for name in names}
+            cells = {name: [row[name] for row in self.rows if row.get(name) is not None] for name in names}
+            counts = {name: len(found) - found.count("") - found.count([]) for name, found in cells.items()}
         ordered = sorted(counts.items(), key=lambda pair: -pair[1])
         return {name: round(count / max(1, len(self.rows)), 3) for name, count in ordered}
 

@@ -128,6 +128,8 @@ def _of_source(rows: Iterable[Row], source: str) -> Iterator[Row]:
 
 def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
     """The names of parts whose rows have mostly the same columns, or addresses of one shape, together."""
+    if len(parts) < 2:
+        return [[name] for name in parts]
     groups: list[list[str]] = []
     columns = {name: _columns(rows) for name, rows in parts.items()}
     addresses = {name: _record_address(rows) for name, rows in parts.items()}

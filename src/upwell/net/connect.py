@@ -1,21 +1,25 @@
 """How connections are made: directly or by a proxy, with which certificates, and which cookies they begin with."""
 
-import asyncio
+from contextvars import ContextVar
 from http.cookies import Morsel
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import aiohttp
 import yarl
+from aiohttp.connector import Connection
 
 from upwell.errors import MissingExtra
 from upwell.net.access import SOCKS, Access
 from upwell.net.addresses import GuardedResolver
 from upwell.net.cookies import Cookie
+from upwell.net.pace import Pace
 
-__all__ = ["connector", "cookie_jar", "when_sent"]
+__all__ = ["TellingRequest", "connector", "cookie_jar", "paces_to_tell"]
 
 DNS_SECONDS = 300  # that an address stays known
+paces_to_tell: ContextVar[tuple[Pace, ...]] = ContextVar(
+    "paces_to_tell", default=()
+)  # of the request that a task sends
 
 
 def connector(access: Access, proxy: str, resolver: GuardedResolver) -> aiohttp.BaseConnector:
@@ -37,23 +41,18 @@ def connector(access: Access, proxy: str, resolver: GuardedResolver) -> aiohttp.
     return aiohttp.TCPConnector(resolver=resolver, limit=0, ttl_dns_cache=DNS_SECONDS, ssl=context or True)
 
 
-def when_sent() -> aiohttp.TraceConfig:
-    """What tells the paces that a request names as its context when it was sent.
+class TellingRequest(aiohttp.ClientRequest):
+    """A request that tells the paces it belongs to when it was sent.
 
-    aiohttp tells of a request just before it is written, and a thread that reads a page may hold up the loop in between: the paces are
-    told two rounds of the loop later, when it has been written, with its body.
+    A thread that reads a page may hold up the loop between the decision to send and the sending, and a body is written by a task of its own: the
+    paces are told two rounds of the loop later.
     """
 
-    async def tell(
-        _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        for pace in context.trace_request_ctx:
-            loop.call_soon(loop.call_soon, pace.was_sent)
-
-    trace = aiohttp.TraceConfig()
-    trace.on_request_headers_sent.append(tell)
-    return trace
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        answer = await super().send(conn)
+        for pace in paces_to_tell.get():
+            self.loop.call_soon(self.loop.call_soon, pace.was_sent)
+        return answer
 
 
 def cookie_jar(access: Access) -> aiohttp.CookieJar:

@@ -17,7 +17,7 @@ from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsag
 from upwell.model import Outcome, Request, Response
 from upwell.net.access import SOCKS
 from upwell.net.addresses import GuardedResolver
-from upwell.net.connect import connector, cookie_jar, when_sent
+from upwell.net.connect import TellingRequest, connector, cookie_jar, paces_to_tell
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
 from upwell.net.headers import joined_headers, retry_after_seconds
 from upwell.net.manners import Manners
@@ -28,6 +28,7 @@ from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
+from upwell.page.acting_words import YES_OR_NO
 from upwell.page.hosts import encoded, host_and_port, is_loopback, is_same_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
@@ -96,7 +97,7 @@ class Fetcher:
             max_line_size=MAX_HEADER_LINE_BYTES,
             max_field_size=MAX_HEADER_LINE_BYTES,
             max_headers=MAX_HEADERS,
-            trace_configs=[when_sent()],
+            request_class=TellingRequest,
         )
         self._session._retry_connection = False  # or aiohttp sends again by itself, past the rate and uncounted
         return self
@@ -143,7 +144,8 @@ class Fetcher:
         self._allowed_words.update(acting_words(request))
 
     def _refuse_acting(self, request: Request) -> None:
-        words = [word for word in acting_words(request) if word not in self._allowed_words]
+        allowed = self._allowed_words | YES_OR_NO if request.passes_gate else self._allowed_words
+        words = [word for word in acting_words(request) if word not in allowed]
         if words:
             raise WouldAct(
                 f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to ask it, "
@@ -302,6 +304,7 @@ class Fetcher:
             self._check_limit(request.url, 0.0)  # others may have sent meanwhile
             self.sent += 1
             started = time.monotonic()
+            paces_to_tell.set((own_pace, pace))
             async with self._session.request(
                 request.method,
                 yarl.URL(encoded(without_login(request.url)), encoded=True),
@@ -309,7 +312,6 @@ class Fetcher:
                 headers=headers,
                 allow_redirects=False,
                 proxy=self._http_proxy(request.url),
-                trace_request_ctx=(own_pace, pace),
             ) as answer:
                 body = self.access.hide_in_page(await self._read_body(answer, cut_at))
             self.bytes += len(body)

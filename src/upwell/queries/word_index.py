@@ -6,6 +6,8 @@ has which words, are put away (`record_words`).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from upwell.queries.calibration import Calibration
 from upwell.queries.record_words import Blobs, MemoryBlobs, RecordWords, WordTexts
 from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of
 
-__all__ = ["CLASSES", "Floats", "Numbers", "WordIndex"]
+__all__ = ["CLASSES", "Came", "Floats", "Numbers", "WordIndex"]
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.integer]
@@ -27,6 +29,14 @@ MAX_COUNTED = 4096  # groups of words whose counts are kept, so that only the re
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 MAX_CHANGED = 1000  # records whose words are kept as changed
 MANY_SHARED = 3  # words that a record shares with others, beyond which they are not counted
+
+
+class Came(NamedTuple):
+    """A record that came: its key, its words (`query_words` of its text), and its fields."""
+
+    key: str
+    words: Sequence[str]
+    fields: Mapping[str, str]
 
 
 @dataclass
@@ -80,16 +90,23 @@ class WordIndex:
         self._of_cut_off = Calibration(1)
         self._bulk: Floats = np.zeros(0)  # what each candidate brings with all its pages, where it is known
 
-    def add_record(
-        self, key: str, text: str, fields: Mapping[str, str] | None = None, words: Sequence[str] = ()
-    ) -> None:
-        """A record came; its words (`query_words` of the text, where they are at hand) are counted the first time."""
-        hashed = hash_of(key)
-        number = self._keys.find_one(hashed)
-        if number < 0:
-            self._keys.add(hashed)
-            self._add_words(self._ids(words or query_words(text), fields=fields or {}))
-            return
+    def add_record(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
+        """A record came; its words are counted the first time."""
+        self.add_records([Came(key, query_words(text), fields or {})])
+
+    def add_records(self, records: Sequence[Came]) -> None:
+        """The records of a page came, each once; looked up together, and their words counted the first time that they come."""
+        hashes = [hash_of(record.key) for record in records]
+        new = []
+        for record, hashed, number in zip(records, hashes, list(self._keys.find(hashes)), strict=True):
+            if number < 0:
+                self._keys.add(hashed)
+                new.append(record)
+            else:
+                self._see_again(number)
+        self._add_new(self._ids_of_each(new))
+
+    def _see_again(self, number: int) -> None:
         times = self._times[number] = min(3 + 1, self._times[number] + 1)
         if times > 3:
             return
@@ -104,26 +121,35 @@ class WordIndex:
             self._twice[ids] -= 1
             self.seen_twice -= 1
 
-    def _add_words(self, ids: NDArray[np.int64]) -> None:
-        """The words of a record that came for the first time."""
-        before = self._in[ids]
-        for first in self._first[ids[before == 1]].tolist():  # another record shares a word of it now
-            if (shared := self._shared[first]) < MANY_SHARED:
-                self._shared[first] = shared + 1
-                self._sharing[shared] -= 1
-                self._sharing[shared + 1] += 1
-        self._first[ids[before == 0]] = self.held
-        shared = min(MANY_SHARED, int(np.count_nonzero(before)))
-        self._sharing[shared] += 1
-        self._shared.append(shared)
-        self._times.append(1)
-        self._is_exhausted.append(0)
-        self._records.add(ids.tolist())
-        self._in[ids] += 1
-        self._once[ids] += 1
-        self._note_change(ids)
-        self.held += 1
-        self.seen_once += 1
+    def _add_new(self, words_of_each: Sequence[Sequence[int]]) -> None:
+        """The words of records that came for the first time."""
+        # views: for single numbers several times as fast as arrays
+        inside, once, first = (memoryview(counts) for counts in (self._in, self._once, self._first))  # type: ignore[arg-type] # an array is a buffer
+        sharing, shared_words = self._sharing, self._shared
+        for number, ids in enumerate(words_of_each, self.held):
+            shared = 0
+            for word in ids:
+                before = inside[word]
+                if before == 0:
+                    first[word] = number
+                else:
+                    shared += 1
+                    if before == 1 and (of_first := shared_words[first[word]]) < MANY_SHARED:
+                        # the first record that has the word shares it now
+                        shared_words[first[word]] = of_first + 1
+                        sharing[of_first] -= 1
+                        sharing[of_first + 1] += 1
+                inside[word] = before + 1
+                once[word] += 1
+            shared = min(MANY_SHARED, shared)
+            sharing[shared] += 1
+            shared_words.append(shared)
+            self._records.add(ids)
+            self._note_change(np.array(ids, dtype=np.int64))
+        self._times.extend(b"\1" * len(words_of_each))
+        self._is_exhausted.extend(b"\0" * len(words_of_each))
+        self.held += len(words_of_each)
+        self.seen_once += len(words_of_each)
 
     def _note_change(self, ids: Numbers) -> None:
         self._changed.append(ids)
@@ -156,6 +182,15 @@ class WordIndex:
         """A query is on its way: it is not given again."""
         if len(ids := self._ids(words_of_query(query))) == 1:
             self._done[ids[0]] = True
+
+    def takes(self, word: str) -> bool:
+        """Whether a word has as many letters as the source wants."""
+        return len(word) >= self.min_chars
+
+    def leave_out_shorter(self, min_chars: int) -> None:
+        """Words with fewer letters are not given any more."""
+        self.min_chars = min_chars
+        self._done[[number for number, word in enumerate(self._texts) if not self.takes(word)]] = True
 
     def observe_cut_off(self, predicted: float, new: float) -> None:
         """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
@@ -278,19 +313,27 @@ class WordIndex:
         """The numbers of words; -1 for those that no record held has."""
         return list(self._numbers.find([hash_of(word) for word in words]))
 
-    def _ids(self, words: Sequence[str], fields: Mapping[str, str] | None = None) -> NDArray[np.int64]:
-        ids = []
-        columns: dict[str, str] | None = None
-        different = list(dict.fromkeys(words))  # a set has another order in each process
-        for word, number in zip(different, self._found(different), strict=True):
-            if number < 0 and not self.keeps_stop_words and (len(word) == 1 or word in self._stops):
-                continue
-            if number < 0:
-                if columns is None:
-                    columns = {w: name for name, value in (fields or {}).items() for w in query_words(value)}
-                number = self._add(word, columns.get(word, ""))
-            ids.append(number)
-        return np.array(sorted(ids), dtype=np.int64)
+    def _ids(self, words: Sequence[str]) -> list[int]:
+        """The numbers of words, sorted; those that have none get one."""
+        return self._ids_of_each([Came("", words, {})])[0]
+
+    def _ids_of_each(self, records: Sequence[Came]) -> list[list[int]]:
+        """The numbers of the words of each record, sorted; those that have none get one, in the order in which they come."""
+        words = list(
+            dict.fromkeys(word for record in records for word in record.words)
+        )  # a set has another order in each process
+        known = {word: number for word, number in zip(words, self._found(words), strict=True) if number >= 0}
+        found = []
+        for record in records:
+            own = set(record.words)
+            if unknown := [word for word in dict.fromkeys(record.words) if word not in known]:
+                if not self.keeps_stop_words:
+                    unknown = [word for word in unknown if len(word) > 1 and word not in self._stops]
+                    own = {word for word in own if word in known} | set(unknown)
+                known.update(zip(unknown, count(len(self._texts)), strict=False))
+                self._add(unknown, _columns_of(unknown, record.fields))
+            found.append(sorted(map(known.__getitem__, own)))
+        return found
 
     def records_with(self, word: str) -> int:
         """How many records held have a word."""
@@ -301,6 +344,11 @@ class WordIndex:
         """How many records held have each of some words."""
         return [int(self._in[number]) if number >= 0 else 0 for number in self._found(words)]
 
+    def has_word(self, key: str, word: str) -> bool:
+        """Whether a record held has a word in its text, as it was when it came first."""
+        record, number = self._keys.find_one(hash_of(key)), self.number(word)
+        return record >= 0 and number >= 0 and number in self._records.words_of_one(record)
+
     def number(self, word: str) -> int:
         """The place of a word among all words; -1 where no record held has it."""
         return self._numbers.find_one(hash_of(word))
@@ -309,13 +357,26 @@ class WordIndex:
         """The way back."""
         return self._texts[number]
 
-    def _add(self, word: str, column: str) -> int:
-        number = self._numbers.add(hash_of(word))
-        self._texts.append(word)
-        if number == len(self._in):
+    def _add(self, words: Sequence[str], columns: Mapping[str, str]) -> None:
+        """Numbers further words, which stand in columns."""
+        first = len(self._texts)
+        for word in words:
+            self._numbers.add(hash_of(word))
+            self._texts.append(word)
+        if len(self._texts) > len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
                 old = getattr(self, name)
-                setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2, old.dtype))))
-        self._class[number] = self._class_of(column, word)
-        self._done[number] = len(word) < self.min_chars
-        return number
+                setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2 + len(words), old.dtype))))
+        self._class[first : len(self._texts)] = [self._class_of(columns.get(word, ""), word) for word in words]
+        if self.min_chars:
+            self._done[first : len(self._texts)] = [not self.takes(word) for word in words]
+
+
+def _columns_of(words: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
+    """The last field that has each of some words; only the fields in which one of them stands are taken apart."""
+    columns = {}
+    for name, value in fields.items():
+        text = value.lower().replace("’", "'")  # as tokens are read
+        if any(word in text for word in words):
+            columns.update(dict.fromkeys(query_words(value), name))
+    return columns

@@ -16,6 +16,8 @@ AROUND_DIGITS = str.maketrans("", "", " .,")
 
 def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
     """The number of a word's shape in SHAPES."""
+    if len(word) > 1 and word.isascii() and word.isalpha():  # most words
+        return 7 if word in stops else 0
     if len(word) == 1 and not word.isdigit():
         return ONE_CHARACTER if is_unspaced(word) else 8
     if word in stops:

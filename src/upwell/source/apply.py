@@ -142,7 +142,8 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
         if address and model.volatile:
             address = without_arguments(address, model.volatile)
         read.append((record, fields, links, address, container))
-    addresses = [address for _, _, _, address, _ in read if address]
+    # two blocks may have the same records
+    addresses = [(container, address) for _, _, _, address, container in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     steps = {container: tree.steps_below(container) for container in container_paths}

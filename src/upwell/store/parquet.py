@@ -20,6 +20,7 @@ __all__ = [
 DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless it is told otherwise
 MAX_INTEGER = 2**63 - 1
 BATCH_ROWS = 10_000  # that are read at once
+encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # `json.dumps` makes an encoder for each row
 
 
 def write(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
@@ -101,7 +102,7 @@ def _rows_as_query(
 
 def _write_line(out: TextIO, row: Mapping[str, object], keys: Iterable[str]) -> int:
     """Writes a row as a JSON line with the fields c0, c1 …; gives a bound on its bytes."""
-    line = json.dumps({f"c{i}": row.get(key) for i, key in enumerate(keys)}, ensure_ascii=False, default=str)
+    line = encode({f"c{i}": row.get(key) for i, key in enumerate(keys)})
     out.write(line + "\n")
     return 4 * len(line)
 

@@ -16,7 +16,6 @@ import json
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -391,10 +390,7 @@ class State:
 
 
 def _request_key(request: Request) -> str:
-    """Two requests are the same if their keys are: all fields count but the query, which is only a remark."""
-    fields = asdict(request)
-    fields.pop("query")
-    if not fields["headers"]:  # as before there were any
-        fields.pop("headers")
-    fields["body"] = request.body.decode("latin-1")
-    return json.dumps([fields[name] for name in sorted(fields)], ensure_ascii=False)
+    """Two requests are the same if their keys are: all that is sent counts."""
+    headers = [request.headers] if request.headers else []  # left out as before there were any
+    fields = [request.body.decode("latin-1"), request.content_type, *headers, request.method, request.url]
+    return json.dumps(fields, ensure_ascii=False)

@@ -13,6 +13,7 @@ __all__ = ["add_records", "is_good_answer", "row_of", "varying_fields"]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
+encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` makes an encoder for each row
 MIN_VARIED = 3
 
 
@@ -88,7 +89,7 @@ def _see_again(
 
 def _write(db: Connection, run: int, held: Mapping[str, _Held]) -> None:
     """Writes what is new of the records of a page."""
-    texts = {key: json.dumps(one.row, ensure_ascii=False) for key, one in held.items() if one.is_written}
+    texts = {key: encode(one.row) for key, one in held.items() if one.is_written}
     db.executemany(
         "INSERT INTO records VALUES (?, ?, 1, ?, ?)",
         [(key, text, run, run) for key, text in texts.items() if held[key].text is None],
