@@ -19,13 +19,13 @@ class Row(NamedTuple):
 
 def show(rows: Iterable[Row]) -> int:
     """Prints each row as it comes; 1 where a bar is broken, else 0."""
-    print(f"{'what':<56}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>7}", flush=True)
+    print(f"{'what':<62}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>7}", flush=True)
     is_broken = False
     for what, ours, reference, ratio, bar in rows:
         is_broken |= ratio > bar
         note = "" if ratio <= bar else "  broken"
         print(
-            f"{what:<56}{ours:>10}{reference:>11}{ratio:>8.2f}{'' if bar == math.inf else f'{bar:.3g}':>7}{note}",
+            f"{what:<62}{ours:>10}{reference:>11}{ratio:>8.2f}{'' if bar == math.inf else f'{bar:.3g}':>7}{note}",
             flush=True,
         )
     return int(is_broken)
