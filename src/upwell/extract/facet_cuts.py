@@ -37,8 +37,9 @@ def without_facets(leaves: Leaves, cuts: Sequence[Cut]) -> list[Cut]:
     )
     in_facets = np.zeros(len(leaves), dtype=bool)
     for cut in cuts:
-        if _are_facets(cut, *marks):
-            in_facets[leaves_in(cut.starts, cut.ends)] = True
+        is_facet = _are_facets(cut, *marks)
+        if is_facet.mean() >= MIN_SHARE:
+            in_facets[leaves_in(cut.starts[is_facet], cut.ends[is_facet])] = True
     chars, of_facets = _sums(leaves.chars), _sums(leaves.chars * in_facets)
     return [
         cut
@@ -47,11 +48,11 @@ def without_facets(leaves: Leaves, cuts: Sequence[Cut]) -> list[Cut]:
     ]
 
 
-def _are_facets(cut: Cut, narrows: Sums, others: Sums, counts: Sums) -> bool:
-    """Whether nearly all pieces of a cut are facets, each with what stands between it and the next; marks are summed over the leaves before."""
+def _are_facets(cut: Cut, narrows: Sums, others: Sums, counts: Sums) -> NDArray[np.bool_]:
+    """Which pieces of a cut are facets, each with what stands between it and the next; marks are summed over the leaves before."""
     ends = np.maximum(cut.ends, np.minimum(np.append(cut.starts[1:], cut.container_end[-1]), cut.container_end))
     has_narrowing, has_others, has_count = (marks[ends] > marks[cut.starts] for marks in (narrows, others, counts))
-    return bool((has_narrowing & ~has_others & has_count).mean() >= MIN_SHARE)
+    return np.asarray(has_narrowing & ~has_others & has_count)
 
 
 def _in_narrowing_links(leaves: Leaves) -> NDArray[np.bool_]:
