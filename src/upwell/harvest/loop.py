@@ -22,6 +22,7 @@ from upwell.errors import (
     NoSearchForm,
     NothingLearned,
     Unreachable,
+    UpwellError,
     WrongUsage,
 )
 from upwell.harvest.checkpoint import Checkpoint, events_before
@@ -125,6 +126,7 @@ async def run(
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
         Chromium(net, SearchJudge()) as chromium,
+        _counted(net),
     ):
 
         def spent() -> Spent:
@@ -220,6 +222,16 @@ def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
     if plan.seconds and seconds >= plan.seconds:
         return f"the {plan.seconds:g} seconds of --time are over"
     return ""
+
+
+@asynccontextmanager
+async def _counted(net: Fetcher) -> AsyncIterator[None]:
+    """Has an error say how many requests were sent before it."""
+    try:
+        yield
+    except UpwellError as error:
+        error.requests = net.sent
+        raise
 
 
 @asynccontextmanager

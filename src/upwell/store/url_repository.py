@@ -2,7 +2,7 @@
 
 An address takes about 20 bytes of memory; its text, and a note about it, are put away (`queries.record_words`). Those who ask decide which
 is next: the chooser compares facets and related queries with all other questions. When it may be sent is decided by the load of its host:
-a host rests at least as long as its answers take (`net.pace`), and of many hosts those are asked first that bring most (`engines.schedule`).
+a host rests as long as its answers take (`net.pace`), and of many hosts those are asked first that bring most (`engines.schedule`).
 """
 
 from array import array
