@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 BAR = 0.8  # our CPU time ÷ that of the spider, at most
 REPLAY_BAR = 0.1  # CPU time of the replay ÷ that of the harvest, at most
@@ -137,18 +137,18 @@ def _spider(addresses: str, output: str, selectors: list[str]) -> None:
     from scrapy.crawler import CrawlerProcess
 
     record, next_page, *columns = selectors
+    pages: set[str] = set()  # that are linked as next: the harvest asked for these, or had enough
 
     class Spider(scrapy.Spider):
         name = "by-hand"
         start_urls = Path(addresses).read_text().split()
-        pages: ClassVar[set[str]] = set()
 
         def parse(self, response: Any) -> Any:
             for found in response.css(record):
                 fields = {name: found.css(name).get() for name in columns}
                 yield {"url": response.urljoin(found.css("a::attr(href)").get() or ""), **fields}
             if following := response.css(next_page).attrib.get("href"):
-                self.pages.add(response.urljoin(following))  # which is among the addresses if the harvest asked for it
+                pages.add(response.urljoin(following))
 
     settings = {
         "LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,

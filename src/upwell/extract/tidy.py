@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from upwell.extract.column_names import column_name
@@ -113,7 +114,7 @@ def arrange(
     rows: Sequence[Mapping[str, Any]], *, lists: Collection[str] = (), earlier: Sequence[TableColumn] = ()
 ) -> list[TableColumn]:
     """The columns of a table, in the order in which they first appear; `lists` are names of those with several texts."""
-    names = [name for name in dict.fromkeys(name for row in rows for name in row) if not name.startswith("_")]
+    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if not name.startswith("_")]
     filled: dict[str, int] = {}
     texts: dict[str, set[str]] = {}
     for name in names:
@@ -125,9 +126,10 @@ def arrange(
     known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
-    with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
+    of_pages = {name for name in names if name.startswith(PAGE)}
+    with_page = [row for row in rows if not of_pages.isdisjoint(row)]
     columns: list[TableColumn] = []
-    for group in _groups(useful, rows, cuts):
+    for group in _groups(useful, rows, with_page, cuts):
         seen = set().union(*(texts[name] for name in group))
         repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
         labels = {name: cuts[name] for name in group if name in cuts}
@@ -188,15 +190,15 @@ class OtherFields:
     """The names of fields that stand in none of the columns, and are not always the same."""
 
     def __init__(self, columns: Iterable[TableColumn]) -> None:
-        self._in_table = {name for column in columns for name in column.of}
+        self._passed_over = {name for column in columns for name in column.of}  # and all that are none
         self._seen: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Looks at a row."""
-        for name in row.keys() - self._in_table:
-            if (
-                not name.startswith("_") and len(self._seen[name]) < 2 and row[name]
-            ):  # enough to tell it from a constant
+        for name in row.keys() - self._passed_over:
+            if name.startswith("_") or len(self._seen[name]) > 1:  # enough to tell it from a constant
+                self._passed_over.add(name)
+            elif row[name]:
                 self._seen[name].add(_text(row[name]))
 
     def names(self, *, with_pages: bool = True) -> list[str]:
@@ -228,10 +230,12 @@ def _parts(column: TableColumn, texts: Collection[str]) -> list[tuple[TableColum
 
 
 def _groups(
-    names: Sequence[str], rows: Sequence[Mapping[str, Any]], cuts: Mapping[str, tuple[str, str]]
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    with_page: Sequence[Mapping[str, Any]],
+    cuts: Mapping[str, tuple[str, str]],
 ) -> list[list[str]]:
     """Columns that say the same of nearly every record, together; those of the list come before those of the page."""
-    with_page = [row for row in rows if any(name.startswith(PAGE) for name in row)]
     compared = [*with_page[:: max(1, len(with_page) // COMPARED_ROWS)], *rows[:: max(1, len(rows) // COMPARED_ROWS)]]
     cells: dict[str, dict[int, str]] = {name: {} for name in names}
     cut_off: dict[str, set[int]] = {name: set() for name in names}

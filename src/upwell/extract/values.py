@@ -76,11 +76,19 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
     """
     texts = [text for text in texts if text]
     if lossless:
-        if (found := {text.strip().lower() for text in texts}) and any(found == set(pair) for pair in BOOLEANS):
-            return "boolean"
+        if len({text.strip().lower() for text in texts[:100]}) <= 2:  # in most columns the first texts tell
+            found = {text.strip().lower() for text in texts}
+            if any(found == set(pair) for pair in BOOLEANS):
+                return "boolean"
         if (dates := reader_of(texts)) is not None:
             return "datetime" if dates.has_time else "date"
-    types = [_text_type(text) for text in texts]
+    types: list[Type] = []
+    others = 0
+    for text in texts:
+        types.append(_text_type(text))
+        others += types[-1] == "text"
+        if others > (1 - MIN_TYPE_SHARE) * len(texts) + 1:  # too many already, whatever follows
+            return "text"
     for candidate in TYPES if types else ():
         count = sum(kind == candidate or (candidate == "decimal" and kind == "integer") for kind in types)
         if count >= MIN_TYPE_SHARE * len(types) and (

@@ -25,6 +25,7 @@ from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.list_questions import MAX_LOOKS
 from upwell.harvest.listing import Listing
 from upwell.harvest.open_query import LIST_MARK, OpenQuery, Question
+from upwell.harvest.page_steps import PageSteps
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import (
@@ -47,7 +48,7 @@ from upwell.site.lists import RecordAddresses
 from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
-from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
+from upwell.source.paging import count_on, next_page_of, posts_elsewhere
 from upwell.store.typed import typed_fields
 from upwell.store.url_repository import UrlRepository
 
@@ -84,6 +85,7 @@ class SourceSession:
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
         self._has_looked_for_sitemap = self._has_looked_for_exports = False
+        self._page_steps = PageSteps(self.reader)
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
@@ -316,7 +318,7 @@ class SourceSession:
         query.last_url = query.request.url
         following = request_of(next_page, query.query) if next_page is not None else None
         if following is None and self._may_count_on(reading.records):
-            following = next_request_of_script(query.request, len(reading.records))
+            following = yield from self._page_steps.next(query.request, reading.records, query.query)
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),

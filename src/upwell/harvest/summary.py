@@ -19,7 +19,7 @@ from upwell.store.state import State
 __all__ = ["SiteHarvest", "coverage_statement"]
 
 SECONDS_OF_HOUR = 3600
-FORESEEN = 0.25  # of the requests sent: so far ahead the ground is right within a third, twice as many as were sent it overrates up to four times
+FORESEEN = 0.25  # of the requests sent: so far ahead the forecast is right in the middle over the ground; as many again overrate up to four times
 # Why a site's harvest ended is why any of its sources ended, the most telling reason first.
 REASONS: tuple[Reason, ...] = (
     "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",

@@ -6,6 +6,7 @@ has which words, are put away (`record_words`).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -326,12 +327,11 @@ class WordIndex:
         for record in records:
             own = set(record.words)
             if unknown := [word for word in dict.fromkeys(record.words) if word not in known]:
-                columns = _columns_of(unknown, record.fields)
-                for word in unknown:
-                    if self.keeps_stop_words or not (len(word) == 1 or word in self._stops):
-                        known[word] = self._add(word, columns.get(word, ""))
-                    else:
-                        own.discard(word)
+                if not self.keeps_stop_words:
+                    unknown = [word for word in unknown if len(word) > 1 and word not in self._stops]
+                    own = {word for word in own if word in known} | set(unknown)
+                known.update(zip(unknown, count(len(self._texts)), strict=False))
+                self._add(unknown, _columns_of(unknown, record.fields))
             found.append(sorted(map(known.__getitem__, own)))
         return found
 
@@ -357,16 +357,19 @@ class WordIndex:
         """The way back."""
         return self._texts[number]
 
-    def _add(self, word: str, column: str) -> int:
-        number = self._numbers.add(hash_of(word))
-        self._texts.append(word)
-        if number == len(self._in):
+    def _add(self, words: Sequence[str], columns: Mapping[str, str]) -> None:
+        """Numbers further words, which stand in columns."""
+        first = len(self._texts)
+        for word in words:
+            self._numbers.add(hash_of(word))
+            self._texts.append(word)
+        if len(self._texts) > len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
                 old = getattr(self, name)
-                setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2, old.dtype))))
-        self._class[number] = self._class_of(column, word)
-        self._done[number] = not self.takes(word)
-        return number
+                setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2 + len(words), old.dtype))))
+        self._class[first : len(self._texts)] = [self._class_of(columns.get(word, ""), word) for word in words]
+        if self.min_chars:
+            self._done[first : len(self._texts)] = [not self.takes(word) for word in words]
 
 
 def _columns_of(words: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:

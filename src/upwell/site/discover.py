@@ -197,7 +197,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
     while waiting and len(opened) < trials.limits.pages:
         waiting.sort(key=lambda link: link[:2])
         _, clicks, url = waiting.pop(0)
-        response = yield from fetch(Request(url=url))
+        response = yield from fetch(Request(url=url, reuses=True))
         opened.append(url)
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue

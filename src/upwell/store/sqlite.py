@@ -12,6 +12,7 @@ from upwell.store.state_tables import ADDED_COLUMNS, TABLES, VERSION, Table, set
 __all__ = ["SqliteDatabase"]
 
 T = TypeVar("T")
+KEYS_AT_ONCE = 100  # that one statement looks up
 CACHE_KILOBYTES = (
     512  # SQLite's page cache; small, because a hundred harvests run at once and each writes more than it reads
 )
@@ -67,7 +68,12 @@ class SqliteDatabase:
 
     def of_keys(self, select: str, keys: Sequence[str], /, *values: Any) -> list[Any]:
         """What a SELECT finds for each of several keys, which is its last `?`."""
-        return [row for key in keys for row in self._db.execute(select, (*values, key))]
+        found: list[Any] = []
+        for first in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[first : first + KEYS_AT_ONCE]
+            many = f"{select.removesuffix('= ?')}IN ({', '.join('?' * len(some))})"
+            found += self._db.execute(many, (*values, *some))
+        return found
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
         """Executes a statement with each of several rows of values."""
