@@ -124,7 +124,7 @@ class WordIndex:
     def _add_new(self, words_of_each: Sequence[Sequence[int]]) -> None:
         """The words of records that came for the first time."""
         # views: for single numbers several times as fast as arrays
-        inside, once, first = memoryview(self._in), memoryview(self._once), memoryview(self._first)
+        inside, once, first = self._in.data, self._once.data, self._first.data
         sharing, shared_words = self._sharing, self._shared
         for number, ids in enumerate(words_of_each, self.held):
             shared = 0
