@@ -43,12 +43,8 @@ golden: setup ## what is read otherwise in the saved answers of tests/golden (AC
 quality: setup ## the quality gate on the labelled corpora beside the project (CORPORA=folder)
 	$(BIN)/python -m benchmarks.quality
 
-speed: setup ## speed as ratios against named references, as one table, and how it grows (CORPORA=folder)
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.speed.growth
-	$(BIN)/python -m benchmarks.speed.ask
-	$(BIN)/python -m benchmarks.speed.search
-	$(BIN)/python -m benchmarks.speed.table_page
+speed: setup ## speed as ratios against named references, as one table (CORPORA=folder, SITES=file, PARTS="page apply …")
+	$(BIN)/python -m benchmarks.speed $(PARTS)
 
 clean: ## removes what setup, test and demo made
 	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/page/*.so

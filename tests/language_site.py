@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 __all__ = ["LanguageSite", "serve"]
 
-Matching = Literal["parts", "words"]
+Matching = Literal["parts", "words", "beginnings"]
 PAGE_SIZE = 10
 
 
@@ -24,7 +24,9 @@ class LanguageSite:
     words: Sequence[str]  # of its language: what its pages say beside the records
     charset: str = "utf-8"
     language: str = ""  # that it declares
-    matching: Matching = "parts"  # what SQLite's LIKE finds, or the words of its full-text index
+    matching: Matching = (
+        "parts"  # what SQLite's LIKE finds, or the words of its full-text index, or with a star their beginnings
+    )
     boxes: tuple[str, ...] = ()  # of the form; a search in none of them finds nothing, and none is checked
 
 
@@ -100,7 +102,8 @@ def _matches(site: LanguageSite, database: sqlite3.Connection, query: str) -> li
         asked = f"%{query.replace('%', '')}%"
     else:
         found = "SELECT rowid, title, text FROM record WHERE record MATCH :asked ORDER BY rowid"
-        asked = '"' + query.replace('"', "") + '"'
+        word = query.replace('"', "").removesuffix("*")
+        asked = f'"{word}"*' if site.matching == "beginnings" and query.endswith("*") else f'"{word}"'
     return database.execute(found, {"asked": asked}).fetchall()
 
 

@@ -115,7 +115,9 @@ class _Server:
 
         @web.middleware
         async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
-            self.log.append((arrival(request), request.host.partition(":")[0], request.path_qs))
+            self.log.append(
+                (arrival(request.get_extra_info("socket")), request.host.partition(":")[0], request.path_qs)
+            )
             if request.path_qs not in answers:
                 made = await handler(request)  # a redirect is raised
                 if not isinstance(made, web.Response) or not isinstance(made.body, bytes):

@@ -71,10 +71,9 @@ def serving(count: int) -> Iterator[Hosts]:
                 hosts.times.update(json.loads(log.read_text()))
 
 
-def arrival(request: web.Request) -> float:
-    """When a request came, as the kernel knows it: this process may have been busy with another one."""
-    assert request.transport is not None
-    about = request.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+def arrival(connection: socket.socket) -> float:
+    """When the last data of a connection came, as the kernel knows it: this process may have been busy with another one."""
+    about = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
     (milliseconds,) = struct.unpack_from("I", about, LAST_DATA_RECEIVED)
     return time.monotonic() - int(milliseconds) / 1000
 
@@ -88,7 +87,7 @@ def _noting(
     async def note(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        times.setdefault(request.host, []).append(arrival(request))
+        times.setdefault(request.host, []).append(arrival(request.get_extra_info("socket")))
         origin = str(request.url.origin()).encode()
         if request.method != "GET":
             return await handler(request)

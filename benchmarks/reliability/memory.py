@@ -4,7 +4,7 @@ Made records go through the real ledger, chooser and state, a page of each site 
 everything; the others are asked by words. Resident memory is that of the whole process. Bars: 100 sites of 10,000 records end with at
 most 1.3 times what they have at a quarter, and 600 MB; one site of 2 million has at most 1 GB.
 
-With `--addresses N` so many addresses of 1,000 hosts go through the repository of second-level addresses instead; with `--table N` a
+With `--addresses N` so many addresses of 1,000 hosts go through their repositories of second-level addresses instead; with `--table N` a
 state of so many records is written as a table (`--format`), and the bar is for the most that the process ever had.
 """
 
@@ -13,6 +13,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from upwell.source.model import SourceModel
 from upwell.store.records import FORMATS, Format
 from upwell.store.scratch import ScratchFile
 from upwell.store.state import State
-from upwell.store.url_repository import UrlRepository
+from upwell.store.url_repository import UrlRepository, Waiting
 
 MAX_GROWTH = 1.3  # from a quarter of the records to all
 MAX_MEGABYTES = {True: 600, False: 1000}  # of many sites, of one
@@ -52,7 +53,9 @@ class MadeSite:
         self.state = State(folder / f"{number}.sqlite")
         interface = FormInterface(method="GET", url=f"http://site{number}.example/", query_field="q")
         self.ledger = SourceLedger(interface=interface, model=SourceModel())
-        self.chooser = Chooser(self.ledger, Plan(), language="en", takes_text=True, is_about=False, blobs=ScratchFile())
+        self.chooser = Chooser(
+            self.ledger, Plan(), language="en", takes_text=True, is_about=False, urls=UrlRepository(ScratchFile())
+        )
         self.chooser.start([f"kind{value}" for value in range(ATTRIBUTES["kind"])])
         self.requests = 0
 
@@ -124,22 +127,28 @@ def run(sites: int, records: int, page_size: int, folder: Path) -> list[tuple[in
 
 
 def addresses(number: int) -> None:
-    """What an address takes, and how many can be added and taken in a second, of 1,000 hosts in turn."""
-    urls, before, start = UrlRepository(ScratchFile()), resident_megabytes(), time.process_time()
+    """What an address takes, and how many can be added and taken in a second: 1,000 hosts in turn, each with its repository."""
+    before, start = resident_megabytes(), time.process_time()
+    hosts = [(UrlRepository(ScratchFile()), Waiting()) for _ in range(HOSTS)]
     for n in range(number):
-        urls.add(f"http://host{n % HOSTS}.example/search/record/{n}?from=list")
+        urls, waiting = hosts[n % HOSTS]
+        waiting.append(urls.add("record page", _address(n)))
     added, held = time.process_time(), resident_megabytes() - before
-    known = sum(urls.add(f"http://host{n % HOSTS}.example/search/record/{n}?from=list") for n in range(0, number, 10))
+    known = sum(hosts[n % HOSTS][0].add("record page", _address(n)) >= 0 for n in range(0, number, 10))
     again = time.process_time()
-    taken, now = 0, 0.0
-    while len(urls):
-        while (found := urls.take_due(now)) is not None:
-            urls.answered(found[0], now, 0.1)
-            taken += 1
-        now += 1.0
+    taken = sum(urls.take(found) and bool(urls.text(found)) for urls, waiting in hosts for found in _all(waiting))
     end = time.process_time()
     print(f"{number:,} addresses of {HOSTS:,} hosts: {1e6 * held / number:.0f} bytes each in memory; {number / (added - start):,.0f} added, "
           f"{number / 10 / (again - added):,.0f} seen again ({known} new) and {taken / (end - again):,.0f} taken in a CPU second")  # fmt: skip
+
+
+def _address(number: int) -> str:
+    return f"http://host{number % HOSTS}.example/search/record/{number}?from=list"
+
+
+def _all(waiting: Waiting) -> Iterator[int]:
+    while waiting:
+        yield waiting.take()
 
 
 def table(number: int, format: Format, folder: Path) -> int:

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import upwell
+from benchmarks.speed.table import Row, show
 from upwell import api
 from upwell.model import Request
 from upwell.net.fetch import Fetcher
@@ -43,7 +45,21 @@ async def fetch_all(requests: list[Request], manners: upwell.Manners) -> None:
     await asyncio.gather(*map(fetch, requests))
 
 
-def main() -> int:
+def rows() -> Iterator[Row]:
+    """Asking against fetching, as the bar has it: what asking costs beyond fetching, against `BAR_MS`."""
+    sources, things, asking, fetching = measure()
+    print(f"{sources} sources asked {len(QUERIES)} questions, {things:.0f} things a question", file=sys.stderr)
+    yield Row(
+        "asking a learned source; fetching the same page",
+        f"{asking:.1f} ms",
+        f"{fetching:.1f} ms",
+        asking / fetching,
+        1 + BAR_MS / fetching,
+    )
+
+
+def measure() -> tuple[int, float, float, float]:
+    """Sources, things a question, CPU milliseconds of asking a source, and of fetching what it answers."""
     manners = upwell.Manners(rate=0)
     command = [sys.executable, "-c", SITES, *LAYOUTS]
     with (
@@ -69,14 +85,9 @@ def main() -> int:
                 assert not result.troubles
         finally:
             sites.kill()
-    asked = len(QUERIES) * len(sources)
-    over = 1000 * (asking - fetching) / asked
-    print(f"{len(sources)} sources asked {len(QUERIES)} questions, {things / len(QUERIES):.0f} things a question")
-    print(f"{'asking':<12}{1000 * asking / asked:>8.1f} ms of CPU a source")
-    print(f"{'fetching':<12}{1000 * fetching / asked:>8.1f} ms, ratio {asking / fetching:.2f}")
-    print(f"{'overhead':<12}{over:>8.1f} ms, bar {BAR_MS:.0f}\n\nthe bar is {'kept' if over <= BAR_MS else 'broken'}")
-    return 0 if over <= BAR_MS else 1
+    one = 1000 / (len(QUERIES) * len(sources))
+    return len(sources), things / len(QUERIES), one * asking, one * fetching
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(show(rows()))

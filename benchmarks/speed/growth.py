@@ -1,24 +1,31 @@
-"""How CPU and memory grow with the size of a page, the records held and the sites at once: `python -m benchmarks.speed.growth [plot.svg]`.
+"""How CPU and memory grow with the size of a page, the records held and the sites at once.
 
-A row is a unit of work: one page read, so many records taken in, one question chosen, so many sites harvested for a few requests each. The
+`python -m benchmarks.speed.growth [--save POINTS] [--plot FILE] [KIND…]`
+
+A point is a unit of work: one page read, so many records taken in, one question chosen, so many sites harvested for a few requests each. The
 exponent is that of the CPU time between the smallest and the largest size: 1 is linear, and n log n over three decades is about 1.2.
-A size that should take more than `MAX_SECONDS` is left out.
+With `--save`, points that a run before has measured are taken from the file: the largest take minutes.
 """
 
+import argparse
 import json
 import math
 import multiprocessing
-import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from benchmarks.reliability import load
+from benchmarks.speed.table import Row
 from upwell import api
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.chooser import Chooser
@@ -32,22 +39,26 @@ from upwell.page.tree import read
 from upwell.source.model import SourceModel
 
 MAX_EXPONENT = 1.25
-PAGE_BYTES = (10_000, 100_000, 1_000_000, 10_000_000)
-RECORDS_HELD = (1_000, 10_000, 100_000, 1_000_000)
-SITES = (1, 10, 100, 1_000)
-REQUESTS_OF_A_SITE = 12
-MAX_SECONDS = 300.0  # of CPU, that a row may be expected to take: ten times the one before it
-BAR_AT = 100_000  # records held, at which the bar for choosing holds
-CHOOSE_BAR_MS = 1.0
+REQUESTS_OF_A_SITE = 8
+USUAL = {"pages": 10_000_000, "records": 100_000, "sites": 10}  # the largest sizes in `make speed`
+CHOOSE_BAR_AT, CHOOSE_BAR_MS = 100_000, 1.0  # records held, and what choosing may cost then
 UNITS = {
     "text": b"<p>some words of a paragraph that is <b>long</b> enough to be one</p>\n",
     "lists": b'<li><a href="/item/123456">An item</a> 12</li>\n',
     "tags": b"<i></i>",
 }
 WORDS_OF_A_RECORD = 15
+RECORDS_OF_A_PAGE = 100
 CHOICES = 20
 
-Row = tuple[str, int, float, float | None]  # what, size, CPU seconds, bytes of memory
+
+class Point(NamedTuple):
+    """What one unit of work cost."""
+
+    what: str
+    size: int
+    seconds: float  # of CPU
+    held: float | None = None  # bytes of memory
 
 
 def cpu(work: Callable[[], object], rounds: int = 3) -> float:
@@ -59,28 +70,33 @@ def cpu(work: Callable[[], object], rounds: int = 3) -> float:
     return best
 
 
-def page_rows() -> list[Row]:
-    """Reading pages of growing size; the memory is that of Python alone, without the parser's."""
-    rows: list[Row] = []
+def page_points(size: int) -> Iterator[Point]:
+    """Reading pages of a size; the memory is that of Python alone, without the parser's."""
     for name, unit in UNITS.items():
-        for size in PAGE_BYTES:
-            page = b"<html><body>" + unit * (size // len(unit))
-            tracemalloc.start()
-            tree = read(page)
-            held = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-            del tree
-            rows.append((f"read a page: {name}", size, cpu(partial(_read, page)), held))
-    return rows
+        page = b"<html><body>" + unit * (size // len(unit))
+        tracemalloc.start()
+        tree = read(page)
+        held = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        del tree
+        yield Point(f"read a page: {name}", size, cpu(partial(_read, page)), held)
 
 
 def _read(page: bytes) -> None:
     terms.of(read(page))
 
 
-def chooser_with(records: int) -> Chooser:
-    """A chooser that holds so many records of words that are as frequent as those of a language."""
-    rng = random.Random(records)
+def record_points(records: int) -> Iterator[Point]:
+    """Taking records in, and choosing what to ask next with so many held."""
+    before = memory()
+    chooser, spent = chooser_with(records)
+    yield Point("take records in", records, spent, max(0.0, memory() - before))
+    yield Point("choose a question", records, cpu(partial(_choose, chooser)) / CHOICES)
+
+
+def chooser_with(records: int) -> tuple[Chooser, float]:
+    """A chooser that holds so many records of words that are as frequent as those of a language, and the CPU seconds of taking them in."""
+    rng = np.random.default_rng(records)
     interface = FormInterface(method="GET", url="http://127.0.0.1/s", query_field="q")
     chooser = Chooser(
         SourceLedger(interface=interface, model=SourceModel()), Plan(), language="en", takes_text=True, is_about=False
@@ -88,46 +104,35 @@ def chooser_with(records: int) -> Chooser:
     chooser.start(())
     chooser.waiting.clear()
     query = chooser.open(Question(query="first"))
-    page: list[Record] = []
-    for number in range(records):
-        text = " ".join(f"w{min(10_000_000, int(rng.paretovariate(0.35)))}" for _ in range(WORDS_OF_A_RECORD))
-        page.append(Record(key=str(number), url=None, path="/", text=text, fields={"title": text}))
-        if len(page) == 100 or number == records - 1:
-            chooser.take(query, AnswerPage(records=page, wanted=page, has_next=True))
-            page = []
+    spent = 0.0
+    for first in range(0, records, RECORDS_OF_A_PAGE):
+        numbers = np.minimum(10_000_000, 1 + rng.pareto(0.35, (RECORDS_OF_A_PAGE, WORDS_OF_A_RECORD))).astype(int)
+        texts = [" ".join(f"w{number}" for number in row) for row in numbers.tolist()]
+        page = [
+            Record(key=str(first + i), url=None, path="/", text=text, fields={"title": text})
+            for i, text in enumerate(texts)
+        ]
+        start = time.process_time()  # making the records is not counted
+        chooser.take(query, AnswerPage(records=page, wanted=page, has_next=True))
+        spent += time.process_time() - start
     chooser.words.limit, chooser.words.page_size = 200, 20
     for number in range(50):  # words that the source cuts off, and queries that are open beside
         chooser.pairs.add_cut_off(f"w{number + 1}", 3.0 * chooser.words.records_with(f"w{number + 1}"))
         chooser.open(Question(query=f"w{number + 2}", by="word", word=f"w{number + 2}", belief=Belief(50.0, 3.0)))
-    return chooser
+    return chooser, spent
 
 
-def choice_rows(largest: int = RECORDS_HELD[-1]) -> list[Row]:
-    """Taking records in, and choosing what to ask next."""
-    taken: list[Row] = []
-    chosen: list[Row] = []
-    for records in RECORDS_HELD:
-        if records > largest or (taken and 10 * taken[-1][2] > MAX_SECONDS):
-            break
-        before, start = memory(), time.process_time()
-        chooser = chooser_with(records)
-        taken.append(("take records in", records, time.process_time() - start, max(0.0, memory() - before)))
-        chosen.append(("choose a question", records, cpu(partial(_choose, chooser)) / CHOICES, None))
-        del chooser
-    return taken + chosen
+def _choose(chooser: Chooser) -> None:
+    for _ in range(CHOICES):
+        chooser.next()
 
 
-def site_rows(largest: int = SITES[-1]) -> list[Row]:
-    """Harvesting many sites at once, each for a few requests; the sites are demo sites in another process."""
-    rows: list[Row] = []
-    for sites in SITES:
-        if sites > largest or (rows and 10 * rows[-1][2] > MAX_SECONDS):
-            break
-        command = [sys.executable, "-m", "benchmarks.speed.growth", "sites", str(sites)]
-        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        seconds, held = json.loads(lines[-1])
-        rows.append(("harvest sites at once", sites, seconds, held))
-    return rows
+def site_points(sites: int) -> Iterator[Point]:
+    """Harvesting many sites at once, each for a few requests, in a fresh process; the sites are demo sites in another one."""
+    command = [sys.executable, "-m", "benchmarks.speed.growth", "--harvest", str(sites)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    seconds, held = json.loads(lines[-1])
+    yield Point("harvest sites at once", sites, seconds, held)
 
 
 def _harvest_sites(count: int) -> None:
@@ -149,22 +154,58 @@ def memory() -> float:
     return load.memory() * 1e6
 
 
-def _choose(chooser: Chooser) -> None:
-    for _ in range(CHOICES):
-        chooser.next()
+KINDS: dict[str, tuple[Callable[[int], Iterator[Point]], tuple[int, ...]]] = {
+    "pages": (page_points, (10_000, 100_000, 1_000_000, 10_000_000)),
+    "records": (record_points, (1_000, 10_000, 100_000, 1_000_000)),
+    "sites": (site_points, (1, 10, 100, 1_000)),
+}
 
 
-def exponent(rows: list[Row]) -> float:
-    (_, small, first, _), (_, large, last, _) = rows[0], rows[-1]
-    return math.log(last / first) / math.log(large / small)
+def measure(kinds: list[str], largest: Mapping[str, int], saved: Path | None = None) -> dict[str, list[Point]]:
+    """The points of these kinds by what was measured; those of a file are not measured again, and new ones are added to it."""
+    lines = saved.read_text().splitlines() if saved is not None and saved.exists() else []
+    known = {(kind, size): points for kind, size, points in map(json.loads, lines)}
+    found: dict[str, list[Point]] = {}
+    for kind in kinds:
+        points_of, sizes = KINDS[kind]
+        for size in sizes:
+            if size > largest.get(kind, size):
+                break
+            if (kind, size) in known:
+                points = [Point(*point) for point in known[kind, size]]
+            else:
+                points = list(points_of(size))
+                if saved is not None:
+                    with saved.open("a") as file:
+                        file.write(json.dumps([kind, size, points]) + "\n")
+            for point in points:
+                found.setdefault(point.what, []).append(point)
+    return found
 
 
-def plot(rows: list[Row], file: str) -> None:
+def exponent(points: list[Point]) -> float:
+    small, large = points[0], points[-1]
+    return math.log(large.seconds / small.seconds) / math.log(large.size / small.size)
+
+
+def usual_rows() -> Iterator[Row]:
+    """How each thing grows up to its usual size, and choosing against its bar, for the table of speeds."""
+    for what, points in measure(list(KINDS), USUAL).items():
+        small, large = points[0], points[-1]
+        name = f"power of growth, {what}, {small.size:,} to {large.size:,}"
+        times = [f"{1000 * point.seconds:.1f} ms" for point in (large, small)]
+        yield Row(name, times[0], times[1], exponent(points), MAX_EXPONENT)
+        if what == "choose a question":
+            spent = 1000 * next(point.seconds for point in points if point.size == CHOOSE_BAR_AT)
+            name = f"choosing with {CHOOSE_BAR_AT:,} records held"
+            yield Row(name, f"{spent:.2f} ms", f"{CHOOSE_BAR_MS:g} ms", spent / CHOOSE_BAR_MS, 1.0)
+
+
+def plot(found: Mapping[str, list[Point]], file: str) -> None:
     import matplotlib.pyplot as plt
 
-    for name in dict.fromkeys(row[0] for row in rows):
-        points = [row for row in rows if row[0] == name]
-        plt.loglog([row[1] for row in points], [1000 * row[2] for row in points], marker="o", label=name)
+    for what, points in found.items():
+        plt.loglog([point.size for point in points], [1000 * point.seconds for point in points], marker="o", label=what)
     plt.xlabel("bytes of the page, records held, or sites at once")
     plt.ylabel("CPU milliseconds")
     plt.grid(alpha=0.3)
@@ -172,27 +213,29 @@ def plot(rows: list[Row], file: str) -> None:
     plt.savefig(file)
 
 
-def main(picture: str = "") -> int:
-    rows = page_rows() + choice_rows() + site_rows()
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--plot", default="")
+    parser.add_argument("--harvest", type=int)
+    options = parser.parse_args()
+    if options.harvest:
+        _harvest_sites(options.harvest)
+        return 0
+    found = measure(options.kinds, {}, options.save)
     print(f"{'':<24}{'size':>12}{'CPU ms':>12}{'µs for one':>12}{'bytes for one':>15}")
-    for name, size, seconds, held in rows:
-        memory_of_one = f"{held / size:,.1f}" if held else ""
-        print(f"{name:<24}{size:>12,}{1000 * seconds:>12.2f}{1e6 * seconds / size:>12.3f}{memory_of_one:>15}")
-    broken = False
-    for name in dict.fromkeys(row[0] for row in rows):
-        grows = exponent([row for row in rows if row[0] == name])
-        broken |= grows > MAX_EXPONENT
-        print(f"{name}: grows with the power {grows:.2f} of the size (at most {MAX_EXPONENT})")
-    at_most = next(1000 * seconds for name, size, seconds, _ in rows if name == "choose a question" and size == BAR_AT)
-    print(f"choosing at {BAR_AT:,} records held: {at_most:.2f} ms (bar {CHOOSE_BAR_MS:g})")
-    if picture:
-        plot(rows, picture)
-    return int(broken or at_most > CHOOSE_BAR_MS)
+    for what, points in found.items():
+        for point in points:
+            of_one = f"{point.held / point.size:,.1f}" if point.held else ""
+            milliseconds, for_one = 1e3 * point.seconds, 1e6 * point.seconds / point.size
+            print(f"{what:<24}{point.size:>12,}{milliseconds:>12.2f}{for_one:>12.3f}{of_one:>15}")
+    for what, points in found.items():
+        print(f"{what}: grows with the power {exponent(points):.2f} of the size (at most {MAX_EXPONENT})")
+    if options.plot:
+        plot(found, options.plot)
+    return int(any(exponent(points) > MAX_EXPONENT for points in found.values()))
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["sites", count]:
-            _harvest_sites(int(count))
-        case [*files]:
-            sys.exit(main(*files))
+    sys.exit(main())

@@ -5,20 +5,23 @@ python -m benchmarks.speed.table_page [--rows 1000000]
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import duckdb
 
+from benchmarks.speed.table import Row, show
 from upwell.store.folder import open_folder
 
+ROWS = 1_000_000
 PAGES = {
     "first page": ("records", {}, "SELECT * FROM read_parquet('{file}') LIMIT 50"),
     "filter": ("records", {"is:kind": "kind 7"}, "SELECT * FROM read_parquet('{file}') WHERE kind = 'kind 7' LIMIT 50"),
@@ -77,18 +80,16 @@ def best(measure: Callable[[], float], times: int = 5) -> float:
     return min(measure() for _ in range(times))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    rows = parser.parse_args().rows
+def rows(count: int = ROWS) -> Iterator[Row]:
+    """Each page of the table against the bare query."""
     with tempfile.TemporaryDirectory() as scratch:
-        file = write_harvest(Path(scratch), rows)
+        file = write_harvest(Path(scratch), count)
         command = [sys.executable, "-m", "upwell", "serve", scratch, "--port", "0", "--json"]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             assert server.stdout is not None
             base = json.loads(server.stdout.readline())["url"]
-            print(f"{rows:,} rows, {file.stat().st_size / 1e6:.0f} MB; CPU in ms, the best of five")
+            print(f"{count:,} rows, {file.stat().st_size / 1e6:.0f} MB; CPU, the best of five", file=sys.stderr)
             for name, (page, arguments, query) in PAGES.items():
                 address = f"{base}harvests/large.example/{page}?{urlencode(arguments)}"
 
@@ -104,8 +105,13 @@ def main() -> None:
                     return time.process_time() - before
 
                 served, bare = best(of_server), best(of_duckdb)
-                print(
-                    f"{name:22} server {1000 * served:6.0f}   bare DuckDB {1000 * bare:6.0f}   ratio {served / max(bare, 0.001):5.1f}"
+                times = [f"{1000 * seconds:.0f} ms" for seconds in (served, bare)]
+                yield Row(
+                    f"the table in the browser, {name}; DuckDB alone",
+                    times[0],
+                    times[1],
+                    served / max(bare, 0.001),
+                    math.inf,
                 )
         finally:
             server.terminate()
@@ -113,4 +119,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    sys.exit(show(rows(parser.parse_args().rows)))

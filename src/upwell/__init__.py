@@ -37,7 +37,19 @@ if TYPE_CHECKING:
     )
     from upwell.demo import Switches
     from upwell.errors import UpwellError
-    from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
+    from upwell.harvest.events import (
+        Asked,
+        Event,
+        Found,
+        Held,
+        Learned,
+        Observer,
+        Opened,
+        Passed,
+        Stopped,
+        Stopping,
+        Trouble,
+    )
     from upwell.harvest.plan import Plan
     from upwell.net.access import Access
     from upwell.net.manners import Manners
@@ -48,7 +60,19 @@ _VERBS = (
     "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links",
     "match", "match_columns", "open", "probe", "queries", "records", "status",
 )  # fmt: skip
-_EVENTS = ("Asked", "Event", "Found", "Held", "Learned", "Observer", "Opened", "Stopped", "Stopping", "Trouble")
+_EVENTS = (
+    "Asked",
+    "Event",
+    "Found",
+    "Held",
+    "Learned",
+    "Observer",
+    "Opened",
+    "Passed",
+    "Stopped",
+    "Stopping",
+    "Trouble",
+)
 
 __all__ = [
     "Access",
@@ -60,6 +84,7 @@ __all__ = [
     "Manners",
     "Observer",
     "Opened",
+    "Passed",
     "Plan",
     "Result",
     "Stopped",

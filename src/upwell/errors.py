@@ -44,6 +44,7 @@ class UpwellError(Exception):
     """Anything that Upwell itself reports; the command line prints its message and exits with 1."""
 
     exit_code = 1
+    requests: int | None = None  # that were sent before it; None where nobody counted them
 
 
 class WrongUsage(UpwellError):
@@ -107,6 +108,8 @@ class CannotKeep(UpwellError):
 
 class InUse(CannotKeep):
     """Another process harvests the same; one that was killed lets go after a while."""
+
+    requests = 0
 
 
 class MissingExtra(UpwellError):

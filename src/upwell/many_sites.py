@@ -114,6 +114,8 @@ class Sites:
                 at_once=running.at_once or engine.room,
                 retry=Retry(times=running.retries),
                 is_passing=_is_passing,
+                is_cut_short=lambda place, result: purse.is_cut_short(url_of(place[1]), result),
+                may_go_on=lambda: purse.left >= LEAST_SHARE,
             )
             self.begin(schedule.stop)
             with RunLog(self._here, running.sites, running.engine) as log, _shown_every_second(log, schedule):
@@ -222,21 +224,31 @@ def _shown_every_second(log: RunLog, schedule: Schedule[Any, Any]) -> Iterator[N
 class Purse:
     """The total budget, and how it is shared: each site gets an equal part of what is left, and gives back what it does not need.
 
-    What a site got is remembered until it has ended, and by its line in summary.jsonl, so that the same command gives it the same again.
+    What came back goes to sites that come later, then to those that spent their part and could go on. What a site got is remembered until
+    it has ended, and by its line in summary.jsonl, so that the same command gives it the same again.
     """
 
     def __init__(self, total: int, sites: int | None, lines: Iterable[Mapping[str, Any]]) -> None:
         self.left, self._is_limited, self._sites = total, total > 0, sites
         self._granted: dict[str, int] = {}  # by site that has not ended
+        self._wanted: dict[str, int] = {}  # the same
+        self._cut_short: set[str] = set()  # of them those that spent what they got
         self._before: dict[str, int] = {}  # by site that an earlier run has ended
         if self._is_limited:
             self._before = {line["url"]: line["budget"] for line in lines if line["outcome"] == "done"}
 
     def take(self, url: str, wanted: int) -> int:
         """The requests that a site may send."""
+        self._wanted[url] = wanted
         if not self._is_limited:
             self._granted[url] = wanted
-        if url not in self._granted:
+        elif url in self._cut_short:
+            share = max(LEAST_SHARE, self.left // len(self._cut_short))
+            more = min(wanted - self._granted[url], share, self.left)
+            self._cut_short.discard(url)
+            self._granted[url] += more
+            self.left -= more
+        elif url not in self._granted:
             share = max(LEAST_SHARE, self.left // max(1, self._sites)) if self._sites else wanted
             granted = self._granted[url] = min(wanted, self._before.pop(shown(url), share), self.left)
             self.left -= granted
@@ -246,9 +258,19 @@ class Purse:
     def settle(self, url: str, result: Result | UpwellError) -> int:
         """Takes back what a site that has ended did not need; what it was granted."""
         granted = self._granted.pop(url, 0)
-        if not isinstance(result, UpwellError):
-            self.left += max(0, granted - result.summary["requests"])
+        self._wanted.pop(url, None)
+        self._cut_short.discard(url)
+        sent = result.requests if isinstance(result, UpwellError) else result.summary["requests"]
+        self.left += max(0, granted - sent) if sent is not None else 0
         return granted
+
+    def is_cut_short(self, url: str, result: Result | UpwellError) -> bool:
+        """Whether a site has spent its part, and wants more."""
+        granted = self._granted.get(url, 0)
+        if isinstance(result, UpwellError) or result.summary["requests"] < granted or granted >= self._wanted[url]:
+            return False
+        self._cut_short.add(url)
+        return True
 
 
 def _nothing_left(place: str, total: int) -> BudgetSpent:

@@ -43,6 +43,9 @@ class Request:
     content_type: str = ""
     query: str = ""  # the query that it asks, where it asks one; kept in the archive
     headers: tuple[tuple[str, str], ...] = ()  # of a page's script, without which the site answers otherwise
+    # how it is treated here; neither is a part of what is sent
+    reuses: bool = field(default=False, compare=False)  # an answer that this run had before will do
+    passes_gate: bool = field(default=False, compare=False)  # it presses a button of a page in front of the site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,19 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
 from upwell.harvest.event_log import line_of, open_log
-from upwell.harvest.events import Asked, Event, Found, Held, Learned, Observer, Opened, Stopped, Stopping, Trouble
+from upwell.harvest.events import (
+    Asked,
+    Event,
+    Found,
+    Held,
+    Learned,
+    Observer,
+    Opened,
+    Passed,
+    Stopped,
+    Stopping,
+    Trouble,
+)
 from upwell.model import Estimate
 from upwell.printable import printable
 
@@ -69,6 +81,8 @@ class ProgressLine:
             self.log.flush()
         if isinstance(event, Found):
             self._say(f"asking {event.template.method} {event.template.url}")
+        elif isinstance(event, Passed):
+            self._say(f"pressed “{event.label}” on {event.url}, which stands in front of the site")
         elif isinstance(event, Learned):
             self._say(f"learned from {event.probes} answers")
         elif isinstance(event, Trouble):

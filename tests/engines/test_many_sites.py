@@ -16,7 +16,7 @@ from benchmarks.reliability.many import command, lines_of
 from tests.command import upwell
 from tests.engines.test_engines import rows_of
 from upwell import api
-from upwell.demo import serve
+from upwell.demo import Switches, serve
 from upwell.engines.limits import room_for
 from upwell.errors import BudgetSpent, UpwellError
 from upwell.harvest.plan import Plan
@@ -153,9 +153,32 @@ def test_the_purse_gives_unneeded_requests_to_others() -> None:
     assert purse.take("b", 100) == 100
     assert purse.take("c", 5000) == 325
     assert purse.take("c", 5000) == 325  # the same again when it goes on
-    purse.settle("a", UpwellError("it failed"))
+    purse.settle("a", UpwellError("nobody knows what it sent"))
     assert purse.take("d", 5000) == 325
     assert purse.take("e", 5000) == 0
+    failed = UpwellError("it failed after 25 requests")
+    failed.requests = 25
+    purse.settle("d", failed)
+    assert purse.take("f", 5000) == 300
+
+
+def test_what_a_site_did_not_use_lets_others_go_on(tmp_path: Path) -> None:
+    """Three begin at once with a third each: one is not there, one cannot be read, and the last goes on with what they did not use."""
+    with serving(1) as hosts, serve(Switches(country="LI"), host="127.0.0.7") as small:
+        running = api.Running(total_budget=300, sites=3, at_once=3)
+        places = ["http://127.0.0.1:9/", small.url, *hosts.urls]
+        nobody, little, much = api.harvest_all(
+            places, out=tmp_path, plan=Plan(budget=1000), manners=Manners(rate=0, retries=0), running=running
+        )
+        sent = len(small.received)
+    assert isinstance(nobody, UpwellError)
+    assert isinstance(little, UpwellError)
+    assert little.requests == sent > 0
+    assert isinstance(much, api.Result)
+    assert much.summary["requests"] == hosts.requests > 150
+    assert 270 <= hosts.requests + sent <= 300
+    lines = lines_of(tmp_path)
+    assert sorted(str(line["outcome"]) for line in lines) == ["done", "failed", "failed"], "one line a site"
 
 
 def test_a_site_that_does_not_answer_is_tried_again(tmp_path: Path, sites: Path) -> None:

@@ -235,3 +235,32 @@ def test_a_line_of_plain_text_is_a_match() -> None:
     _, got = records("<pre>{}</pre>", "ii  <a href=/t/{w}>{w} one of {i}</a>   1.{i}  all  some text about {w}\n")
     texts = [(WORDS[i], 18 + i) for i in range(2, 8)]
     assert [record.text for record in got] == [f"ii {w} one of {i} 1.{i} all some text about {w}" for w, i in texts]
+
+
+def test_a_mark_that_every_record_has_once() -> None:
+    """What was searched for is marked in the address that each record shows: the address stays one field."""
+    pages = []
+    for query in ("example", "org"):
+        marked = "http://example.org/{}".replace(query, f"<span class=found>{query}</span>")
+        hits = "".join(
+            f"<div><h3><a href=/t/{word}>{word}</a></h3><p class=about>About {word}.</p><p class=site>{marked.format(word)}</p></div>"
+            for word in WORDS[:8]
+        )
+        pages.append(read(f"<main>{hits}</main>", url=f"http://h/?q={query}"))
+    model = learn_source(pages)
+    for page in pages:
+        fields = apply(model, page).records[0].fields
+        assert "".join(fields["site"].split()) == f"http://example.org/{WORDS[0]}"
+        assert "found" not in fields
+
+
+def test_two_blocks_with_the_same_records() -> None:
+    """Matches in titles and in texts are the same records: their addresses stay their keys."""
+    pages = []
+    for first in (0, 6):
+        hits = "".join(
+            f"<li><a href=/t/{word}>{word}</a><p>About {word}.</p></li>" for word in WORDS[first : first + 6]
+        )
+        pages.append(read(f"<h2>Titles</h2><ul>{hits}</ul><h2>Texts</h2><ul>{hits}</ul>", url="http://h/?q=a"))
+    keys = {record.key for record in apply(learn_source(pages), pages[0]).records}
+    assert keys == {f"http://h/t/{word}" for word in WORDS[:6]}

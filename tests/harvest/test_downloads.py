@@ -1,4 +1,4 @@
-"""Feeds with paging, and whole lists to download, on sites without a search."""
+"""Feeds with paging, and whole lists to download, on sites without a search and beside one; asking a source that was taken whole."""
 
 from pathlib import Path
 
@@ -46,3 +46,83 @@ def test_a_list_that_can_be_downloaded(tmp_path: Path) -> None:
     assert source_of(result)["template"]["via"] == "index"
     assert set(result.to_pandas()["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
     assert sum(path.startswith("/catalogue?page") for path in asked) <= 3
+
+
+def with_export(path: str, sent: dict[str, str]) -> str | bytes | None:
+    """The shop whose box cuts off and whose catalogue is gone; a table of all things is linked from its pages."""
+    if path == "/all.csv":
+        return "\r\n".join(["id,name,text", *(f'{n},"{title}",{text}' for n, title, text in ITEMS)]).encode()
+    page = shop(path, sent) if path != "/catalogue" else None
+    return page and page + "<p><a href=/all.csv>CSV</a>"
+
+
+def test_a_table_beside_a_search(tmp_path: Path) -> None:
+    """One request brings what the box would bring in hundreds: under the same keys and column names, and counted exactly."""
+    with served(with_export) as (url, asked):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=200, browser="never"), manners=FREE)
+    table = result.to_pandas()
+    assert set(table["_key"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
+    assert result.summary["requests"] < 60
+    assert asked.count("/all.csv") == 1
+    assert (result.summary["coverage"], result.summary["size"]["low"]) == (1.0, len(ITEMS))
+    assert all(table[name].notna().mean() > 0.9 for name in table.columns if not name.startswith("_"))
+
+
+def test_data_beside_a_search_that_has_other_things(tmp_path: Path) -> None:
+    """A table of the site's shops is no list of its things: it costs a request and brings nothing."""
+
+    def site(path: str, sent: dict[str, str]) -> str | bytes | None:
+        if path == "/all.csv":
+            return "\r\n".join(["id,town,street", *(f"s{n},Town {n},{n} Main Street" for n in range(40))]).encode()
+        return with_export(path, sent)
+
+    with served(site) as (url, asked):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
+    assert asked.count("/all.csv") == 1
+    assert all("/item/" in key for key in result.to_pandas()["_key"])
+
+
+def test_a_feed_that_goes_on_beside_a_search(tmp_path: Path) -> None:
+    """The box cuts off, and a feed in parts (RFC 5005) has everything."""
+
+    def site(path: str, sent: dict[str, str]) -> str | bytes | None:
+        if path != "/feed.atom":
+            page = shop(path, sent) if path != "/catalogue" else None
+            return page and f"<link rel=alternate type=application/atom+xml href=/feed.atom>{page}"
+        start = int(sent.get("from", "0"))
+        entries = "".join(
+            f"<entry><title>{title}</title><link href='/item/{n}'/><summary>{text}</summary></entry>"
+            for n, title, text in ITEMS[start : start + 30]
+        )
+        more = f"<link rel='next' href='/feed.atom?from={start + 30}'/>" if start + 30 < len(ITEMS) else ""
+        return f"<?xml version='1.0'?><feed><title>Things</title>{more}{entries}</feed>".encode()
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
+    assert set(result.to_pandas()["_key"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
+    assert result.summary["coverage"] == 1.0
+
+
+def test_asking_a_source_that_is_an_index(tmp_path: Path) -> None:
+    """What a site sends whole is looked into: one request, the best match first; a source that is only lists says so."""
+
+    def site(path: str, sent: dict[str, str]) -> str | bytes | None:
+        if path == "/all.csv":
+            return with_export(path, sent)
+        page = shop(path, sent) if path != "/find" else None
+        return page and page.replace(BOX, "<a href=/all.csv>CSV</a>" if export and path == "/catalogue" else "")
+
+    export = True
+    with served(site) as (url, asked):
+        index = api.harvest(url, out=tmp_path / "index", plan=Plan(budget=60, browser="never"), manners=FREE)
+        export = False
+        listed = api.harvest(url, out=tmp_path / "list", plan=Plan(budget=60, browser="never"), manners=FREE)
+        del asked[:]
+        answer = api.ask("silver harbour 87", index.folder, manners=FREE)
+        nothing = api.ask("xyzzy", index.folder, manners=FREE)
+        of_list = api.ask("silver", listed.folder, manners=FREE)
+    assert [path for path in asked if path != "/robots.txt"] == ["/all.csv"] * 2
+    assert (answer.findings[0].url, len(answer)) == (f"{url}item/87", 1)
+    assert (len(nothing), nothing.troubles) == (0, {})
+    assert len(of_list) == 0
+    assert "upwell search" in "".join(of_list.troubles.values())

@@ -51,3 +51,22 @@ def test_a_form_that_searches_nowhere_unless_boxes_are_checked(tmp_path: Path) -
     with serve(site) as home:
         result = api.harvest(home, out=tmp_path, plan=Plan(budget=120), manners=Manners(rate=0))
     assert result.table.num_rows >= 0.9 * RECORDS
+
+
+def test_beginnings_of_words_bring_what_whole_words_do_not(tmp_path: Path) -> None:
+    """Two thirds of the records share no whole word with others, only beginnings; the source reads a star as any ending."""
+    words = [word for word in most_frequent("ru", 3000)[1000:] if len(word) > 5 and word.isalpha()]
+    rng = np.random.default_rng(2)
+    endings = ["".join(rng.choice(list("аеиоуыя"), 5)) for _ in range(8 * RECORDS)]
+    forms = [words[int(rng.integers(20))][:4] + ending for ending in endings]
+    records = [
+        (
+            f"{forms[4 * i]} {forms[4 * i + 1]}",
+            " ".join([*forms[4 * i + 2 : 4 * i + 4], words[i % 5] if i % 3 == 0 else ""]),
+        )
+        for i in range(2 * RECORDS)
+    ]
+    site = LanguageSite(records=records, words=words[500:], language="ru", matching="beginnings")
+    with serve(site) as home:
+        result = api.harvest(home, out=tmp_path, plan=Plan(budget=120), manners=Manners(rate=0))
+    assert result.table.num_rows >= 0.95 * len(records)

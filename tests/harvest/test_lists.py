@@ -129,10 +129,12 @@ def test_a_site_without_a_search_is_paged_through(tmp_path: Path) -> None:
     def site(path: str, sent: dict[str, str]) -> str | None:
         return page.replace(BOX, "") if (page := shop(path, sent)) is not None and path != "/find" else None
 
-    with served(site) as (url, _):
+    with served(site) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
     assert result.summary["records"] == len(ITEMS)
     assert result.summary["statement"] == "260 records held, 100% of about 260 (95 %: 260–263)"
+    listed = [path for path in asked if path.startswith("/catalogue")]
+    assert len(listed) == len(set(listed)) == 13  # each page once, though it is found, learned and walked
 
 
 def test_an_alphabet_is_a_family_of_lists(tmp_path: Path) -> None:
@@ -184,6 +186,33 @@ def test_records_that_do_not_react_to_queries(tmp_path: Path) -> None:
     with served(site) as (url, _), pytest.raises(UpwellError) as error:
         api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never", form=0), manners=FREE)
     assert isinstance(error.value, NothingLearned)
+
+
+def test_a_list_beside_a_box_that_filters_nothing(tmp_path: Path) -> None:
+    """The box shows the same bestsellers whatever is asked, in another order each time: that is said, no table is filled."""
+    times = iter(range(10_000))
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        if path != "/find":
+            return BOX + "<p>Type a word into the box: river, stone, music, garden" if path == "/" else None
+        turned = next(times) % 20
+        best = [*ITEMS[turned:20], *ITEMS[:turned]]
+        cards = "".join(f"<article><h3><a href=/item/{n}>{t}</a></h3><p>{x}</article>" for n, t, x in best)
+        return BOX + f"<h1>{sent['q']}</h1><p>For {sent['q']} we have<section>{cards}</section>"
+
+    with served(site) as (url, _), pytest.raises(NothingLearned):
+        api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never", form=0), manners=FREE)
+
+
+def test_a_search_that_leads_to_the_login_page(tmp_path: Path) -> None:
+    """Nothing but a search for members, which sends everybody else to a login: the error says how to get in."""
+    login = "<h1>Anmeldung</h1><form method=post action=/in><input name=user><input type=password name=p><button>OK</button></form>"
+
+    def site(path: str, sent: dict[str, str]) -> str | None:
+        return {"/": BOX + "<p>river stone music", "/find": "/in", "/in": login}.get(path)
+
+    with served(site) as (url, _), pytest.raises(UpwellError, match="--login"):
+        api.harvest(url, out=tmp_path, plan=Plan(budget=80, browser="never"), manners=FREE)
 
 
 def test_a_gate_is_passed_by_its_link(tmp_path: Path) -> None:

@@ -16,17 +16,20 @@ import psycopg
 import pytest
 from benchmarks.reliability.postgres_server import PostgresServer
 
+from tests.object_store import s3_server
 from tests.postgres import postgres_server
 from upwell import api
 from upwell.demo import Running, Switches, serve
-from upwell.errors import CannotKeep
+from upwell.errors import CannotKeep, InUse
 from upwell.harvest.files import Result
 from upwell.harvest.keep import harvest_into
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.store import postgres_server as postgres_server_module
+from upwell.store.database import Connection
 from upwell.store.peek import is_running, peek
-from upwell.store.places import InPostgres, place_of, without_password
+from upwell.store.places import InPostgres, open_database, place_of, without_password
+from upwell.store.remote import RemoteFolder
 from upwell.store.state import State
 
 __all__ = ["postgres_server"]
@@ -35,7 +38,7 @@ FREE = Manners(rate=0)
 PLAN = Plan(budget=40)
 
 
-def harvest(site: Running, out: Path, address: str, plan: Plan = PLAN) -> Result:
+def harvest(site: Running, out: Path | str, address: str, plan: Plan = PLAN) -> Result:
     return asyncio.run(harvest_into(site.url, out, plan, FREE, lambda event: None, "jsonl", address))
 
 
@@ -106,6 +109,37 @@ def test_killed_again_and_again(tmp_path: Path, postgres_server: PostgresServer)
     assert sum((again - asked).values()) <= 3, "at most one request in flight for each kill"
 
 
+def test_killed_with_its_files_in_an_object_store(
+    tmp_path: Path, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State in PostgreSQL, files at S3, SIGKILL on one machine: another goes on at once, with equal rows and nothing asked twice."""
+    address = postgres_server.address("s3")
+    with s3_server(monkeypatch, "bucket"), serve(Switches(latency=0.1)) as site:
+        undisturbed = harvest(site, tmp_path / "undisturbed", "")
+        asked = requests(site, 0)
+        before = len(site.received)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "one machine"))
+        with start(site, "s3://bucket/sites", address) as worker:
+            wait_for(lambda: len(site.received) >= before + 12)
+            monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another machine"))
+            try:
+                with pytest.raises(InUse, match=f"another process is harvesting it .upwell .* {worker.pid}"):
+                    harvest(site, "s3://bucket/sites", address)
+            finally:
+                worker.kill()
+        last = harvest(site, "s3://bucket/sites", address)
+        again = requests(site, before)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a third machine"))
+        (status,) = api.status("s3://bucket/sites")
+        names = set(RemoteFolder("s3://bucket/sites").names())
+    assert rows(last) == rows(undisturbed)
+    assert sum((again - asked).values()) <= 1, "at most the request in flight"
+    assert (status.records, status.stopped) == (last.summary["records"], "budget")
+    files = {"state.json", "records.jsonl", "summary.json", "report.html", "archive/upwell-00000.warc.gz"}
+    assert {f"{last.folder.name}/{name}" for name in files} <= names
+    assert not any(name.endswith("state.sqlite") for name in names)
+
+
 def test_the_server_restarts_in_the_middle(tmp_path: Path, postgres_server: PostgresServer) -> None:
     """In order and as after a crash: the harvest waits, goes on, and holds equal rows; nothing is asked twice."""
     address = postgres_server.address("restarted")
@@ -132,6 +166,51 @@ def test_the_server_restarts_in_the_middle(tmp_path: Path, postgres_server: Post
         again = requests(site, before)
     assert rows(disturbed) == rows(undisturbed)
     assert again == asked
+
+
+def test_a_transaction_is_done_once_whatever_the_server_forgets(postgres_server: PostgresServer) -> None:
+    """One that a crash undid is done again, though its number went to another; one whose commit was not heard of is not done again."""
+    address = postgres_server.address("once")
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute(
+            "ALTER SYSTEM SET wal_writer_delay = '10s'"
+        )  # so that the crash comes before anything of it is written
+        db.execute("SELECT pg_reload_conf()")
+    began: list[str] = []
+
+    def undone_by_a_crash(db: Connection) -> None:
+        db.execute("INSERT INTO about VALUES (?, ?)", ("undone", "once"))
+        began.append(db.execute("SELECT pg_current_xact_id()::text").fetchone()[0])
+        if len(began) == 1:
+            postgres_server.stop("immediate")
+            postgres_server.start()
+            given = 0
+            with psycopg.connect(address, autocommit=True) as other:
+                while given < int(began[0]):
+                    given = int(other.execute("SELECT pg_current_xact_id()::text").fetchall()[0][0])
+            assert given == int(began[0]), "the server has not forgotten it: this test tests nothing"
+
+    def committed_unheard(db: Connection) -> None:
+        began.append("committed")
+        db.execute("INSERT INTO about VALUES (?, ?)", ("committed", "once"))
+        db.execute("COMMIT")
+        postgres_server.stop("fast")
+        postgres_server.start()
+
+    with State(InPostgres(address, "site")):
+        pass  # the tables are there
+    database = open_database(InPostgres(address, "site"))
+    try:
+        database.transaction(undone_by_a_crash)
+        database.transaction(committed_unheard)
+        names = ("undone", "committed")
+        assert [database.execute("SELECT value FROM about WHERE name = ?", (n,)).fetchone() for n in names] == [
+            ("once",),
+            ("once",),
+        ]
+    finally:
+        database.close()
+    assert (len(began), began.count("committed")) == (3, 1)
 
 
 def test_no_password_is_written_or_shown(
@@ -177,7 +256,7 @@ def requests(site: Running, first: int) -> Counter[str]:
 
 
 def start(
-    site: Running, out: Path, address: str, budget: int = 40, rate: float = 0, **variables: str
+    site: Running, out: Path | str, address: str, budget: int = 40, rate: float = 0, **variables: str
 ) -> subprocess.Popen[bytes]:
     """A harvest in a process of its own."""
     program = (

@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from upwell import api
 from upwell.harvest.files import Result
 from upwell.harvest.loop import Plan
@@ -108,17 +110,18 @@ def test_a_shop_of_one_page_with_routes(tmp_path: Path) -> None:
     assert f"{url}#/thing/n7" in result.table["_url"].to_pylist()
 
 
-def test_graphql_with_pages(tmp_path: Path) -> None:
-    """What a script posts while a query is typed becomes the interface, and its pages are counted on."""
+@pytest.mark.parametrize(("argument", "step"), [("offset", 1), ("desde", 1), ("sivu", 5)])
+def test_graphql_with_pages(tmp_path: Path, argument: str, step: int) -> None:
+    """What a script posts while a query is typed becomes the interface; its pages are counted on, whatever the argument is called."""
     script = f"""const base = '/things/'; {SHOW}
       box.oninput = () => fetch('/graphql', {{method: 'POST', headers: {{'Content-Type': 'application/json'}}, body: JSON.stringify(
-        {{query: 'query Find($q: String, $offset: Int) {{ find(q: $q, offset: $offset) {{ id name about }} }}',
-          variables: {{q: box.value, offset: 0}}}})}}).then(r => r.json()).then(d => show(d.data.find))"""
+        {{query: 'query Find($q: String, ${argument}: Int) {{ find(q: $q, {argument}: ${argument}) {{ id name about }} }}',
+          variables: {{q: box.value, {argument}: 0}}}})}}).then(r => r.json()).then(d => show(d.data.find))"""
 
     def answer(path: str, sent: dict[str, str], headers: dict[str, str], body: bytes) -> str | None:
         if path == "/graphql":
             asked = json.loads(body)["variables"]
-            return json.dumps({"data": {"find": matching(asked["q"])[asked["offset"] :][:5]}})
+            return json.dumps({"data": {"find": matching(asked["q"])[step * asked[argument] :][:5]}})
         return (
             f"{TITLE}<input id=box placeholder='Search…'><ul id=out></ul><script>{script}</script>"
             if path == "/"

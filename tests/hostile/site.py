@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from benchmarks.reliability.hosts import arrival
 
 __all__ = ["Answer", "Got", "Hostile", "hostile"]
 
@@ -118,7 +119,14 @@ def hostile(
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length).decode("utf-8", "replace") if length else ""
-            got = Got(self.command, self.path, body, self.headers.get("Host", ""), time.monotonic(), dict(self.headers))
+            got = Got(
+                self.command,
+                self.path,
+                body,
+                self.headers.get("Host", ""),
+                arrival(self.connection),
+                dict(self.headers),
+            )
             site.got.append(got)
             answer = _answer(site, got)
             if isinstance(answer, str):

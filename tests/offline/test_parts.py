@@ -1,7 +1,9 @@
 """`--engine`: many WARC files at once, learned on a sample, a part of each table a file; equal on all engines, goes on where it ended."""
 
 import json
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -10,9 +12,11 @@ from tests.offline.test_block_tables import write_site
 from upwell import api
 from upwell.errors import WrongUsage
 from upwell.model import Request, Response
+from upwell.offline import parts as parts_module
 from upwell.offline.part_engines import ENGINES, PartEngine
 from upwell.store import parquet
 from upwell.store.archive import Archive, files
+from upwell.store.archived_pages import pages_of_file, sections
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath"]
 
@@ -119,6 +123,34 @@ def test_a_broken_file_is_told_and_the_rest_is_done(engine: PartEngine, answers:
     parts = list(api.read_in_parts("extract", place, out=out, engine=engine, workers=2))
     assert [part.was_done for part in parts] == [True, False, True, True, True]
     assert len(rows(out, "records")) == 150
+
+
+def test_a_large_file_is_read_in_sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parts together have the rows of the whole, with a revisit of a body in another section; what is done is not done again."""
+    place = archived(tmp_path / "archive", [*[answer(10 * k) for k in range(60)], answer(0)], per_file=61)
+    whole = list(api.read_in_parts("extract", place, out=tmp_path / "whole", engine="local"))
+    monkeypatch.setattr(parts_module, "sections", partial(sections, size=4000))
+    out = tmp_path / "sections"
+    parts = list(api.read_in_parts("extract", place, out=out, workers=2))
+    assert len(whole) == 1 < 4 <= len(parts)
+    assert parts[0].file == whole[0].file
+    assert all(part.file.startswith(f"{whole[0].file}@") for part in parts[1:])
+    assert sum(part.pages for part in parts) == whole[0].pages == 61
+    assert sorted(rows(out, "records"), key=str) == sorted(rows(tmp_path / "whole", "records"), key=str)
+    (out / "parts" / f"{quote(parts[2].file, safe='')}.json").unlink()
+    again = list(api.read_in_parts("extract", place, out=out, workers=2))
+    assert [part.was_done for part in again] == [number != 2 for number in range(len(parts))]
+
+
+def test_sections_begin_at_responses(answers: Path) -> None:
+    """Wherever a file is cut, its sections have each page once, with its query; three bytes that look like a member are none."""
+    (file,) = files(answers)[:1]
+    whole = list(pages_of_file(file, "f", {}))
+    for size in (1, 300, 1000, 100_000):
+        cut = sections(file, size)
+        assert [page for start, end in cut for page in pages_of_file(file, "f", {}, start, end)] == whole
+        assert len(cut) == (1 if size == 100_000 else len(cut)) <= len(whole) + 1
+    assert all(page.query for page in whole)
 
 
 def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:

@@ -1,8 +1,13 @@
 """The compiled walk and words against the plain ones, which are the reference."""
 
+import gc
+import hashlib
 import pickle
 import random
-from dataclasses import fields
+import subprocess
+import sys
+import tracemalloc
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.page.test_tree import pages
-from upwell.extract.cut_candidates import candidates
+from upwell.extract.columns import ReadRecord, learn_columns
+from upwell.extract.cut_candidates import Cut, candidates
+from upwell.extract.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules, plain_cuts
 from upwell.extract.fields import Piece, RecordReader
 from upwell.extract.leaves import leaves_of
 from upwell.page import attribute_limit, terms, tree
@@ -32,6 +39,66 @@ ODD = st.sampled_from(
      "w<span>o</span>rd ", "<style>.x{display:none}</style>", "<i class=x>hidden"]
 )  # fmt: skip
 odd_pages = st.lists(st.one_of(pages, ODD), max_size=12).map("".join)
+
+
+# A digest of page/c at its INTERFACE. After a change of page/c: INTERFACE goes up in module.c and compiled.py, and this follows.
+SOURCES = (2, "e9a69ef6ee664607")
+
+
+def test_the_number_of_the_compiled_parts_follows_their_sources() -> None:
+    """A module that was built from other sources can be known by its number, so that it is not used."""
+    files = sorted((Path(tree.__file__).parent / "c").iterdir())
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    assert (compiled.INTERFACE, digest) == SOURCES
+
+
+STALE = """
+import sys, types
+stale = types.ModuleType("upwell.page._compiled")
+stale.walk = stale.tokens = lambda *_: 1 / 0
+sys.modules["upwell.page._compiled"] = stale
+from upwell.page import terms, tree
+from upwell.extract.leaves import leaves_of
+page = tree.read("<p>one <b>two</b>")
+print(terms.of(page).words, leaves_of(page).text(0, 2))
+"""
+
+
+def test_a_module_of_another_version_is_not_used() -> None:
+    """One that was left over from an older version does not break anything: plain Python does its work."""
+    run = subprocess.run([sys.executable, "-c", STALE], capture_output=True, text=True, check=True)
+    assert run.stdout == "('one', 'two') one two\n"
+
+
+def test_reading_leaves_nothing_behind() -> None:
+    """What a page took is given back: reading it again and again holds no more memory."""
+    html = max((file.read_bytes() for file in GOLDEN.rglob("*.html")), key=len)
+    leaves = leaves_of(tree.read(html))
+    cut = max(candidates(leaves), key=len)
+    columns, (rule, *_) = (
+        learn_columns([RecordReader(leaves, cut)]),
+        learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]),
+    )
+
+    def work() -> None:
+        page = tree.read(html)
+        terms.of(page)
+        dict(page.attributes.items())
+        leaves = leaves_of(page)
+        (cut,) = apply_rule(leaves, rule)[:1]
+        for record in columns.records(RecordReader(leaves, cut, columns.marks)):
+            leaves.text(record.at.first, record.at.last)
+        page.steps_below(0)
+
+    held = []
+    tracemalloc.start()
+    for times in (10, 10, 100):
+        for _ in range(times):
+            work()
+        gc.collect()
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert held[2] - held[1] < 100 * len(cut) * sys.getsizeof(1)
 
 
 def same(html: bytes) -> list[str]:
@@ -64,18 +131,31 @@ def test_saved_and_broken_pages_have_the_same_columns() -> None:
         assert (file.name, same(html[first:last])) == (file.name, [])
 
 
-def read_both(html: bytes) -> list[tuple[list[Piece], list[str]]]:
-    """The pieces and the texts of the records of every cut of a page, compiled and plain."""
+def read_both(html: bytes) -> list[ReadRecord]:
+    """The records of every cut of a page, compiled and plain: their pieces, texts, fields and links, and the cuts of rules that give them."""
     leaves = leaves_of(tree.read(html))
-    found = []
+    found: list[ReadRecord] = []
     for cut in candidates(leaves)[:MAX_CUTS]:
         compiled_reader, plain_reader = RecordReader(leaves, cut), RecordReader(leaves, cut)
         plain_reader._add_pieces = plain_reader.add_plain_pieces  # type: ignore[method-assign] # as where nothing is compiled
         for record in compiled_reader.records:
-            fast = compiled_reader.pieces(record), [leaves.text(record.first, record.last)]
-            assert fast == (plain_reader.pieces(record), [leaves.plain_text(record.first, record.last)])
-            found.append(fast)
+            fast = compiled_reader.pieces(record), leaves.text(record.first, record.last)
+            assert fast == (plain_reader.pieces(record), leaves.plain_text(record.first, record.last))
+        columns = learn_columns([compiled_reader])
+        for some in (columns, replace(columns, columns=columns.columns[1:], labels=(), link="")):
+            records = some.records(RecordReader(leaves, cut, some.marks))
+            assert records == some.plain_records(RecordReader(leaves, cut, some.marks))
+            found += records
+        for rule in learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]):
+            for other in (rule, replace(rule, all_containers=not rule.all_containers, longest=1)):
+                assert cuts_of(apply_rule(leaves, other)) == cuts_of(plain_cuts(leaves, other))
     return found
+
+
+def cuts_of(cuts: list[Cut]) -> list[object]:
+    """All that is in cuts, to be compared."""
+    names = ("starts", "ends", "depth", "unit", "container", "unit_row", "container_end")
+    return [[np.asarray(getattr(cut, name)).tolist() for name in names] for cut in cuts]
 
 
 @given(odd_pages)
@@ -108,10 +188,22 @@ def test_bytes_are_looked_at_alike(page: bytes) -> None:
     assert compiled.count(page * 100, 0x61) == page.count(b"a") * 100
 
 
+@given(odd_pages)
+@settings(max_examples=100)
+def test_the_steps_below_a_row_are_the_same(html: str) -> None:
+    """Both number the rows right below a row alike."""
+    page = tree.read(html)
+    for row in range(len(page)):
+        assert page.steps_below(row) == page.plain_steps_below(row)
+        assert all(page.row_at(f"{page.path(row)}/{step}") == child for child, step in page.steps_below(row).items())
+
+
 def test_columns_of_different_pages_are_refused() -> None:
     """Columns that do not fit together raise; nothing is read beyond their ends."""
     page, other = tree.read("<p>one <b>two</b> three"), tree.read("<p>one")
-    columns = page.chunk_row, page.chunk_gap, page.spots, page.spot, page.parent
+    columns = (
+        page.chunk_row, page.chunk_gap, page.spots, page.spot, page.parent, page.end, page.text_at, page.text_end
+    )  # fmt: skip
     made = compiled.Leaves(page.chunks, *columns)
     with pytest.raises(ValueError, match="different pages"):
         compiled.Leaves(other.chunks, *columns)
@@ -119,6 +211,17 @@ def test_columns_of_different_pages_are_refused() -> None:
         compiled.Leaves(page.chunks, page.chunk_row + 100, *columns[1:])
     with pytest.raises(IndexError):
         made.text(0, 99, 5)
+    number = np.array([99], np.int32)
+    with pytest.raises(ValueError, match="different pages"):
+        made.records(
+            number, number + 1, page.chunk_row, number[:0], [], ({}, {}, (), "", 0, 0), ({}, {}, 0, 0, Piece, Piece)
+        )
+    with pytest.raises(ValueError, match="different pages"):
+        made.cuts({}, lambda _: (3, 0, 0.0), 2, True, 1, 0.0, 0.0, 1, b"", (0.5, 0.4, 4))
+    with pytest.raises(IndexError):
+        compiled.steps_below(99, page.end, page.spot, page.spots)
+    with pytest.raises(ValueError, match="different pages"):
+        compiled.Attributes(("a",), number.tobytes() * 2, number.tobytes(), number.tobytes(), b"")
     with pytest.raises(ValueError, match="different pages"):
         compiled.glue_inside_words(
             page.chunk_gap.copy(),
@@ -148,6 +251,8 @@ def test_attributes_are_a_mapping(html: str) -> None:
     assert set(fast.names()) == names
     for name in (*names, "no-such-name"):
         assert fast.having(name) == having(plain, name)
+        rows = np.arange(-1, len(plain) + 3, dtype=np.int32)
+        assert fast.of_rows(name, rows) == [having(plain, name).get(row) for row in rows.tolist()]
     for row in range(-1, len(plain) + 3):
         assert (row in fast) == (row in plain)
         assert fast.get(row) == plain.get(row)

@@ -12,7 +12,7 @@ from upwell.errors import WrongUsage
 from upwell.harvest.loop import Plan
 from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
-from upwell.store import archive
+from upwell.store import archive, archived_pages
 from upwell.store.archive import Archive
 
 
@@ -61,7 +61,7 @@ def test_equal_bodies_are_archived_once_even_after_reopening(tmp_path: Path) -> 
     assert [kind for kind, *_ in entries] == ["response", "revisit", "revisit"]
     assert {entry[2]["WARC-Refers-To"] for entry in entries[1:]} == {entries[0][2]["WARC-Record-ID"]}
     assert entries[2][2]["WARC-Refers-To-Target-URI"] == "http://x/1"
-    saved = list(archive.pages(tmp_path))
+    saved = list(archived_pages.pages(tmp_path))
     assert [(page.url, page.query, page.body) for page in saved] == [
         ("http://x/1", "1", b"<p>same"),
         ("http://x/2", "2", b"<p>same"),
@@ -75,7 +75,7 @@ def test_files_are_rotated_by_size(tmp_path: Path) -> None:
         for i in range(20):
             writer.write(answer(f"<p>{i}".encode(), f"http://x/{i}"), [])
     assert len(archive.files(tmp_path)) > 2
-    assert [page.url for page in archive.pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
+    assert [page.url for page in archived_pages.pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
 
 
 def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
         (folder / file.name).write_bytes(whole[:-cut])
         with Archive(folder) as writer:
             writer.write(answer(b"<p>after", "http://x/after"), [])
-        urls = [page.url for page in archive.pages(folder)]
+        urls = [page.url for page in archived_pages.pages(folder)]
         assert urls == [f"http://x/{i}" for i in range(len(urls) - 1)] + ["http://x/after"]
         assert len(records(folder)) >= 3
 

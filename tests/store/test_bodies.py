@@ -208,7 +208,7 @@ def test_a_state_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     """The message says who wrote it and what to do."""
     path = tmp_path / "state.sqlite"
     with State(path) as state:
-        state.set_note("version", "3")
+        state.set_note("version", "4")
     with pytest.raises(CannotKeep, match="newer Upwell"):
         State(path)
-    assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'version'").fetchone() == ("3",)
+    assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'version'").fetchone() == ("4",)

@@ -5,12 +5,13 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.object_store import s3_server
-from upwell.errors import CannotKeep, MissingExtra, UpwellError, WrongUsage
+from upwell.errors import CannotKeep, InUse, MissingExtra, UpwellError, WrongUsage
 from upwell.harvest.keep_remote import copy_open_database
 from upwell.store.remote import RemoteFolder, is_remote, local_copy, output, shown, working_folder
 
@@ -80,6 +81,34 @@ def test_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
     shutil.rmtree(one.folder / "site")  # somebody tidied the cache
     one.claim("site")
     assert (one.folder / "site/records.csv").read_text() == "second, by the other"
+
+
+def test_only_one_machine_takes_over_a_lease(address: str, tmp_path: Path) -> None:
+    """Six that see at the same moment that a lease has run out: one has it; a machine that has lost it puts nothing more."""
+    dead = RemoteFolder(address, tmp_path / "dead")
+    dead.claim("site")
+    dead.renew("site", -1)
+    machines = [RemoteFolder(address, tmp_path / str(number)) for number in range(6)]
+    number, _ = machines[0]._lease("site")
+    start, winners = threading.Barrier(len(machines)), list[RemoteFolder]()
+
+    def take(machine: RemoteFolder) -> None:
+        start.wait()
+        with suppress(InUse):
+            machine._take_over("site", number)
+            winners.append(machine)
+
+    threads = [threading.Thread(target=take, args=(machine,)) for machine in machines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(winners) == 1
+    winners[0].renew("site")
+    with pytest.raises(InUse, match="has taken it over"):
+        dead.renew("site")
+    with pytest.raises(InUse, match="is harvested by"):
+        dead.claim("site")
 
 
 def test_results_are_put_where_they_belong(address: str) -> None:

@@ -40,4 +40,4 @@ def test_a_full_disk(tmp_path: Path) -> None:
         large = Outcome(response=answer(request, random.Random(0).randbytes(1_000_000)))  # no secrets
         with pytest.raises(CannotKeep, match="full"):
             state.store(request, large)
-        assert state.note("version") == "2"
+        assert state.note("version") == "3"

@@ -1,53 +1,40 @@
-"""Addresses that wait: each once, in order, and by how loaded their hosts are."""
+"""Addresses that wait: each once, in order, and as a checkpoint saves them."""
 
 import pickle
 
 from upwell.store.scratch import ScratchFile
-from upwell.store.url_repository import UrlRepository
+from upwell.store.url_repository import UrlRepository, Waiting
 
 
-def test_each_address_once_and_in_order() -> None:
-    """Added twice, it comes out once, with its first note; one that is left out does not come; one may be taken from the middle."""
+def test_each_address_once() -> None:
+    """Added twice, it has one number, its first note, and is taken once; another kind of address is another one."""
     urls = UrlRepository(ScratchFile())
-    added = [urls.add(f"http://a.example/{n % 3000}", note=f"key {n}") for n in range(4000)]
-    assert sum(added) == len(urls) == 3000
-    assert "http://a.example/7" in urls
-    assert urls.note("http://a.example/7") == "key 7"
-    urls.leave_out("http://a.example/1")
-    assert urls.take(at=2000) == ("http://a.example/2000", "key 2000")
-    taken = []
-    while (found := urls.take()) is not None:
-        taken.append(found[0])
-    assert taken == [f"http://a.example/{n}" for n in range(3000) if n not in (1, 2000)]
-    assert not urls.add("http://a.example/1")
+    added = [urls.add("record page", f"http://a.example/{n % 3000}", note=f"key {n}") for n in range(4000)]
+    assert [number for number in added if number >= 0] == list(range(3000))
+    assert urls.text(7) == ("http://a.example/7", "key 7")
+    assert urls.add("facet", "http://a.example/7", "5 \0") == 3000
+    assert urls.text(3000) == ("http://a.example/7", "5 \0")
+    assert (urls.find("record page", "http://a.example/7"), urls.find("related query", "http://a.example/7")) == (7, -1)
+    assert [urls.take(7), urls.take(7), urls.is_done(7), urls.is_done(8)] == [True, False, True, False]
+    assert len(urls) == 3001
 
 
-def test_hosts_are_asked_by_their_load() -> None:
-    """Of two hosts, one of which takes ten times as long to answer, the quick one is asked more often, and none while it answers."""
-    urls, slow, now = UrlRepository(gap=0.1), "http://slow.example/", 0.0
-    for n in range(1000):
-        urls.add(f"{slow}{n}")
-        urls.add(f"http://quick.example/{n}")
-    asked: dict[str, int] = {}
-    while now < 100:
-        found = []
-        while (due := urls.take_due(now)) is not None:
-            found.append(due[0])
-        assert len({url.rsplit("/", 1)[0] for url in found}) == len(found)
-        for url in found:
-            asked[url.rsplit("/", 1)[0]] = asked.get(url.rsplit("/", 1)[0], 0) + 1
-            urls.answered(url, now, 1.0 if url.startswith(slow) else 0.1)
-        now += 0.05
-    assert 15 <= asked["http://slow.example"] <= 21
-    assert 150 <= asked["http://quick.example"] <= 201
+def test_what_waits_comes_in_order() -> None:
+    """The first is taken, or one from the middle; in the end all came once."""
+    waiting = Waiting()
+    for number in range(3000):
+        waiting.append(number)
+    assert [waiting.take(at=2000), waiting.take(), waiting.take(at=1)] == [2000, 0, 2]
+    assert [waiting.take() for _ in range(len(waiting))] == [n for n in range(3000) if n not in (0, 2, 2000)]
 
 
 def test_a_saved_repository_goes_on() -> None:
-    """As a checkpoint saves it: what waits, and what was there."""
+    """As a checkpoint saves it: what there was, and what was taken."""
     urls = UrlRepository()
     for n in range(2000):
-        urls.add(f"http://a.example/{n}")
-    urls.take()
+        urls.add("record page", f"http://a.example/{n}")
+    urls.take(0)
     again: UrlRepository = pickle.loads(pickle.dumps(urls))  # noqa: S301 # our own
-    assert again.take() == ("http://a.example/1", "")
-    assert not again.add("http://a.example/0")
+    assert [again.is_done(0), again.is_done(1)] == [True, False]
+    assert again.add("record page", "http://a.example/0") == -1
+    assert again.text(1999) == ("http://a.example/1999", "")

@@ -25,6 +25,7 @@ from upwell.page.url_arguments import canonical, split
 
 __all__ = [
     "FacetParams",
+    "Relation",
     "SecondLevelLink",
     "UrlsToFetch",
     "facet_links",

@@ -21,7 +21,7 @@ from upwell.answers.number_links import PLAIN_NUMBER, next_number, plain_number,
 from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts
-from upwell.page.tree import TagTree
+from upwell.page.tree import Ints, TagTree
 from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
 __all__ = ["NextPage", "Pager", "next_link"]
@@ -131,7 +131,7 @@ class _Link:
         return " ".join(self.tree.attr(i, a) or "" for i in rows for a in ("class", "id"))
 
     def _links_in(self, row: int) -> int:
-        links = self.tree.rows("a")
+        links = self._pager.link_rows
         return int(np.searchsorted(links, self.tree.end[row]) - np.searchsorted(links, row))
 
     @cached_property
@@ -168,6 +168,11 @@ class Pager:
         if self.declared_url is not None and _repeats_search(self.tree, self.declared_url, query):
             return NextPage(url=self.declared_url, via="declared")
         return None
+
+    @cached_property
+    def link_rows(self) -> Ints:
+        """All links of the page, also those that lead nowhere."""
+        return self.tree.rows("a")
 
     @cached_property
     def likely_link(self) -> NextPage | None:

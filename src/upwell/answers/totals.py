@@ -11,6 +11,7 @@ number, by how it fits the list of records (`plain_counts`).
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from upwell.answers.plain_counts import plain_count
@@ -88,6 +89,7 @@ MAX_DIFFERENT_COUNTS = 6  # a page with more different counts ("3 hits", "7 hits
 # A range may be this many times longer or shorter than the list of records, some of which may be read wrongly; not swept.
 MAX_LENGTH_RATIO = 2.0
 MAX_RANGE_LENGTH = 10_000  # matches on one page
+MAX_KNOWN_LINES = 10_000  # whose numbers are remembered from page to page
 MAX_LINE_CHARS = 240  # a longer line is running text and states no total
 MIN_CAP = 10  # a smaller number ("top 5") is no result cap
 FALSE_TOTAL_FACTOR = 1.1  # a total this many times what came, where the pager was followed to its end, is false
@@ -124,17 +126,16 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
     lines = [line for line in tree.text().split("\n") if len(line) <= MAX_LINE_CHARS and re.search(r"\d", line)]
     outside_lines = [line for line in lines if " ".join(line.split()) not in inside_records]
     for line in lines:
-        for pattern in (RANGE_THEN_TOTAL, TOTAL_THEN_RANGE):
-            for match in pattern.finditer(line):
-                first, last, total = (number_value(match[name]) for name in ("first", "last", "total"))
-                if last <= total and _is_range_of_page(first, last, records):
-                    return StatedTotals(
-                        total=total,
-                        hedge=_hedge(match),
-                        first=first,
-                        last=last,
-                        cap=_cap(outside_lines, total, records),
-                    )
+        for match in _ranges_with_total(line):
+            first, last, total = (number_value(match[name]) for name in ("first", "last", "total"))
+            if last <= total and _is_range_of_page(first, last, records):
+                return StatedTotals(
+                    total=total,
+                    hedge=_hedge(match),
+                    first=first,
+                    last=last,
+                    cap=_cap(outside_lines, total, records),
+                )
     number_pairs = [pair for line in lines if _speaks_of_matches(line) for pair in ranges_in(line)]
     ranges = [(first, last) for first, last in number_pairs if first and _is_range_of_page(first, last, records)]
     contradicted = None  # a total that is smaller than the end of every range
@@ -157,6 +158,21 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
     return StatedTotals(first=ranges[0][0], last=ranges[0][1]) if ranges else StatedTotals()
 
 
+@lru_cache(maxsize=MAX_KNOWN_LINES)
+def _ranges_with_total(line: str) -> tuple[re.Match[str], ...]:
+    """The ranges of a line that stand beside their total; most lines of an answer stand on others, too."""
+    return tuple(match for pattern in (RANGE_THEN_TOTAL, TOTAL_THEN_RANGE) for match in pattern.finditer(line))
+
+
+@lru_cache(maxsize=MAX_KNOWN_LINES)
+def _counts_in(line: str) -> tuple[tuple[bool, re.Match[str]], ...]:
+    """The numbers of a line that may be totals, and whether it speaks of finding."""
+    if OTHER_NUMBERS.search(line):
+        return ()
+    matches = (match for pattern in (NUMBER_THEN_NOUN, FOUND_THEN_NUMBER) for match in pattern.finditer(line))
+    return tuple((bool(SPEAKS_OF_FINDING.search(line)), match) for match in matches)
+
+
 def _is_range_of_page(first: int, last: int, records: int) -> bool:
     """Whether these two numbers can be the places of the page's matches, of which `records` were read (0: not read)."""
     length = last - first + 1
@@ -171,13 +187,7 @@ def _lone_counts(lines: Sequence[str]) -> list[re.Match[str]]:
     Those on lines that speak of finding come first. Another count may belong to a match ("12 items in stock"): it is taken only
     where it is the only one.
     """
-    counts = [
-        (bool(SPEAKS_OF_FINDING.search(line)), match)
-        for line in lines
-        if not OTHER_NUMBERS.search(line)
-        for pattern in (NUMBER_THEN_NOUN, FOUND_THEN_NUMBER)
-        for match in pattern.finditer(line)
-    ]
+    counts = [count for line in lines for count in _counts_in(line)]
     strong = [match for speaks_of_finding, match in counts if speaks_of_finding]
     if len({match["total"] for match in strong}) > MAX_DIFFERENT_COUNTS:
         return []  # "3 hits" at every match

@@ -21,7 +21,9 @@ __all__ = ["Ended", "Retry", "Schedule", "Telling"]
 W = TypeVar("W")
 R = TypeVar("R")
 
-LOOK_AHEAD = 1000  # pieces of work that are held back at most, because their host is busy
+LOOK_AHEAD = (
+    1000  # pieces of work that are held back at most, because their host is busy, or until there is more to give
+)
 ROOM_SHARE = 0.5  # of what a waiting piece should bring: one that brings less makes room. Going on later has its price, too; not swept
 TURN_REQUESTS = 100  # of a first turn; further ones are as long as all before, so that going on costs at most as much again; not swept
 
@@ -94,6 +96,8 @@ class Schedule(Generic[W, R]):
     at_once: int
     retry: Retry = field(default_factory=Retry)
     is_passing: Callable[[R], bool] = lambda result: False  # whether what came is worth another try
+    is_cut_short: Callable[[W, R], bool] = lambda work, result: False  # whether it could go on, if it were given more
+    may_go_on: Callable[[], bool] = lambda: False  # whether there is more to give
     is_stopping: bool = False
     turns: int = 0  # that were ended for others
 
@@ -104,6 +108,7 @@ class Schedule(Generic[W, R]):
         self._behind: dict[str, deque[Piece[W]]] = {}  # by host, which is busy
         self._put_off: list[tuple[float, int, Piece[W]]] = []  # that made room for others; a heap by falling value
         self._later: list[tuple[float, int, Piece[W]]] = []  # a heap: when, in which order
+        self._cut_short: deque[tuple[Piece[W], R]] = deque()  # with what came so far
         self._tasks: dict[asyncio.Task[R], Piece[W]] = {}
         self._numbers = 0
         self._records = self._seconds = 0.0  # of all turns that have ended: what a piece brings on average
@@ -132,6 +137,8 @@ class Schedule(Generic[W, R]):
                     ended = self._end(task)
                     if ended is not None:
                         yield ended
+            for piece, result in self._cut_short:
+                yield Ended(work=piece.work, result=result, tries=piece.tries + 1)
         finally:
             self.stop()
             if self._tasks:
@@ -171,6 +178,8 @@ class Schedule(Generic[W, R]):
             if piece.host not in self._behind:
                 return piece
             self._behind[piece.host].append(piece)
+        if self._cut_short and self._cut_short[0][0].host not in self._behind and self.may_go_on():
+            return self._cut_short.popleft()[0]
         return None
 
     def _has_more(self) -> bool:
@@ -222,5 +231,8 @@ class Schedule(Generic[W, R]):
             again_at = time.monotonic() + self.retry.seconds * self.retry.factor**piece.tries
             piece.tries += 1
             heapq.heappush(self._later, (again_at, self._numbers, piece))
+            return None
+        if self.is_cut_short(piece.work, result) and len(self._cut_short) < LOOK_AHEAD and not self.is_stopping:
+            self._cut_short.append((piece, result))
             return None
         return Ended(work=piece.work, result=result, tries=piece.tries + 1)

@@ -13,15 +13,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
+
+import numpy as np
 
 from upwell.extract.column_names import column_name, name_from_tags, name_on_page, table_headings, unused_name
 from upwell.extract.fields import Piece, Places, RecordRange, RecordReader
 from upwell.extract.values import Type, column_type
+from upwell.page.compiled import compiled
 from upwell.page.links import acts
 from upwell.page.tree import TagTree
 
-__all__ = ["OTHER", "Column", "Columns", "learn_columns"]
+__all__ = ["OTHER", "Column", "Columns", "ReadRecord", "learn_columns"]
 
 OTHER = "other"  # the column of what stands at a place that no record had when the source was learned
 # A column is named by what JSON-LD calls its texts if this share of them stands there.
@@ -51,6 +54,15 @@ class Column:
     at: str = ""  # its place as a hexadecimal number; "…:2" is the second piece there
     share: float = 0.0  # share of the records that have it
     repeats: bool = False
+
+
+class ReadRecord(NamedTuple):
+    """A record of a page: where it stands, its fields, the targets of its links, and that of the link to its own page."""
+
+    at: RecordRange
+    fields: dict[str, str]
+    targets: tuple[str, ...]
+    own: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +111,40 @@ class Columns:
     def types(self) -> dict[str, Type]:
         """The type of each column that is not just text."""
         return {column.name: column.type for column in self.columns if column.type != "text"}
+
+    def records(self, reader: RecordReader) -> "list[ReadRecord]":
+        """The records of a page with their fields and links."""
+        leaves = reader.leaves.for_compiled
+        return self.plain_records(reader) if leaves is None else self._compiled_records(reader, leaves)
+
+    def plain_records(self, reader: RecordReader) -> "list[ReadRecord]":
+        """The same without the compiled parts."""
+        own_place, nth = self.own_link
+        found = []
+        for record in reader.records:
+            fields = self.fields(reader.pieces(record))
+            links = reader.links(record)
+            targets = [target for place, target in links if place == own_place]
+            own = targets[nth - 1] if len(targets) >= nth else None
+            found.append(ReadRecord(record, fields, tuple([target for _, target in links]), own))
+        return found
+
+    def _compiled_records(self, reader: RecordReader, leaves: "compiled.Leaves") -> "list[ReadRecord]":
+        """The compiled parts leave the fields of a record that may have labels to this: they give its pieces."""
+        cut, (own_place, nth) = reader.cut, self.own_link
+        starts, ends, unit_row = (np.ascontiguousarray(column) for column in (cut.starts, cut.ends, cut.unit_row))
+        names = self._names_of_places, self._names, self._label_beginnings, OTHER
+        link = (own_place, nth) if own_place >= 0 else (0, 0)
+        places = reader.places, reader.places_below[-1], reader.new_unit, reader.place, Piece, RecordRange
+        read = leaves.records(starts, ends, unit_row, *reader.link_rows, (*names, *link), places)
+        return [
+            ReadRecord(record, fields if isinstance(fields, dict) else self.fields(fields), targets, own)
+            for record, fields, targets, own in read
+        ]
+
+    @cached_property
+    def _label_beginnings(self) -> tuple[str, ...]:
+        return tuple(self._label_names)
 
     def fields(self, pieces: Iterable[Piece]) -> dict[str, str]:
         """The texts of one record by name; what repeats is joined with "; "."""
@@ -216,16 +262,22 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
 
 
 def _marks(pages: Sequence[RecordReader]) -> tuple[str, ...]:
-    """The elements that only mark words: mostly beside text of the row above, and not one in every record."""
+    """The elements that only mark words: mostly beside text of the row above, and not one in every record.
+
+    One in every record may be a mark as well, if it says what was searched for.
+    """
     beside_text: defaultdict[str, list[bool]] = defaultdict(list)
+    says_query: defaultdict[str, list[bool]] = defaultdict(list)
     records_with_one: Counter[str] = Counter()
     records = 0
     for page in pages:
+        asked = unquote_plus(urlsplit(page.tree.url).query).casefold()
         for record in page.records:
             records += 1
             counts: Counter[str] = Counter()
-            for step, is_beside in page.possible_marks(record):
+            for step, is_beside, text in page.possible_marks(record):
                 beside_text[step].append(is_beside)
+                says_query[step].append(text in asked)
                 counts[step] += 1
             records_with_one.update(step for step, n in counts.items() if n == 1)
     return tuple(
@@ -234,7 +286,7 @@ def _marks(pages: Sequence[RecordReader]) -> tuple[str, ...]:
             for step, beside in beside_text.items()
             if "." in step
             and sum(beside) > STEADY_SHARE * len(beside)
-            and records_with_one[step] < STEADY_SHARE * records
+            and (records_with_one[step] < STEADY_SHARE * records or sum(says_query[step]) > STEADY_SHARE * len(beside))
         )
     )
 

@@ -233,7 +233,7 @@ def _trimmed(leaves: Leaves, cut: Cut) -> Cut:
 def _without_headings(leaves: Leaves, cut: Cut, ends: Ints, kept: Flags) -> Flags:
     """Of the pieces kept, those that are more than headings of a table; all of them where there are only headings."""
     in_heading = leaves.in_heading_row
-    if not in_heading.any():
+    if in_heading is None:
         return kept
     ranges = zip(cut.starts.tolist(), ends.tolist(), strict=True)
     bodies = kept & ~np.array([in_heading[a:b].all() for a, b in ranges])

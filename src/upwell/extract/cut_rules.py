@@ -5,7 +5,7 @@ The words (container, unit, leader, key, cut) are those of `cut_candidates`.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 from typing import NamedTuple
@@ -14,15 +14,20 @@ import numpy as np
 
 from upwell.extract.cut_candidates import MIN_LIKENESS, MIN_TO_COMPARE, USUAL_SHARE, Cut, CutKey, How
 from upwell.extract.leaves import SEPARATOR_TAGS, Leaves, step_of
-from upwell.page.spots import fold
+from upwell.page.compiled import compiled
+from upwell.page.spots import Spot, fold
 
-__all__ = ["SWITCH_MARGIN", "CutRule", "ScoredCut", "ScoredPage", "apply_rule", "learn_rules"]
+__all__ = ["SWITCH_MARGIN", "CutRule", "ScoredCut", "ScoredPage", "apply_rule", "learn_rules", "plain_cuts"]
 
 MAX_RULES = 4  # rules of one source
 # A cut whose score is this far below the best of the source says nothing about where records are.
 VOTE_REACH = 12.0  # swept with SWITCH_MARGIN: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
 # An answer follows another rule than the first one only if the cut of that rule scores this much more.
 SWITCH_MARGIN = 2.0  # swept with VOTE_REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
+
+MAX_KNOWN_SPOTS = 10_000  # that a rule remembers
+UNKNOWN_PATH = -1.0  # in place of the share of a path that no record had
+HOW: dict[How, int] = {"is": 0, "has": 1, "after": 2, "begins": 3}  # as page/c/cuts.c has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +64,22 @@ class CutRule:
         return {fold(f"{above}/{path}" if path else above): share for path, share in self.share.items()}
 
     @cached_property
+    def known_spots(self) -> "dict[Spot, SpotInfo]":
+        """What is known of the spots of the pages that were read with this rule."""
+        return {}
+
+    def of_spot(self, spot: Spot) -> "SpotInfo":
+        """What the rule says of a spot: whether it is a container (1) or a leader (2) or both, its path of tags, and the share of that."""
+        key = self.key
+        is_container = (spot.classed if key.container_by_class else spot.tagged) == key.container
+        is_leader = (spot.classed if key.leader_by_class else spot.tagged) == key.leader
+        if len(self.known_spots) > MAX_KNOWN_SPOTS:
+            self.known_spots.clear()
+        info = is_container + 2 * is_leader, spot.tagged, self.path_shares.get(spot.tagged, UNKNOWN_PATH)
+        self.known_spots[spot] = info
+        return info
+
+    @cached_property
     def mean_path_share(self) -> float:
         """How common the paths of a record are, on average."""
         shares = self.share.values()
@@ -68,6 +89,9 @@ class CutRule:
     def usual_paths(self) -> int:
         """How many paths are usual."""
         return sum(share >= USUAL_SHARE for share in self.share.values())
+
+
+SpotInfo = tuple[int, int, float]
 
 
 class ScoredCut(NamedTuple):
@@ -178,10 +202,37 @@ def _longest(cut: Cut) -> int:
 
 
 def apply_rule(leaves: Leaves, rule: CutRule) -> list[Cut]:
-    """The cuts that a rule gives on a page: one, or for a rule of one container a cut for each container that has leaders.
+    """The cuts that a rule gives on a page: one, or for a rule of one container a cut for each container that has leaders."""
+    fast = leaves.for_compiled
+    return plain_cuts(leaves, rule) if fast is None else _compiled_cuts(leaves, fast, rule)
 
-    In plain Python, because most answers have few records and each array costs more.
-    """
+
+def _compiled_cuts(leaves: Leaves, fast: "compiled.Leaves", rule: CutRule) -> list[Cut]:
+    key = rule.key
+    limits = USUAL_SHARE, MIN_LIKENESS, MIN_TO_COMPARE
+    records, units, unit_rows = fast.cuts(
+        rule.known_spots,
+        rule.of_spot,
+        HOW[key.how],
+        key.all_containers,
+        key.leader,
+        rule.mean_path_share,
+        float(rule.usual_paths),
+        rule.longest,
+        leaves.separators_before if key.how == "after" else b"",
+        limits,
+    )
+    unit, unit_row = np.frombuffer(units, np.int32), np.frombuffer(unit_rows, np.int32)
+    cuts = []
+    for columns in records:
+        first, end, container, container_end = [np.frombuffer(column, np.int32) for column in columns]
+        depth = leaves.tree.spots[int(leaves.tree.spot[container[0]])].depth
+        cuts.append(_without_headings(leaves, Cut(first, end, depth, unit, container, unit_row, container_end)))
+    return cuts
+
+
+def plain_cuts(leaves: Leaves, rule: CutRule) -> list[Cut]:
+    """The same without the compiled parts."""
     tree, key = leaves.tree, rule.key
     paths = [spot.classed if key.container_by_class else spot.tagged for spot in tree.spots]
     rows = tree.at_spots([i for i, path in enumerate(paths) if path == key.container])
@@ -190,11 +241,31 @@ def apply_rule(leaves: Leaves, rule: CutRule) -> list[Cut]:
         return []
     cutter = _Cutter(leaves, rule)
     groups = [containers] if key.all_containers else [[row] for row in containers]
-    return [cut for group in groups if (cut := cutter.cut(group)) is not None]
+    cuts = [cut for group in groups if (cut := cutter.cut(group)) is not None]
+    units, unit_rows = np.array(cutter.unit, np.int32), np.array(cutter.unit_row, np.int32)
+    return [_without_headings(leaves, replace(cut, unit=units, unit_row=unit_rows)) for cut in cuts]
+
+
+def _without_headings(leaves: Leaves, cut: Cut) -> Cut:
+    """The cut without table rows that only name columns, unless there is nothing else."""
+    in_heading = leaves.in_heading_row
+    if in_heading is None:
+        return cut
+    ranges = zip(cut.starts.tolist(), cut.ends.tolist(), strict=True)
+    kept = [i for i, (first, end) in enumerate(ranges) if not in_heading[first:end].all()]
+    if not kept or len(kept) == len(cut):
+        return cut
+    return replace(
+        cut,
+        starts=cut.starts[kept],
+        ends=cut.ends[kept],
+        container=cut.container[kept],
+        container_end=cut.container_end[kept],
+    )
 
 
 class _Cutter:
-    """Applies a rule to the containers of one page."""
+    """Applies a rule to the containers of one page, which do not lie in each other: they have the same path."""
 
     def __init__(self, leaves: Leaves, rule: CutRule) -> None:
         self.leaves, self.rule, self.key = leaves, rule, rule.key
@@ -204,13 +275,13 @@ class _Cutter:
         by_class, leader = self.key.leader_by_class, self.key.leader
         self.is_leader_path = [(spot.classed if by_class else spot.tagged) == leader for spot in spots]
         self.known_likeness: dict[tuple[int, ...], tuple[float, float]] = {}  # by the spots of a record's leaves
+        self.unit, self.unit_row = [0] * len(leaves), [-1] * len(leaves)
 
     def cut(self, containers: list[int]) -> Cut | None:
-        """The records in some containers; None where there are none."""
-        leaves = self.leaves
+        """The records in some containers, but for `unit` and `unit_row`, which all cuts share; None where there are none."""
+        leaves, unit, unit_row = self.leaves, self.unit, self.unit_row
         records: list[tuple[int, int, int, int]] = []  # first leaf, end, container, end of the container
         likeness: list[tuple[float, float]] = []
-        unit, unit_row = [0] * len(leaves), [-1] * len(leaves)
         for container in containers:
             starts, rows, container_end = self._units(container)
             leaders = []
@@ -236,14 +307,9 @@ class _Cutter:
         ]
         if not kept:
             return None
-        in_heading = leaves.in_heading_row
-        if in_heading.any():
-            kept = [record for record in kept if not in_heading[record[0] : record[1]].all()] or kept
-        first, end, container_of, end_of_container = np.array(kept, dtype=np.int32).T
+        first, end, container_of, end_of_container = np.ascontiguousarray(np.array(kept, dtype=np.int32).T)
         depth = leaves.tree.spots[self.spot[containers[0]]].depth
-        return Cut(
-            first, end, depth, np.array(unit, np.int32), container_of, np.array(unit_row, np.int32), end_of_container
-        )
+        return Cut(first, end, depth, first[:0], container_of, first[:0], end_of_container)
 
     def _units(self, container: int) -> tuple[list[int], list[int], int]:
         """The units of a container: where each begins, its row (-1: a text of the container), and where the last ends."""
@@ -287,6 +353,7 @@ class _Cutter:
         """How common the paths of a record are on average, and how many of them are usual."""
         spots = tuple([self.spot[row] for row in self.row[start:end]])
         if spots not in self.known_likeness:
-            shares = [self.rule.path_shares.get(path, 0.0) for path in {self.tag_path[spot] for spot in spots}]
+            paths = dict.fromkeys([self.tag_path[spot] for spot in spots])
+            shares = [self.rule.path_shares.get(path, 0.0) for path in paths]
             self.known_likeness[spots] = sum(shares) / len(shares), sum(share >= USUAL_SHARE for share in shares)
         return self.known_likeness[spots]

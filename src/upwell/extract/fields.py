@@ -9,15 +9,17 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
+
+import numpy as np
 
 from upwell.extract.column_names import column_name, name_from_tags, name_on_page
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.leaves import Leaves, step_of
-from upwell.page.spots import BROKEN, FORMATTING, GLUED, Spot, fold, look
-from upwell.page.tree import TagTree
+from upwell.page.spots import BROKEN, FORMATTING, GLUED, Spot, look
+from upwell.page.tree import Ints, TagTree
 
 __all__ = ["Piece", "Places", "RecordRange", "RecordReader", "fields_of_subtree", "split_trailing_dates"]
 
@@ -65,18 +67,50 @@ class RecordReader:
     """
 
     def __init__(self, leaves: Leaves, cut: Cut, marks: Collection[str] = (), places: Places | None = None) -> None:
-        tree = leaves.tree
-        self.leaves, self.tree, self.cut, self.marks = leaves, tree, cut, frozenset(marks)
-        self.parent, self.row_of, self.spot = tree.parent.tolist(), leaves.rows, tree.spot_of
-        self.row_end = tree.end_of
-        self.gap = leaves.gaps
+        self.leaves, self.tree, self.cut, self.marks = leaves, leaves.tree, cut, frozenset(marks)
         self.texts = leaves.stripped
-        self.unit_row, self.leaf_end = cut.unit_row.tolist(), leaves.row_end.tolist()
         self.places: Places = {} if places is None else places
         if len(self.places) > MAX_KNOWN_UNITS:
             self.places.clear()
         # the places below each unit that was read, by the unit's row; -1: a text of the container
         self.places_below: dict[int, UnitPlaces] = {-1: {None: PlaceInfo(0, 0, False)}}
+
+    # Columns as lists: the compiled parts do without them.
+
+    @cached_property
+    def parent(self) -> list[int]:
+        """Of each row."""
+        return self.tree.parent.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+
+    @cached_property
+    def unit_row(self) -> list[int]:
+        """Of each leaf."""
+        return self.cut.unit_row.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+
+    @cached_property
+    def leaf_end(self) -> list[int]:
+        """Of each row."""
+        return self.leaves.row_end.tolist()  # type: ignore[no-any-return] # numpy types it as Any
+
+    @property
+    def row_of(self) -> list[int]:
+        """Of each leaf."""
+        return self.leaves.rows
+
+    @property
+    def gap(self) -> list[int]:
+        """Of each leaf."""
+        return self.leaves.gaps
+
+    @property
+    def spot(self) -> list[int]:
+        """Of each row."""
+        return self.tree.spot_of
+
+    @property
+    def row_end(self) -> list[int]:
+        """Of each row."""
+        return self.tree.end_of
 
     @cached_property
     def records(self) -> list[RecordRange]:
@@ -114,22 +148,25 @@ class RecordReader:
         spot = self.tree.spots[self.spot[unit]]
         if is_first and unit >= 0:
             # the classes of the first unit are stripes and states: they do not distinguish columns
-            step, nth = fold(spot.tag) >> 16, 1
+            step, nth = spot.tag_step, 1
         else:
-            step = _step(spot) if unit >= 0 else 1
+            step = spot.place_step if unit >= 0 else 1
             nth = units_with_step[step] = units_with_step.get(step, 0) + 1
         place = (step * 31 + nth) & PLACE_MASK
         if unit >= 0:
-            below = self.places.get((place, spot))
-            if below is None:
-                below = self.places[place, spot] = {spot: PlaceInfo(place, 0, spot.tag in TERM_TAGS)}
-            self.places_below[unit] = below
+            self.places_below[unit] = self.places.get((place, spot)) or self.new_unit(place, spot)
         return place
+
+    def new_unit(self, place: int, spot: Spot) -> UnitPlaces:
+        """What is known of a unit that was not met before."""
+        below: UnitPlaces = {spot: PlaceInfo(place, 0, spot.tag in TERM_TAGS)}
+        self.places[place, spot] = below
+        return below
 
     def _add_pieces(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
         """Appends the pieces of the leaves first … last of one unit."""
         if (compiled := self.leaves.for_compiled) is not None:
-            compiled.add_pieces(pieces, first, last, below, Piece, self._place)
+            compiled.add_pieces(pieces, first, last, below, Piece, self.place)
         else:
             self.add_plain_pieces(pieces, first, last, below)
 
@@ -140,7 +177,7 @@ class RecordReader:
         for i in range(first, last):
             row, text = self.row_of[i], self.texts[i]
             spot = self.tree.spots[self.spot[row]]
-            place, levels_up, is_term = below.get(spot) or self._place(below, spot)
+            place, levels_up, is_term = below.get(spot) or self.place(below, spot)
             text_row = row
             while levels_up:
                 text_row, levels_up = self.parent[text_row], levels_up - 1
@@ -154,7 +191,7 @@ class RecordReader:
 
     def links(self, record: RecordRange) -> list[tuple[int, str]]:
         """Place and target of the links of a record; places are those of its pieces only if these were read before."""
-        rows, targets = self._link_rows
+        rows, targets = self._links
         links = []
         spots, spot_of, places_below = self.tree.spots, self.spot, self.places_below
         alone = places_below.get(record.row) if record.end == self.row_end[record.row] else None  # it is one unit
@@ -164,21 +201,16 @@ class RecordReader:
                 below = places_below.get(unit)
                 unit = self.parent[unit]
             spot = spots[spot_of[rows[k]]]
-            links.append(((below.get(spot) or self._place(below, spot))[0], targets[k]))
+            links.append(((below.get(spot) or self.place(below, spot))[0], targets[k]))
         return links
 
-    def address(self, record: RecordRange, links: Iterable[tuple[int, str]], own_link: tuple[int, int]) -> str | None:
-        """The absolute address of a record's own page: of the n-th link at a place, else of its first link with text."""
-        own_place, nth = own_link
-        targets = [target for place, target in links if place == own_place]
-        target = targets[nth - 1] if len(targets) >= nth else None
-        if target is None:
-            first = next((i for i in range(record.first, record.last) if self._is_linked[i]), None)
-            row = self.row_of[first] if first is not None else -1
-            while row >= 0 and self.tree.name(row) != "a":
-                row = self.parent[row]
-            target = self.tree.attr(row, "href") if row >= 0 else None
-        return self.absolute(target)
+    def first_target(self, record: RecordRange) -> str | None:
+        """The target of the first link of a record that has text."""
+        first = next((i for i in range(record.first, record.last) if self._is_linked[i]), None)
+        row = self.row_of[first] if first is not None else -1
+        while row >= 0 and self.tree.name(row) != "a":
+            row = self.parent[row]
+        return self.tree.attr(row, "href") if row >= 0 else None
 
     def absolute(self, target: str | None) -> str | None:
         """A reference as an absolute address; the usual ones, from the root of the host, without the whole of RFC 3986."""
@@ -189,21 +221,20 @@ class RecordReader:
     def image(self, record: RecordRange) -> str | None:
         """The address of the first picture of a record that is not inside the page itself (`data:`)."""
         for k in range(*_between(self._image_rows, record.begin, record.end)):
-            attributes = self.tree.attributes.get(self._image_rows[k]) or {}
             for name in ("src", "data-src", "data-original", "data-lazy-src"):
-                if (source := attributes.get(name)) and not source.startswith("data:"):
+                if (source := self.tree.attr(self._image_rows[k], name)) and not source.startswith("data:"):
                     return self.absolute(source)
         return None
 
-    def possible_marks(self, record: RecordRange) -> Iterator[tuple[str, bool]]:
-        """The elements of a record that may be marks, as steps, and whether text of the row above stands right beside each."""
+    def possible_marks(self, record: RecordRange) -> Iterator[tuple[str, bool, str]]:
+        """The elements of a record that may be marks, as steps, whether text of the row above stands right beside each, and their texts."""
         for i in range(record.first, record.last):
             row = self.row_of[i]
             if self.tree.name(row) in MARK_TAGS:
                 above = self.parent[row]
                 left = i > record.first and self.row_of[i - 1] == above and self.gap[i] != BROKEN
                 right = i + 1 < record.last and self.row_of[i + 1] == above and self.gap[i + 1] != BROKEN
-                yield step_of(self.tree, row, classes=True), left or right
+                yield step_of(self.tree, row, classes=True), left or right, self.texts[i].casefold()
 
     @cached_property
     def _origin(self) -> str:
@@ -216,13 +247,19 @@ class RecordReader:
         return self.leaves.is_linked.tolist()  # type: ignore[no-any-return] # numpy types it as Any
 
     @cached_property
-    def _link_rows(self) -> tuple[list[int], list[str]]:
-        """The rows of the links between the first and the last record, and their targets."""
-        targets = self.tree.having("href")
-        rows = self.tree.rows("a").tolist()
-        first, last = min(record.begin for record in self.records), max(record.end for record in self.records)
-        rows = [row for row in rows[slice(*_between(rows, first, last))] if row in targets]
-        return rows, [targets[row] for row in rows]
+    def link_rows(self) -> tuple[Ints, list[str | None]]:
+        """The rows of the links between the first and the last record, and the target of each."""
+        rows = self.tree.rows("a")
+        first = int(np.searchsorted(rows, min(self.cut.container.tolist())))
+        rows = rows[first : np.searchsorted(rows, max(self.tree.end[self.cut.container].tolist()))]
+        return rows, self.tree.values("href", rows)
+
+    @cached_property
+    def _links(self) -> tuple[list[int], list[str]]:
+        """The same without those that lead nowhere, as lists."""
+        rows, targets = self.link_rows
+        found = [(row, target) for row, target in zip(rows.tolist(), targets, strict=True) if target is not None]
+        return [row for row, _ in found], [target for _, target in found]
 
     @cached_property
     def _image_rows(self) -> list[int]:
@@ -236,7 +273,7 @@ class RecordReader:
         is_mark = self.marks and ".".join([spot.tag, *look(spot.cls).split()]) in self.marks
         return bool(is_mark) or (spot.shapes and not spot.cls)
 
-    def _place(self, below: UnitPlaces, spot: Spot) -> PlaceInfo:
+    def place(self, below: UnitPlaces, spot: Spot) -> PlaceInfo:
         """What is known of a spot below a unit, worked out from what is known of the spots above it, and remembered."""
         chain: list[Spot] = []
         above: Spot | None = spot
@@ -249,18 +286,10 @@ class RecordReader:
             if self._is_transparent(here):
                 info = PlaceInfo(info.place, info.levels_up + 1, info.is_term)
             else:
-                place = ((info.place * 31) ^ _step(here)) & PLACE_MASK
+                place = ((info.place * 31) ^ here.place_step) & PLACE_MASK
                 info = PlaceInfo(place, 0, info.is_term or here.tag in TERM_TAGS)
             below[here] = info
         return info
-
-
-def _step(spot: Spot) -> int:
-    """A spot without those above it as a number: its tag, class and `itemprop`, and for a cell its column."""
-    step = spot.step >> 16
-    if spot.prop is not None:
-        step ^= fold(spot.prop) >> 16
-    return step * 127 + spot.column if spot.column else step
 
 
 def _says_something(text: str) -> bool:

@@ -71,17 +71,18 @@ class Leaves:
         return found[:-1]
 
     @cached_property
-    def in_heading_row(self) -> NDArray[np.bool_]:
-        """Which leaves stand in table rows that have only <th>: names of columns, or of a group of rows."""
+    def in_heading_row(self) -> NDArray[np.bool_] | None:
+        """Which leaves stand in table rows that have only <th>: names of columns, or of a group of rows; None where no leaf does."""
         tree = self.tree
         headings = tree.rows("th")
         if not len(headings):
-            return np.zeros(len(self), dtype=bool)
+            return None
         steps = np.zeros(len(self) + 1, dtype=np.int32)
         rows = np.setdiff1d(tree.parent[headings], tree.parent[tree.rows("td")])
         np.add.at(steps, self.row_start[rows], 1)
         np.subtract.at(steps, self.row_end[rows], 1)
-        return np.asarray(np.cumsum(steps)[:-1] > 0)
+        in_heading = np.asarray(np.cumsum(steps)[:-1] > 0)
+        return in_heading if in_heading.any() else None
 
     @cached_property
     def chars(self) -> Ints:
@@ -151,7 +152,9 @@ class Leaves:
         if compiled is None:
             return None
         tree, gaps = self.tree, self.tree.chunk_gap[self.chunk]
-        return compiled.Leaves(self.stripped, self.row, gaps, tree.spots, tree.spot, tree.parent)
+        return compiled.Leaves(
+            self.stripped, self.row, gaps, tree.spots, tree.spot, tree.parent, tree.end, self.row_start, self.row_end
+        )
 
     @cached_property
     def rows(self) -> list[int]:

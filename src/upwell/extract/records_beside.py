@@ -13,12 +13,14 @@ __all__ = ["with_records_beside"]
 def with_records_beside(leaves: Leaves, cut: Cut) -> Cut:
     """The cut with the siblings of its containers that have the tag and the class of all its records."""
     tree, units = leaves.tree, cut.unit_row[cut.starts]
-    unit = int(units[0])
-    if units.min() < 0 or not tree.classes[int(tree.cls[unit])]:
+    if units.min() < 0:
         return cut
-    if np.any(tree.cls[units] != tree.cls[unit]) or np.any(tree.tag[units] != tree.tag[unit]):
+    unit, *others = {(at.tag, at.cls) for at in [tree.spots[spot] for spot in set(tree.spot[units].tolist())]}
+    if others or not unit[1]:
         return cut
-    alike = np.flatnonzero((tree.cls == tree.cls[unit]) & (tree.tag == tree.tag[unit]))
+    alike = tree.at_spots([i for i, at in enumerate(tree.spots) if at.cls == unit[1] and at.tag == unit[0]])
+    if len(alike) == len(units):
+        return cut
     is_beside = np.isin(tree.parent[alike], tree.parent[np.unique(cut.container)]) & ~np.isin(alike, cut.container)
     rows = np.setdiff1d(alike[is_beside & (leaves.row_end[alike] > leaves.row_start[alike])], units)
     if not len(rows):

@@ -20,7 +20,9 @@ OWN_MEMORY = 0.7  # of a query's earlier pages that remains with each further pa
 UNKNOWN_PAGES = 5  # pages that a query of unknown length is taken to have left at least
 MIN_NEW_SHARE = 0.02  # of what is left, because the number held is a guess
 MIN_SHOWING = 0.05  # share of the matches that are taken to show the query
-KINDS: tuple[By, ...] = ("given", "word", "listed word", "proposed", "pair", "facet", "check", "list")
+KINDS: tuple[By, ...] = (
+    "given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list", "export",
+)  # fmt: skip
 
 
 def rate(belief: Belief) -> float:

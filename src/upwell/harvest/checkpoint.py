@@ -38,9 +38,9 @@ GROWTH = 0.1  # of the requests, between two: so that all of them cost a small s
 # Modules whose classes a checkpoint may have; all but the last line are pure (pyproject.toml: import-linter).
 MODULES = (
     "upwell.answers.", "upwell.extract.", "upwell.key_set", "upwell.model", "upwell.page.", "upwell.queries.", "upwell.site.",
-    "upwell.source.", "upwell.harvest.beliefs", "upwell.harvest.check_queries", "upwell.harvest.chooser", "upwell.harvest.coverage",
-    "upwell.harvest.facet_questions", "upwell.harvest.ledger", "upwell.harvest.list_finder", "upwell.harvest.list_questions",
-    "upwell.harvest.listing", "upwell.harvest.open_query", "upwell.harvest.proposers",
+    "upwell.source.", "upwell.harvest.beginnings", "upwell.harvest.beliefs", "upwell.harvest.check_queries", "upwell.harvest.chooser",
+    "upwell.harvest.coverage", "upwell.harvest.facet_questions", "upwell.harvest.ledger", "upwell.harvest.list_finder", "upwell.harvest.list_questions",
+    "upwell.harvest.exports", "upwell.harvest.listing", "upwell.harvest.open_query", "upwell.harvest.page_steps", "upwell.harvest.proposers",
     "upwell.harvest.details", "upwell.harvest.reader", "upwell.harvest.session", "upwell.store.url_repository",
 )  # fmt: skip
 NAMES = {

@@ -17,23 +17,26 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from upwell.harvest.answer_page import AnswerPage
+from upwell.harvest.answer_page import AnswerPage, distinct
+from upwell.harvest.beginnings import Beginnings
 from upwell.harvest.beliefs import GOOD_SHARE, HORIZON, Beliefs, rate, value
 from upwell.harvest.check_queries import CheckQueries
 from upwell.harvest.facet_questions import FacetQuestions
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.list_questions import ListQuestions, RecordPages
-from upwell.harvest.open_query import Belief, OpenQueries, OpenQuery, Question
+from upwell.harvest.open_query import Belief, By, OpenQueries, OpenQuery, Question
 from upwell.harvest.plan import Plan, Reason
 from upwell.harvest.proposers import Names, Proposer, Related
 from upwell.model import Record, Request
 from upwell.page.terms import query_words
-from upwell.queries.frequent_words import EVERYTHING, most_frequent
+from upwell.queries.frequent_words import EVERYTHING
 from upwell.queries.grammar import FORMS, write
+from upwell.queries.listed_words import ListedWords
 from upwell.queries.pairs import Pairs
 from upwell.queries.policy import Promising
-from upwell.queries.record_words import Blobs, MemoryBlobs
+from upwell.queries.short_words import ShortWords
 from upwell.queries.word_index import Came
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["Chooser"]
 
@@ -42,7 +45,6 @@ SATURATED_SHARE = 3e-5  # of the records held, that a request brings at most whe
 MAX_CHECK_PAGES = 5  # of a check query, where the source does not say how many matches there are
 MAX_FAILURES = 2  # of one page in a row, before its query is put off
 UNCOUNTED_FACTOR = 2.0  # a cut-off query whose matches nobody counts is taken to have at least twice as many as came
-LISTED_WORDS = 3000  # frequent words of the language that are candidates
 
 
 class Chooser:
@@ -57,24 +59,28 @@ class Chooser:
         takes_text: bool,
         is_about: bool,
         min_chars: int = 0,
-        blobs: Blobs | None = None,
+        urls: UrlRepository | None = None,
     ) -> None:
         self.ledger, self.plan, self.language = ledger, plan, language
         self.takes_text = takes_text  # else the form can be asked for its values only
         self.is_about = is_about  # only records about something are wanted
-        blobs = blobs or MemoryBlobs()  # where what is held of the words of records is put away
-        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=blobs)
+        urls = UrlRepository() if urls is None else urls  # what is held of the words of records is put away there, too
+        self.words = Promising(language=language, keeps_stop_words=True, min_chars=min_chars, blobs=urls.blobs)
         ledger.coverage.words = self.words
         ledger.coverage.takes_first_pages = plan.goal == "representative"
+        self.short_words, self.listed = ShortWords(self.words), ListedWords(self.words)
         self.pairs = Pairs(self.words)
-        self.facets = FacetQuestions(self.words)
+        self.facets = FacetQuestions(self.words, urls)
         self.checks = CheckQueries(self.words)
         self.proposers: list[Proposer] = [make(self.words) for make in plan.proposers]
         if plan.knowledge is not None:
             self.proposers.append(Names(plan.knowledge, self.words))
-        self.related = Related(self.words)
+        self.related = Related(self.words, urls)
+        self.beginnings = Beginnings(self.words)
         if plan.goal == "representative":
             self.proposers.append(self.related)
+        elif not is_about:
+            self.proposers.append(self.beginnings)
         self.lists = ListQuestions(ledger.coverage)
         self.open_queries = OpenQueries()
         self.waiting: deque[str] = deque()  # queries to ask before anything is compared
@@ -82,8 +88,6 @@ class Chooser:
         self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
         self._new_by_page: deque[int] = deque(maxlen=plan.patience * CUT_OFF_PATIENCE)  # check queries left out
         self._put_off: list[OpenQuery] = []  # whose next page could not be had, to be asked for once more
-        self._listed = deque[str]()
-        self._missed_guesses = 0  # listed words in a row that matched nothing
         self._asked: set[str] = set()
         self.beliefs = Beliefs(ledger, self.words, self.everything)
         self._pages = 0
@@ -93,8 +97,7 @@ class Chooser:
         """Sets what is asked first, in order; then what asks for everything."""
         self.waiting.extend(dict.fromkeys((*first, *self.everything)))
         if self.takes_text and not self.is_about:
-            listed = most_frequent(self.language, LISTED_WORDS)
-            self._listed.extend(word for word in listed if len(word) >= self.words.min_chars)
+            self.listed.start()
 
     # -- stopping --------------------------------------------------------------------------------------------------------
 
@@ -119,8 +122,10 @@ class Chooser:
 
     def next(self) -> Question | OpenQuery | None:
         """A question to ask, or an open query to fetch the next page of; None where nothing is left."""
-        if self.waiting:
-            return Question(query=self.waiting.popleft())
+        while self.waiting:
+            given = self.waiting.popleft()
+            if given in self.everything or self.words.takes(given):
+                return Question(query=given)
         if len(self._put_off) >= self.plan.failures:
             self.retry()
         if (check := self._check()) is not None:
@@ -138,11 +143,8 @@ class Chooser:
             best = max(best, rate(question.belief))
         self.beliefs.best_rate = best
         for belief, option in options:  # what others would bring, a list of everything brings as well
-            if (
-                isinstance(option, OpenQuery)
-                and self.beliefs.lists_everything(option)
-                and rate(belief) >= GOOD_SHARE * best
-            ):
+            is_list = isinstance(option, OpenQuery) and self.beliefs.lists_everything(option)
+            if is_list and rate(belief) >= GOOD_SHARE * best:
                 return option
         values = [value(belief, best) for belief, _ in options]
         self.open_queries.note_values([option for _, option in options], values)
@@ -161,22 +163,19 @@ class Chooser:
         if (word := self.words.propose(best, HORIZON, GOOD_SHARE)) is not None:
             query = write(FORMS["and"][0], self.plan.about, word[0]) if self.is_about else word[0]
             yield Question(query=query, by="word", word=word[0], belief=Belief(*word[1:]))
-        while self._listed and (self._listed[0] in self._asked or self.words.records_with(self._listed[0])):
-            self._listed.popleft()
-        if self._listed:
+        if (listed := self.listed.next(self._asked)) is not None:
             new = self.beliefs.share("listed word") * page * max(0.0, 1 - len(self.ledger) / size)
-            yield Question(
-                query=self._listed[0], by="listed word", belief=Belief(new, 1.0, self.beliefs.chance("listed word"))
-            )
+            belief = Belief(new, 1.0, self.beliefs.chance("listed word"))
+            yield Question(query=listed, by="listed word", belief=belief)
         for proposer in self.proposers:
             if (proposal := proposer.propose()) is not None and proposal[0] not in self._asked:
+                by: By = "beginning" if proposer is self.beginnings else "proposed"
                 query, belief = proposal
-                belief = Belief(self.beliefs.share("proposed") * belief.new, belief.pages, belief.chance)
-                yield Question(query=query, by="proposed", belief=belief)
+                belief = Belief(self.beliefs.share(by) * belief.new, belief.pages, belief.chance)
+                yield Question(query=query, by=by, belief=belief)
         if (pair := self.pairs.next()) is not None:
-            yield Question(
-                query=pair.query, by="pair", pair=pair, belief=Belief(pair.expected * pair.pages, pair.pages)
-            )
+            belief = Belief(pair.expected * pair.pages, pair.pages)
+            yield Question(query=pair.query, by="pair", pair=pair, belief=belief)
         if (facet := self.facets.next()) is not None:
             share = self.beliefs.share("facet")
             belief = Belief(share * facet.expected * facet.pages, facet.pages)
@@ -199,9 +198,12 @@ class Chooser:
 
     def may_look_for_lists(self) -> bool:
         """Whether a page should be opened to find a list without a query: none is open, and enough was asked to pay for it."""
-        if self.waiting or self.is_about or self.plan.goal != "complete":
-            return False
-        return self.lists.may_look(self._pages, self.open_queries, self.beliefs)
+        return self.wants_lists and self.lists.may_look(self._pages, self.open_queries, self.beliefs)
+
+    @property
+    def wants_lists(self) -> bool:
+        """Whether lists without a query are of use now: all records are wanted, and what was given has been asked."""
+        return not (self.waiting or self.is_about or self.plan.goal != "complete")
 
     # -- what came -------------------------------------------------------------------------------------------------------
 
@@ -217,7 +219,7 @@ class Chooser:
         self._asked.add(question.query)
         if question.pair:
             self.pairs.asked(question.pair)
-        elif not question.facet:
+        elif query.is_plain:
             self.words.mark_asked(question.word or question.query)
         if len(query.words) > 1:
             query.held_showing = self.words.count_with(*query.words)
@@ -251,6 +253,8 @@ class Chooser:
             self.beliefs.largest_total = max(self.beliefs.largest_total, query.stated_total or 0)
         self._add_evidence(query, page, len(new))
         self._observe(query, len(new), has_next=page.has_next)
+        if query.is_plain and query.pages.pages == 1 and self.takes_text:
+            self.short_words.note(query.words, is_found=bool(page.records), is_refused=page.is_refused)
         has_more = page.has_next and not end and not self.lists.is_known_list(query, page)
         is_over = not has_more or (query.is_check and self._check_is_done(query))
         if query.pages.pages == 1:
@@ -267,12 +271,14 @@ class Chooser:
         new = self.ledger.add(records)
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
-        came = [Came(record.key, query_words(record.text), record.fields) for record in _distinct(records)]
-        for record, (key, words, _) in zip(_distinct(records), came, strict=True):
+        records = distinct(records)
+        came = [Came(record.key, query_words(record.text), record.fields) for record in records]
+        for record, (key, words, _) in zip(records, came, strict=True):
             query.showing += query.is_shown(record.text, words)
-            if key in new_keys:
-                for proposer in self.proposers:
-                    proposer.hold(record.text)
+            if key not in new_keys:
+                query.note_held(self.words, key)
+            for proposer in self.proposers if key in new_keys else ():
+                proposer.hold(record.text)
             if key in new_keys and narrow:
                 shown = set(words)
                 for other in narrow:
@@ -287,9 +293,7 @@ class Chooser:
         is_guess = query.question.by == "listed word"
         is_missed_guess = is_guess and not query.last_page_size
         if is_guess:
-            self._missed_guesses = self._missed_guesses + 1 if is_missed_guess else 0
-        if self._missed_guesses >= self.plan.patience:  # the source does not search the words of everyday language
-            self._listed.clear()
+            self.listed.note(is_missed=is_missed_guess, patience=self.plan.patience)
         if not query.is_check and not is_missed_guess:  # a word that no record shows and no match has tells nothing
             self._new_by_page.append(new)
         question, expected = query.question, query.next_page
@@ -332,7 +336,7 @@ class Chooser:
             coverage.largest_totals = sorted((*coverage.largest_totals, total))[-10:]
             showing = query.showing / max(1, query.pages.matches)
             if len(query.words) == 1 and showing >= 0.5:
-                coverage.totals.append((query.words[0], total, showing))
+                coverage.totals.append((query.words[0], total, query.share_shown_before or showing))
         if not query.question.is_check:
             coverage.pages.append((len(page.wanted), len(page.wanted) - new))
 
@@ -351,7 +355,7 @@ class Chooser:
         limit = self._limit
         is_cut_off = bool(limit) and total > limit
         if query.pair:
-            texts = [record.text for record in _distinct(page.wanted)]
+            texts = [record.text for record in distinct(page.wanted)]
             self.pairs.add_first_page(query.pair, texts, query.stated_total or query.last_page_size)
             ledger.operators = self.pairs.understood
         if ledger.tells_by_total(query.stated_total) and query.is_plain:
@@ -359,7 +363,7 @@ class Chooser:
         if not (is_cut_off and ledger.tells_by_total(query.stated_total)) or self.is_about:
             return
         self.facets.add_links(page.links(), query.query, total)
-        if not query.facet and not (query.pair and "and" not in self.pairs.understood):
+        if query.is_plain or (query.pair and "and" in self.pairs.understood):
             self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
 
     @property
@@ -394,8 +398,3 @@ class Chooser:
             self.pairs.add_cut_off(query.query, matches)
             if not self.is_about:
                 self.facets.add_links(page.links(), query.query, matches)
-
-
-def _distinct(records: Sequence[Record]) -> list[Record]:
-    """Records with different keys; of those with the same key the last one."""
-    return list({record.key: record for record in records}.values())

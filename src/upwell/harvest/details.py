@@ -22,9 +22,8 @@ from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts, is_page
 from upwell.page.spots import BROKEN, GLUED
 from upwell.page.tree import TagTree
-from upwell.queries.record_words import Blobs, MemoryBlobs
 from upwell.store.state import State
-from upwell.store.url_repository import UrlRepository
+from upwell.store.url_repository import UrlRepository, Waiting
 
 __all__ = ["Details"]
 
@@ -61,7 +60,10 @@ class Details:
     frame: frozenset[str] = frozenset()  # texts that most answers of the source have: they are of no record
     pages: int = 0  # read
     left_out: Counter[str] = field(default_factory=Counter)  # why pages say nothing of a record
-    blobs: Blobs = field(default_factory=MemoryBlobs)  # where addresses are put away
+    urls: UrlRepository = field(
+        default_factory=UrlRepository
+    )  # the note is the key of the record, where that is another text
+    _waiting: Waiting = field(default_factory=Waiting)
     _unread: list[tuple[str, TagTree]] = field(default_factory=list)  # pages that no template fits yet
     _templates: list["_PageTemplate"] = field(default_factory=list)
     _sampled: int = 0
@@ -69,11 +71,6 @@ class Details:
     _controls: dict[str, str] = field(default_factory=dict)  # keys and addresses of pages to fetch a second time
     _first: dict[str, TagTree] = field(default_factory=dict)  # what came of them the first time
     _twice: list[tuple[TagTree, TagTree]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._urls = UrlRepository(
-            self.blobs
-        )  # of record pages; the note is the key of the record, where that is another text
 
     @property
     def _sample(self) -> int:
@@ -83,7 +80,7 @@ class Details:
     @property
     def waiting(self) -> int:
         """Record pages that could be read."""
-        return len(self._urls)
+        return len(self._waiting)
 
     def add(self, records: Iterable[Record]) -> None:
         """Takes in records: those with a page of their own on the site are to be read there."""
@@ -93,13 +90,15 @@ class Details:
             url = urldefrag(url)[0] if "#" in url else url
             if not url or leaves_site(url, host) or not is_page(url):
                 continue
-            is_new = self._urls.add(url, "" if record.key == url else record.key)
-            if not is_new and (self._urls.note(url) or url) != record.key:
-                self._urls.leave_out(url)  # it is no page of one record
+            number = self.urls.add("record page", url, "" if record.key == url else record.key)
+            if number >= 0:
+                self._waiting.append(number)
+            elif self._key(number := self.urls.find("record page", url)) != record.key:
+                self.urls.take(number)  # it is no page of one record
 
     def next(self, held: int, *, is_end: bool = False) -> tuple[str, str] | None:
         """Key and address of the record page to read now; None: a question comes first, or nothing is to be read."""
-        if self._first and (self.pages >= SAMPLE or not len(self._urls)):
+        if self._first and (self.pages >= SAMPLE or not self._waiting):
             key = next(
                 iter(self._first)
             )  # to see what changes by itself, and with the pages that were looked at before
@@ -109,18 +108,21 @@ class Details:
         is_wanted = bool(how) and (is_end or how == "first")
         if isinstance(how, int) and not isinstance(how, bool):
             is_wanted = is_end and self.pages < how
-        while is_sample or is_wanted:
+        while self._waiting and (is_sample or is_wanted):
             # a sample is drawn from all that wait, not from the answer that came first
-            at = (self._sampled * len(self._urls)) // SAMPLE if is_sample and not is_wanted else 0
-            if (found := self._urls.take(at)) is None:
-                break
-            url, key = found[0], found[1] or found[0]
-            if not acts(url):
+            at = (self._sampled * self.waiting) // SAMPLE if is_sample and not is_wanted else 0
+            number = self._waiting.take(min(at, self.waiting - 1))
+            url, key = self.urls.text(number)[0], self._key(number)
+            if self.urls.take(number) and not acts(url):
                 self._sampled += is_sample
                 if len(self._controls) < CONTROLS:
                     self._controls[key] = url
                 return key, url
         return None
+
+    def _key(self, number: int) -> str:
+        url, key = self.urls.text(number)
+        return key or url
 
     def take(self, key: str, response: Response | None, tree: TagTree | None) -> None:
         """The page of a record came; None: it could not be had."""

@@ -11,18 +11,8 @@ if TYPE_CHECKING:
     from upwell.model import Estimate, SearchInterface, Skipped
 
 __all__ = [
-    "Asked",
-    "Event",
-    "Found",
-    "Held",
-    "LateRow",
-    "Learned",
-    "Observer",
-    "Opened",
-    "Stopped",
-    "Stopping",
-    "Trouble",
-]
+    "Asked", "Event", "Found", "Held", "LateRow", "Learned", "Observer", "Opened", "Passed", "Stopped", "Stopping", "Trouble",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +20,14 @@ class Found:
     """A search interface of the site was found."""
 
     template: SearchInterface
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A page in front of the site wanted a button pressed, and it was pressed."""
+
+    url: str  # of that page
+    label: str  # of the button
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,5 +123,5 @@ class Stopped:
     site: str = ""
 
 
-Event = Found | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
+Event = Found | Passed | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
 Observer = Callable[[Event], None]

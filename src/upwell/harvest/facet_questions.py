@@ -5,14 +5,16 @@ known where the records held show the facet's name.
 """
 
 import heapq
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from upwell.answers.facets import SecondLevelLink
-from upwell.key_set import KeySet
+from upwell.answers.facets import Relation, SecondLevelLink
 from upwell.page.terms import tokens
 from upwell.page.url_arguments import split
 from upwell.queries.word_index import WordIndex
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["FacetQuestion", "FacetQuestions", "from_earlier_run"]
 
@@ -44,12 +46,17 @@ def from_earlier_run(url: str, query_field: str) -> FacetQuestion:
     return FacetQuestion(query, link, words=(), held_matches=0.0, expected=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     query: str
-    link: SecondLevelLink
+    url: str
+    text: str
+    relation: Relation
     matches: float
     query_matches: float
+
+    @property
+    def narrows(self) -> bool:
+        return self.relation == "narrower"
 
 
 @dataclass
@@ -57,23 +64,20 @@ class FacetQuestions:
     """The facets and orders of the answers that were cut off, each asked once, the most promising first."""
 
     word_index: WordIndex
-    _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the candidate
-    _candidates: list[_Candidate] = field(default_factory=list)
-    _known: KeySet = field(default_factory=KeySet)  # keys of the links seen
+    urls: UrlRepository = field(default_factory=UrlRepository)  # the note is the candidate
+    _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the link
 
     def add_links(self, links: Sequence[SecondLevelLink], query: str, matches: float) -> None:
         """Takes in the facets and orders that an answer links to whose matches will not all come."""
         for link in links:
-            if link.key in self._known or link.count == 0:
+            if link.count == 0 or self.urls.find("facet", link.key) >= 0:
                 continue
-            self._known.update((link.key,))
             siblings = sum(other.sets == link.sets for other in links)
             facet_matches = min(matches, link.count or matches / siblings) if link.narrows else matches
-            if link.narrows and facet_matches > MAX_SHARE * matches:
-                continue
-            self._candidates.append(_Candidate(query, link, facet_matches, matches))
-            number = len(self._candidates) - 1
-            heapq.heappush(self._heap, (-self._question(number).expected, number))
+            candidate = _Candidate(query, link.url, link.text, link.relation, facet_matches, matches)
+            number = self.urls.add("facet", link.key, json.dumps(candidate))
+            if not link.narrows or facet_matches <= MAX_SHARE * matches:
+                heapq.heappush(self._heap, (-self._question(link.key, candidate).expected, number))
 
     def next(self) -> FacetQuestion | None:
         """The question that should bring the most new records for a request.
@@ -82,7 +86,8 @@ class FacetQuestions:
         """
         while self._heap:
             _, number = heapq.heappop(self._heap)
-            question = self._question(number)
+            key, note = self.urls.text(number)
+            question = self._question(key, _Candidate(*json.loads(note)))
             heapq.heappush(self._heap, (-question.expected, number))
             if self._heap[0][1] == number:
                 return question
@@ -90,24 +95,24 @@ class FacetQuestions:
 
     def mark_asked(self) -> None:
         """The question that `next` gave last is asked now."""
-        heapq.heappop(self._heap)
+        self.urls.take(heapq.heappop(self._heap)[1])
 
-    def _question(self, number: int) -> FacetQuestion:
-        candidate = self._candidates[number]
-        link, matches = candidate.link, candidate.matches
+    def _question(self, key: str, candidate: _Candidate) -> FacetQuestion:
+        matches = candidate.matches
         limit, page_size = self.word_index.limit, self.word_index.page_size
         words = tuple(tokens(candidate.query))
         held: float = self.word_index.count_with(*words) * matches / candidate.query_matches
         shown: tuple[str, ...] = ()
-        if link.narrows:
-            name = tuple(word for word in tokens(link.text) if not word.isdigit())
+        if candidate.narrows:
+            name = tuple(word for word in tokens(candidate.text) if not word.isdigit())
             held_with_name = [0 if word in words else self.word_index.count_with(*words, word) for word in name]
             if held_with_name and all(held_with_name):
                 held, shown = min(held_with_name), (*words, *name)
         new = max(MIN_NEW_SHARE * matches, matches - held)
         if limit and matches > limit:
             # another order shows other records first; a facet shows the same ones first, which may be held
-            new *= (self.word_index.top if link.narrows else 1.0) * limit / matches
+            new *= (self.word_index.top if candidate.narrows else 1.0) * limit / matches
             matches = limit
         requests = max(1.0, -(-matches // page_size) if page_size else 1.0)
+        link = SecondLevelLink(url=candidate.url, key=key, relation=candidate.relation, text=candidate.text)
         return FacetQuestion(candidate.query, link, shown, held, new / requests, requests)

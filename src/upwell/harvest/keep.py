@@ -62,6 +62,7 @@ async def harvest_into(
         lambda folder: folder_for(url, folder, plan, manners.access, state_at),
         lambda folder: _harvest_here(url, folder, plan, manners, observe, format, state_at, WARC_BYTES),
         observe,
+        state_at,
     )
 
 

@@ -17,6 +17,7 @@ from upwell.errors import CannotKeep
 from upwell.harvest.events import Observer, Trouble
 from upwell.model import Skipped
 from upwell.store.folder import folder_of
+from upwell.store.places import InPostgres, open_database
 from upwell.store.remote import LEASE_SECONDS, RemoteFolder, shown
 
 if TYPE_CHECKING:
@@ -40,21 +41,31 @@ async def harvest_at_address(
     choose: Callable[[Path], Path],
     harvest: Callable[[Path], Coroutine[None, None, Result]],
     observe: Observer,
+    state_at: str = "",
 ) -> Result:
-    """Runs `harvest` in the working copy of an address; `choose` says which of the folders in it is that of this harvest."""
+    """Runs `harvest` in the working copy of an address; `choose` says which of the folders in it is that of this harvest.
+
+    Where the state is in a database, a lease there is enough: it ends with its worker, and the harvest goes on elsewhere at once.
+    """
     remote = await asyncio.to_thread(RemoteFolder, address)
     name = folder_of(url, ".").name
     await asyncio.to_thread(_fetch_folders_of, remote, name)
     name = choose(remote.folder).name
-    await asyncio.to_thread(remote.claim, name)
-    checkpoints = asyncio.create_task(_checkpoints(remote, name, observe))
+    place = InPostgres(state_at, f"files of {shown(remote.address)}/{name}")
+    lease = await asyncio.to_thread(open_database, place) if state_at else None
     try:
-        result = await harvest(remote.folder)
+        await asyncio.to_thread(remote.claim, name, is_alone=lease is not None)
+        checkpoints = asyncio.create_task(_checkpoints(remote, name, observe))
+        try:
+            result = await harvest(remote.folder)
+        finally:
+            checkpoints.cancel()
+            with suppress(asyncio.CancelledError):
+                await checkpoints
+            await asyncio.shield(asyncio.to_thread(_finish, remote, name))
     finally:
-        checkpoints.cancel()
-        with suppress(asyncio.CancelledError):
-            await checkpoints
-        await asyncio.shield(asyncio.to_thread(_finish, remote, name))
+        if lease is not None:
+            lease.close()
     return replace(result, address=f"{shown(remote.address)}/{name}")
 
 
@@ -97,6 +108,7 @@ def send_running(remote: RemoteFolder, name: str) -> None:
 def _finish(remote: RemoteFolder, name: str) -> None:
     """Puts all files, and gives the lease back."""
     try:
+        remote.renew(name)
         remote.send(name)
         remote.renew(name, 0)
     except CannotKeep as error:

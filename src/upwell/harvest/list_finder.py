@@ -3,13 +3,16 @@
 from collections import deque
 from collections.abc import Iterable
 
+from upwell.harvest.exports import Export
 from upwell.harvest.listing import Listing, RecordPages, learn_listing
 from upwell.harvest.open_query import LIST_MARK
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.key_set import KeySet
 from upwell.model import ListInterface
 from upwell.page.tree import TagTree
+from upwell.site.downloads import data_links, feed_links
 from upwell.site.lists import ListLinks, RecordAddresses, family_of
+from upwell.source.apply import apply
 from upwell.source.paging import next_page_of
 
 __all__ = ["ListFinder"]
@@ -59,6 +62,26 @@ class ListFinder:
         pages.family = deque(address for key, address in keys.items() if key not in held)
         return pages
 
+    def exports(self) -> list[Export]:
+        """The data that pages seen so far offer to download, unread; none where records have no addresses by which to know them again."""
+        records, reader = self.records(), self.reader
+        if records is None:
+            return []
+        pages = [*self.pages, *([reader.last_tree] if reader.last_tree else ())]
+        addresses = tuple(key for key in reader.ledger.first_keys if "://" in key)
+        return [
+            Export(
+                url=url,
+                model=reader.ledger.model,
+                records=records,
+                family=deque([url]),
+                home=reader.discovery.home,
+                addresses=addresses,
+                answers=reader.fields_of,
+            )
+            for url in data_links(pages, reader.interface.query_field)
+        ]
+
     def seen(self, records: RecordAddresses) -> list[Listing]:
         """The lists among the pages that were seen before, each time once."""
         pages, self.pages_to_judge = self.pages_to_judge, []
@@ -76,6 +99,7 @@ class ListFinder:
         if self._waiting:
             for page in (*self.pages, *([self.reader.last_tree] if self.reader.last_tree else ())):
                 links.add(page, records, self.reader.interface.query_field)
+            links.add_feeds(feed_links(self.reader.discovery.home))
             links.prefer(self._of_earlier_run)
             self._waiting = False
         return links.next()
@@ -96,7 +120,7 @@ class ListFinder:
             links.fail(url)
             return None
         links.opened.update(listing.family)
-        listing.name_columns_as(self.reader.fields_of, tree)
+        listing.name_columns_as(self.reader.fields_of, listing.records_of(tree, apply(listing.model, tree)))
         return listing
 
     def _is_worth_walking(self, listing: Listing, tree: TagTree) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.beliefs import Beliefs
 from upwell.harvest.coverage import Coverage
+from upwell.harvest.exports import Export
 from upwell.harvest.listing import Listing, RecordPages
 from upwell.harvest.open_query import Belief, OpenQuery, Question
 
@@ -33,7 +34,10 @@ class ListQuestions:
         for listing in self.listings:
             if isinstance(listing, RecordPages):
                 listing.leave_out(beliefs.ledger.held)
-            if listing.family:
+            if isinstance(listing, Export) and listing.family:
+                belief = Belief(max(0.0, beliefs.size() - len(beliefs.ledger)), 1.0, beliefs.chance("export"))
+                yield Question(query="", by="export", listing=listing, address=listing.url, belief=belief)
+            elif listing.family:
                 new, pages = listing.expected()
                 belief = Belief(beliefs.share("list") * new, pages, beliefs.chance("list"))
                 yield Question(query="", by="list", listing=listing, address=listing.family[0], belief=belief)

@@ -15,7 +15,7 @@ from upwell.source.apply import Reading, apply
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 
-__all__ = ["Listing", "RecordPages", "learn_listing"]
+__all__ = ["MIN_READ_SHARE", "MIN_RECORDS", "Listing", "RecordPages", "learn_listing"]
 
 MIN_RECORDS = 5  # that a page links to, from which on it can be a list; not swept
 MIN_SHARED = (
@@ -50,7 +50,7 @@ class Listing:
         """The records that the next list of the family should have, and on how many pages: as those before."""
         return len(self.keys) / self.asked, max(1.0, self.pages / self.asked)
 
-    def read(self, tree: TagTree, status: int = 200, address: str = "") -> Reading:
+    def read(self, tree: TagTree, status: int = 200, address: str = "", body: bytes = b"") -> Reading:
         """A page of the list: its records, under the same keys as those of the source; pieces without a record's address are none."""
         reading = apply(self.model, tree, status=status)
         records = self.records_of(tree, reading)
@@ -74,9 +74,8 @@ class Listing:
                 return replace(record, key=key, url=key, fields=fields)
         return None
 
-    def name_columns_as(self, answers: Mapping[str, Mapping[str, str]], tree: TagTree) -> None:
+    def name_columns_as(self, answers: Mapping[str, Mapping[str, str]], records: Sequence[Record]) -> None:
         """Gives columns the names that answers have for them, by records that both show: `answers` has their fields by key."""
-        records = self.records_of(tree, apply(self.model, tree))
         shared = [(record.fields, answers[record.key]) for record in records if record.key in answers]
         equal: Counter[tuple[str, str]] = Counter()
         for own, known in shared:
@@ -106,7 +105,7 @@ class RecordPages(Listing):
         """One record on one page."""
         return 1.0, 1.0
 
-    def read(self, tree: TagTree, status: int = 200, address: str = "") -> Reading:
+    def read(self, tree: TagTree, status: int = 200, address: str = "", body: bytes = b"") -> Reading:
         """The record of a page; none where the page is gone, or is a list itself."""
         if status >= 400 or not tree.chunks or len(apply(self.model, tree).records) >= MIN_RECORDS:
             self.keys.discard(self.records.key(address) or address)

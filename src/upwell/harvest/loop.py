@@ -22,10 +22,11 @@ from upwell.errors import (
     NoSearchForm,
     NothingLearned,
     Unreachable,
+    UpwellError,
     WrongUsage,
 )
 from upwell.harvest.checkpoint import Checkpoint, events_before
-from upwell.harvest.events import Found, Observer, Stopped
+from upwell.harvest.events import Found, Observer, Passed, Stopped
 from upwell.harvest.plan import ENDS, Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
@@ -52,7 +53,8 @@ from upwell.site import forms, interfaces
 from upwell.site.browser_search import SearchJudge
 from upwell.site.declared import QUERY_MARK, interface_of_address
 from upwell.site.discover import Discovery, discover
-from upwell.site.start_page import HOW_TO_LOG_IN, check_start_page
+from upwell.site.gate import open_site, through_gates
+from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.store.state import State
@@ -94,7 +96,7 @@ async def drive(
                 elif rendered and wanted.url.startswith(rendered):
                     answer = await chromium.fetch(wanted)
                 else:
-                    answer = await net.fetch(wanted, reuse=bool(wanted.query))
+                    answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
             except (Unreachable, Forbidden, MissingExtra) as error:
                 wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound now
             else:
@@ -124,6 +126,7 @@ async def run(
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
         Chromium(net, SearchJudge()) as chromium,
+        _counted(net),
     ):
 
         def spent() -> Spent:
@@ -162,6 +165,8 @@ async def run(
             sessions += [SourceSession(interface, setting, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
+        for gate in discovery.gates:
+            observe(Passed(url=gate.url, label=gate.label))
         for interface in discovery.interfaces:
             observe(Found(template=interface))
         site.sources = [session.ledger for session in sessions]
@@ -177,7 +182,8 @@ async def run(
 
         try:
             async with _time_of(plan, started):
-                await drive(by_turns(sessions, save), net, chromium, rendered, typed)
+                steps = through_gates(by_turns(sessions, save), discovery.gates)
+                await drive(steps, net, chromium, rendered, typed)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
                 raise
@@ -216,6 +222,16 @@ def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
     if plan.seconds and seconds >= plan.seconds:
         return f"the {plan.seconds:g} seconds of --time are over"
     return ""
+
+
+@asynccontextmanager
+async def _counted(net: Fetcher) -> AsyncIterator[None]:
+    """Has an error say how many requests were sent before it."""
+    try:
+        yield
+    except UpwellError as error:
+        error.requests = net.sent
+        raise
 
 
 @asynccontextmanager
@@ -345,16 +361,13 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
         return replace(
             discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= least]
         )
-    home = await net.fetch(Request(url=url))
-    if not plan.template:
-        check_start_page(home, url)
-    tree = read_page(home.body, home.url, home.headers)
+    tree, gates, _ = await drive(open_site(url, may_be_anything=bool(plan.template)), net, chromium)
     if plan.template:
         interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
         if interface is None:
             raise WrongUsage(f"--template {plan.template}: it should be an address with {{query}} where the query goes")
         net.allow(interfaces.fill(interface, ""))
-        return Discovery(tree, [interface])
+        return Discovery(tree, [interface], gates=gates)
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
     if not 0 <= index < len(known) or (interface := interfaces.of_chosen_form(known[index], tree)) is None:
@@ -362,4 +375,4 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
     net.allow(interfaces.fill(interface, ""))
-    return Discovery(tree, [interface])
+    return Discovery(tree, [interface], gates=gates)

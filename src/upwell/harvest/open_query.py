@@ -13,15 +13,18 @@ from upwell.harvest.listing import Listing
 from upwell.model import Request
 from upwell.page.terms import is_unspaced, words_of_query
 from upwell.queries.pairs import Pair
+from upwell.queries.word_index import WordIndex
 
 __all__ = ["LIST_MARK", "Belief", "By", "OpenQueries", "OpenQuery", "Question"]
 
 MAX_LOOKED_AT = 12  # open queries that are compared for every request
 LOOKED_AT_BY_TURNS = 4
+MIN_KNOWN = 5  # matches that were held before, from which on it counts how many of them show the word; not swept
 LIST_MARK = "list "  # begins what the state calls a list that was asked; its address follows
 
-# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query
-By = Literal["given", "word", "listed word", "proposed", "pair", "facet", "check", "list"]
+# given: by the user, a probe, or an earlier run; proposed: by a knowledge base, or by what a person adds; list: without a query; export: a list
+# to download
+By = Literal["given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list", "export"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,10 @@ class OpenQuery:
     last_url: str = ""
     showing: int = 0  # matches so far whose text shows the query, or all words of a narrowed one
     held_showing: int = 0  # records held that show it, these included
+    known: int = 0  # matches of its first page that were held before
+    known_with_word: int = (
+        0  # of these, whose text as it was held has its word: answers may show another part for each query
+    )
     predicted: float = 0.0  # new records of its pages so far; earlier pages count less
     received: float = 0.0
     next_page: float = 0.0  # new records that its next page should bring, before calibration
@@ -81,15 +88,20 @@ class OpenQuery:
 
     def __post_init__(self) -> None:
         self.words = tuple(dict.fromkeys(self._words()))
-        # whether it is a query of its own, neither narrowed nor reordered
-        self.is_plain = self.pair is None and self.facet is None and self.listing is None
+        # whether it asks for whole words, neither narrowed nor reordered
+        self.is_plain = not (self.pair or self.facet or self.listing or self.is_beginning)
 
     def _words(self) -> tuple[str, ...]:
         if self.pair:
             return self.pair.words
         if self.facet:
             return self.facet.words
-        return tuple(words_of_query(self.query))
+        return () if self.is_beginning else tuple(words_of_query(self.query))
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether it asks for all words that begin alike."""
+        return len(self.query) > 1 and self.query.endswith("*")
 
     @property
     def query(self) -> str:
@@ -117,6 +129,17 @@ class OpenQuery:
         if self.listing:
             return f"{LIST_MARK}{self.question.address}"
         return self.facet.link.url if self.facet else self.query
+
+    def note_held(self, words: WordIndex, key: str) -> None:
+        """Looks at a match that was held before, on the first page of a query of one word."""
+        if not self.last_page_size and len(self.words) == 1:
+            self.known += 1
+            self.known_with_word += words.has_word(key, self.words[0])
+
+    @property
+    def share_shown_before(self) -> float:
+        """The share of the matches held before whose text shows the word; 0 where too few were."""
+        return max(1, self.known_with_word) / self.known if self.known >= MIN_KNOWN else 0.0
 
     def is_shown(self, text: str, words: Sequence[str]) -> bool:
         """Whether a text with these words shows all of the query; one of a script without spaces may stand inside a longer run."""

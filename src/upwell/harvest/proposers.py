@@ -12,15 +12,14 @@ A proposer is asked for its best question whenever the chooser decides, and hear
     upwell.harvest(url, plan=Plan(proposers=(Zips,)))
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from upwell.harvest.open_query import Belief
-from upwell.key_set import KeySet
 from upwell.queries.entity_questions import EntityQuestions
 from upwell.queries.knowledge import Knowledge
 from upwell.queries.word_index import WordIndex
+from upwell.store.url_repository import UrlRepository, Waiting
 
 __all__ = ["Names", "Proposer", "ProposerFactory", "Related"]
 
@@ -64,29 +63,34 @@ class Names:
 class Related:
     """The queries that answers link to, where first pages of many queries are wanted (Entity §6.2)."""
 
-    def __init__(self, words: WordIndex) -> None:
-        self.words = words
-        self._waiting: deque[str] = deque()
-        self._linked, self._asked = KeySet(), KeySet()
+    def __init__(self, words: WordIndex, urls: UrlRepository) -> None:
+        self.words, self.urls = words, urls
+        self._waiting = Waiting()
         self._tried = self._matched = 0
 
     def add(self, queries: Iterable[str]) -> None:
         """Takes in the queries of an answer."""
-        self._waiting.extend(query for query in queries if self._linked.update((query,)))
+        for query in queries:
+            if (number := self.urls.add("related query", query)) >= 0:
+                self._waiting.append(number)
 
     def propose(self) -> tuple[str, Belief] | None:
         """The first that was not asked; it should bring a page of others, as often as those before it matched."""
-        while self._waiting and self._waiting[0] in self._asked:
-            self._waiting.popleft()
+        while self._waiting and self.urls.is_done(self._waiting.first):
+            self._waiting.take()
+        if not self._waiting:
+            return None
         chance = (self._matched + 1) / (self._tried + 1)
-        return (self._waiting[0], Belief(max(1.0, self.words.page_size), 1.0, chance)) if self._waiting else None
+        return self.urls.text(self._waiting.first)[0], Belief(max(1.0, self.words.page_size), 1.0, chance)
 
     def observe(self, query: str, matches: int, new: int) -> None:
         """Counts whether a linked query matches."""
-        if query in self._linked:
+        number = self.urls.find("related query", query)
+        if number < 0:  # it was asked for another reason: a link to it is not followed
+            self.urls.take(self.urls.add("related query", query))
+        elif self.urls.take(number):
             self._tried += 1
             self._matched += bool(matches)
-        self._asked.update((query,))
 
     def hold(self, text: str) -> None:
         """Nothing is learned from texts."""

@@ -19,7 +19,7 @@ from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.outline import outline
 from upwell.harvest.plan import Plan, Reason
-from upwell.harvest.reaction import depends_on_query, keys_on
+from upwell.harvest.reaction import depends_on_query, keys_on, why_unreadable
 from upwell.model import (
     BrowserVisit,
     Kind,
@@ -45,7 +45,6 @@ from upwell.site import interfaces
 from upwell.site.discover import Discovery
 from upwell.site.lists import ListLinks, RecordAddresses
 from upwell.site.page_size import is_larger_page, larger_page_settings, with_setting
-from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
@@ -96,9 +95,8 @@ class SourceReader:
 
     def __init__(self, interface: SearchInterface, setting: Setting) -> None:
         self.interface = interface
-        self.discovery, self.plan, self.observe, self.spent = (
-            setting.discovery, setting.plan, setting.observe, setting.spent,
-        )  # fmt: skip
+        self.discovery, self.plan = setting.discovery, setting.plan
+        self.observe, self.spent = setting.observe, setting.spent
         self.rng = np.random.default_rng(self.plan.seed)
         self.language = language_of(self.discovery.home)
         self.about = tuple(words_of_query(self.plan.about))
@@ -130,10 +128,8 @@ class SourceReader:
             yield from self._learn_list(self.interface)
             return ()
         probes = self.plan.probes
-        nonsense_words = [*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language)][
-            : self.plan.background
-        ]
-        self.background = background = yield from self._answers(() if values else tuple(nonsense_words))
+        made_up = (*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language))
+        self.background = background = yield from self._answers(() if values else made_up[: self.plan.background])
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = broad_questions(self.language)[len(EVERYTHING) :]
         listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
@@ -158,24 +154,21 @@ class SourceReader:
                 if further:
                     answers += further
                     self._learn(distinct_answers(answers, background))
-            if self.ledger.model.leader or self.spent().limit_reached:
+            # what one answer alone shows may be its two columns
+            full = sum(bool(apply(self.ledger.model, tree).records) for tree in answers)
+            is_sure = full >= MIN_FULL_ANSWERS or start or values or self.about
+            if (self.ledger.model.leader and is_sure) or self.spent().limit_reached:
                 break
         if not self.ledger.model.leader and self.spent().limit_reached:
             raise BudgetSpent(f"{self.spent().why} before the answers of {self.interface.url} were understood")
         if not self.ledger.model.leader:
-            if any("login wall" in skipped.reason for skipped in self.ledger.skipped):
-                raise NothingLearned(f"{self.interface.url} answers with a login page: {HOW_TO_LOG_IN}")
-            raise NothingLearned(
-                f"{len(answers)} answers of {self.interface.url}, none with a list of matches; name words that it knows with --words"
-            )
+            raise NothingLearned(why_unreadable(self.interface.url, answers, self.discovery.home, self.ledger.skipped))
         roles = learn_roles(
             answers, [self._query_of[id(tree)] for tree in answers], query_field=self.interface.query_field or ""
         )
-        self.ledger.model = model = replace(self.ledger.model, roles=roles)
+        self.ledger.model = replace(self.ledger.model, roles=roles)
         yield from self._check_reaction(answers)
-        self._drift.reset(model)
-        probes, source = len(answers) + len(background), self.interface.url
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=source))
+        self._tell_learned(len(answers) + len(background))
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *dictionary_words)
@@ -231,14 +224,19 @@ class SourceReader:
                 break
             pages.append(answer[1])
             following = next_page(answer[1])
-            request = request_of(following) if following is not None else None
+            request = replace(request_of(following), reuses=True) if following is not None else None
         records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
         self.background = [page for page in self.discovery.pages if not records.on(page)][: self.plan.background]
         self.ledger.model = model = learn_source(pages, self.background, is_record_address=records.is_record)
         if not model.leader:
             raise NothingLearned(f"{len(pages)} pages of {interface.url}, none with a list that could be read")
+        self._tell_learned(len(pages))
+
+    def _tell_learned(self, probes: int) -> None:
+        """A model was learned from so many answers: drift is measured from here, and those who follow are told."""
+        model = self.ledger.model
         self._drift.reset(model)
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=len(pages)))
+        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=self.interface.url))
 
     def _find_larger_pages(
         self, answers: Sequence[TagTree]
@@ -384,10 +382,8 @@ class SourceReader:
             return None, []
         readings = [self._apply(model, response, tree) for response, tree, _, _ in recent]
         self.ledger.model = replace(model, roles=self.ledger.model.roles)
-        self._drift.reset(self.ledger.model)
         self.ledger.relearned += 1
-        probes, source = len(recent) + 1, self.interface.url
-        self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=source))
+        self._tell_learned(len(recent) + 1)
         late = [
             (reading, query, response)
             for reading, (response, _, query, kind) in zip(readings, recent[:-1], strict=False)

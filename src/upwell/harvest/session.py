@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
 from upwell.answers.next_page import request_of
@@ -25,6 +25,7 @@ from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.list_questions import MAX_LOOKS
 from upwell.harvest.listing import Listing
 from upwell.harvest.open_query import LIST_MARK, OpenQuery, Question
+from upwell.harvest.page_steps import PageSteps
 from upwell.harvest.plan import Reason
 from upwell.harvest.reader import Setting, SourceReader
 from upwell.model import (
@@ -44,11 +45,12 @@ from upwell.site import interfaces
 from upwell.site.index_source import records_of_index
 from upwell.site.interface_trial import is_usable
 from upwell.site.lists import RecordAddresses
-from upwell.site.sitemaps import read_sitemaps, record_pages_of
+from upwell.site.sitemaps import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.site.steps import fetch
 from upwell.source.apply import apply
-from upwell.source.paging import count_on, next_page_of, next_request_of_script, posts_elsewhere
+from upwell.source.paging import count_on, next_page_of, posts_elsewhere
 from upwell.store.typed import typed_fields
+from upwell.store.url_repository import UrlRepository
 
 __all__ = ["AtRest", "SourceSession", "Steps"]
 
@@ -61,6 +63,7 @@ Steps = Generator[Request | BrowserVisit | AtRest, Response | RenderedPage, Reas
 REPORT_SIZE_EVERY = 10  # requests; the size takes long to compute
 MIN_LIST = 3  # records on a page, read as an answer, from which on it is a list and no page of one record
 MIN_SITEMAP_SHARE = 0.5  # of the records held, that a sitemap must have addresses for; not swept
+MIN_HELD_FOR_EXPORTS = 20  # records, by which those of data to download are known; not swept
 GOAL_SHARE = 0.9  # of the estimated size, that the forecast is for
 
 
@@ -74,14 +77,15 @@ class SourceSession:
         self.ledger, self.plan, self.observe = self.reader.ledger, setting.plan, setting.observe
         self.state = setting.state
         self.lists = ListFinder(self.reader, setting)
-        blobs = setting.scratch(number)
+        urls = UrlRepository(setting.scratch(number))
         # what a sitemap has of a record is its page
         plan = replace(setting.plan, details="first") if interface.via == "sitemap" else setting.plan
-        self.details = Details(plan, setting.state, interface.url, blobs=blobs)
+        self.details = Details(plan, setting.state, interface.url, urls=urls)
         self.earlier_questions = tuple(q for q in setting.earlier_questions if not q.startswith(LIST_MARK))
         self.before = setting.before
         self.walks_list = False  # what came last is a page of a list without a query that goes on
-        self._has_looked_for_sitemap = False
+        self._has_looked_for_sitemap = self._has_looked_for_exports = False
+        self._page_steps = PageSteps(self.reader)
         self.missing: set[str] = set()  # keys that a question brought before, and no longer
         self._dead_ends: set[str] = set()  # links to a next page that led to no list: a record may be called "Next"
         # what was asked to its end (a query, or the address of a facet) → whether it was cut off there
@@ -93,7 +97,7 @@ class SourceSession:
             takes_text=not interface.choices and not isinstance(interface, ListInterface),
             is_about=bool(self.reader.about),
             min_chars=interface.min_chars,
-            blobs=blobs,
+            urls=urls,
         )
         self.ledger.coverage.is_only_lists = isinstance(interface, ListInterface)
 
@@ -114,6 +118,9 @@ class SourceSession:
             if (page := self.details.next(len(self.ledger))) is not None:
                 yield from self._read_record_page(*page)
                 continue
+            if not self._has_looked_for_exports and len(self.ledger) >= MIN_HELD_FOR_EXPORTS and chooser.wants_lists:
+                self._has_looked_for_exports = True
+                chooser.lists.listings += self.lists.exports()
             if chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
@@ -192,7 +199,7 @@ class SourceSession:
             facet = from_earlier_run(question.query, self.reader.interface.query_field)
             question = Question(query=facet.query, facet=facet)
         if question.listing:
-            request = Request(url=question.address)
+            request = Request(url=question.address, reuses=True)
         elif question.facet:
             request = request_of(NextPage(url=question.facet.link.url), question.facet.query)
         else:
@@ -232,11 +239,17 @@ class SourceSession:
     def _look_for_sitemap(
         self, records: RecordAddresses
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
-        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site."""
+        """Reads the sitemaps that robots.txt names, for the records of this source; their addresses serve all sources of the site.
+
+        Where queries have to be typed in the browser, one more request for the usual place is cheap.
+        """
         setting = self.lists.setting
         if setting.sitemap_addresses is None:
             home = self.reader.discovery.home.url
-            setting.sitemap_addresses = yield from read_sitemaps(setting.discovery.sitemaps, home)
+            places = setting.discovery.sitemaps or (
+                (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
+            )
+            setting.sitemap_addresses = yield from read_sitemaps(places, home)
         pages = self.lists.of_sitemap(setting.sitemap_addresses, records)
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
@@ -247,7 +260,7 @@ class SourceSession:
     def _open_list(self, listing: Listing) -> OpenQuery:
         self.chooser.lists.listings.append(listing)
         question = Question(query="", by="list", listing=listing, address=listing.url)
-        return self.chooser.open(question, Request(url=listing.url))
+        return self.chooser.open(question, Request(url=listing.url, reuses=True))
 
     # -- one page --------------------------------------------------------------------------------------------------------
 
@@ -272,7 +285,7 @@ class SourceSession:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
         if query.listing:
-            reading = query.listing.read(tree, response.status, query.question.address)
+            reading = query.listing.read(tree, response.status, query.question.address, response.body)
             ledger.answers[reading.kind] += 1
         else:
             reading = reader.read(response, tree, query.query)
@@ -305,19 +318,22 @@ class SourceSession:
         query.last_url = query.request.url
         following = request_of(next_page, query.query) if next_page is not None else None
         if following is None and self._may_count_on(reading.records):
-            following = next_request_of_script(query.request, len(reading.records))
+            following = yield from self._page_steps.next(query.request, reading.records, query.query)
         page = AnswerPage(
             records=reading.records,
             wanted=reader.wanted(reading.records, query.query),
             totals=totals,
             has_next=following is not None,
             is_understood=not query.listing or bool(reading.records) or not query.listing.records.on(tree),
+            is_refused=reading.kind == "error" and response.status < 400,
             links=lambda: [] if reader.about or query.listing else facet_links(tree, ledger.model.roles, query.query),
             related=related_queries(tree, ledger.model.roles, query.query)
             if self.plan.goal == "representative"
             else (),
         )
-        query.request = replace(following, headers=reader.interface.headers) if following is not None else None
+        if following is not None:  # the first pages of a list came when it was found and learned
+            following = replace(following, headers=reader.interface.headers, reuses=query.listing is not None)
+        query.request = following
         new = self.chooser.take(query, page)
         self._keep(page.wanted, new, query, response)
         if reading.kind == "single":

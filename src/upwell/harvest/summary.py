@@ -19,6 +19,7 @@ from upwell.store.state import State
 __all__ = ["SiteHarvest", "coverage_statement"]
 
 SECONDS_OF_HOUR = 3600
+FORESEEN = 0.25  # of the requests sent: so far ahead the forecast is right in the middle over the ground; as many again overrate up to four times
 # Why a site's harvest ended is why any of its sources ended, the most telling reason first.
 REASONS: tuple[Reason, ...] = (
     "interrupted", "budget", "blocked", "forbidden", "saturated", "exhausted", "coverage",
@@ -107,8 +108,8 @@ class SiteHarvest:
             self.before = Estimate(**ends), is_lower_bound
 
     def _next_hour(self) -> dict[str, int]:
-        """New records that another hour should bring at the rate that is allowed; no more requests than twice those sent, by which it is judged."""
-        requests = round(min(SECONDS_OF_HOUR * (self.rate or 1.0), 2 * self.requests))
+        """New records that another hour should bring at the rate that is allowed, or as many requests as can be judged by those sent."""
+        requests = round(min(SECONDS_OF_HOUR * (self.rate or 1.0), FORESEEN * self.requests))
         curves = [[(sent, held) for sent, held, _ in source.curve] for source in self.sources]
         more = sum(next_new(curve, requests) for curve in curves)
         if not self.lower_bound:

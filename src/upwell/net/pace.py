@@ -13,6 +13,7 @@ __all__ = ["Pace", "pace_of"]
 MAX_SLOWDOWN = 64.0  # times the usual gap: the most that failures can slow a host's rate down
 RECOVERY_FACTOR = 0.8  # each good answer multiplies the slowdown by this
 LATENCY_WEIGHT = 0.3  # of the latest answer in the running average of latencies
+LOAD_FACTOR = 2.0  # times the seconds of an answer between two requests, at least: a host rests for as long as it worked; not swept
 
 
 # Of each loop, by host; a pace lives as long as somebody asks the host, the lease on disk lives on.
@@ -50,8 +51,8 @@ class Pace:
 
     @property
     def current_gap(self) -> float:
-        """Seconds between requests at present: never fewer than an answer takes (as Scrapy's AutoThrottle, with one request at a time)."""
-        return max(self.gap * self.slowdown, self.latency) if self.gap else 0.0
+        """Seconds between requests at present: more where the host takes long to answer (host load, Entity §6.2)."""
+        return max(self.gap * self.slowdown, LOAD_FACTOR * self.latency) if self.gap else 0.0
 
     async def __aenter__(self) -> None:
         """Waits for a free slot and then until the next request may begin."""

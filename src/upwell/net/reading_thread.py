@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from upwell.errors import TookTooLong
 
@@ -16,7 +17,13 @@ __all__ = ["ReadingThread"]
 
 MAX_CPU_SECONDS = 60.0  # of one step; a page of 1 MB takes about one
 LOOK_EVERY_SECONDS = 0.5
+# Steps that run at once, of all sites of a process. One thread has the interpreter at a time, and each that waits for it wakes up 200 times a
+# second to ask for it (`sys.setswitchinterval`).
+STEPS_AT_ONCE = 2
 GRACE_SECONDS = 1.0  # that a step may go on after the harvest was ended, before it is broken off
+
+
+_turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]" = WeakKeyDictionary()
 
 
 class ReadingThread:
@@ -24,6 +31,7 @@ class ReadingThread:
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
+        self._turns: asyncio.Semaphore | None = None  # where a call of this thread has a turn
         self._thread = threading.Thread(
             target=self._work, daemon=True
         )  # a daemon: a stuck one does not keep the process
@@ -39,8 +47,11 @@ class ReadingThread:
 
     async def run(self, call: Callable[[], Any]) -> Any:
         """The result of a call; raises TookTooLong where it needs too much CPU. Where the task is cancelled, the call is broken off."""
+        turns = _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(STEPS_AT_ONCE))
+        await turns.acquire()
+        self._turns = turns
         done = self._start(call)
-        self._look_later(done, self._cpu_seconds())
+        self._look_later(self._cpu_seconds())
         try:
             return await done
         except asyncio.CancelledError:
@@ -51,21 +62,28 @@ class ReadingThread:
             raise
         finally:
             self._next_look.cancel()
+            self._give_turn_back()
 
     def _start(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((call, done))
         return done
 
-    def _look_later(self, done: "asyncio.Future[Any]", before: float) -> None:
-        """Looks now and then whether a call has taken more than the CPU seconds that it may."""
+    def _look_later(self, before: float) -> None:
+        """Looks now and then whether a call has taken more than the CPU seconds that it may; a long one holds up no other."""
 
         def look() -> None:
+            self._give_turn_back()
             if self._cpu_seconds() - before > MAX_CPU_SECONDS:
                 self._break_off()
-            self._look_later(done, before)
+            self._look_later(before)
 
-        self._next_look = done.get_loop().call_later(LOOK_EVERY_SECONDS, look)
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_EVERY_SECONDS, look)
+
+    def _give_turn_back(self) -> None:
+        if self._turns is not None:
+            self._turns.release()
+            self._turns = None
 
     def _work(self) -> None:
         while True:

@@ -4,14 +4,16 @@
     OUT/records/NAME.parquet     the part of a file, and so on for each table; NAME is the file's, with / written as %2F
     OUT/parts/NAME.json          that the part is done: its pages, its rows, the bytes of its file
 
-A part is written when its file was read to its end, its note last; a later run does what has no note, or whose file has grown.
+A file of more than 64 MB is read in several parts; those after the first are called by where they begin: NAME@64000123.
+A part is written when it was read to its end, its note last; a later run does what has no note, or whose file has grown.
 The files and OUT may be addresses (`s3://…`): a process fetches its file, and puts its parts.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +25,7 @@ from upwell.offline.part_readers import LearnedParts, learn_parts
 from upwell.offline.part_result import PartOfArchive
 from upwell.offline.saved_pages import SavedPage, sample_evenly, saved_page
 from upwell.store import archive
-from upwell.store.archive import pages_of_file
+from upwell.store.archived_pages import ArchivedPage, BodyPlaces, pages_of_file, sections
 from upwell.store.parquet import RowWriter
 from upwell.store.remote import RemoteFolder, is_remote, shown
 from upwell.version import installed_version
@@ -38,17 +40,27 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A WARC file to read: where it is, and where its part of the tables goes."""
+    """A WARC file to read, or a section of it: where it is, and where its part of the tables goes."""
 
     place: str  # a folder or a file of archives
-    name: str  # of the file, relative to the place
+    file: str  # its name, relative to the place
+    start: int = 0  # offset
     bytes: int
     out: str
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"{self.file}@{self.start}" if self.start else self.file
+
+    @property
     def safe_name(self) -> str:
-        """Its name as that of one file."""
+        """The same as the name of one file."""
         return quote(self.name, safe="")
+
+    def pages(self, file: Path, places: BodyPlaces) -> Iterator[ArchivedPage]:
+        """Its pages in the file, which lies here."""
+        return pages_of_file(file, self.file, places, self.start, self.start + self.bytes)
 
 
 def read_in_parts(
@@ -83,17 +95,21 @@ def _in_order(
 
 
 def _parts(place: str, out: str) -> list[Part]:
-    """The WARC files at a place, each with its bytes."""
+    """The WARC files at a place, large ones in sections; those at an address are whole, because a process fetches all of its file."""
     if is_remote(place):
-        sizes = {name: size for name, size in RemoteFolder(place).sizes().items() if archive.is_warc(name)}
+        found = {name: [(0, size)] for name, size in RemoteFolder(place).sizes().items() if archive.is_warc(name)}
     else:
         path = Path(place)
         top = path if path.is_dir() else path.parent
-        sizes = {file.relative_to(top).as_posix(): file.stat().st_size for file in archive.files(path)}
+        found = {file.relative_to(top).as_posix(): sections(file) for file in archive.files(path)}
         place = str(top)
-    if not sizes:
+    if not found:
         raise WrongUsage(f"{shown(place)} has no WARC files; --engine is for archives of them")
-    return [Part(place=place, name=name, bytes=size, out=out) for name, size in sorted(sizes.items())]
+    return [
+        Part(place=place, file=name, start=start, bytes=end - start, out=out)
+        for name, parts in sorted(found.items())
+        for start, end in parts
+    ]
 
 
 def _sample(verb: str, parts: Sequence[Part], warn: Warn) -> list[SavedPage]:
@@ -102,7 +118,8 @@ def _sample(verb: str, parts: Sequence[Part], warn: Warn) -> list[SavedPage]:
     saved = _read_json(parts[0].out, SAMPLE)
     if saved is None:
         step = max(1, -(-len(parts) // SAMPLED_FILES))
-        sample = sample_evenly(_pages(parts[::step], warn), SAMPLED_PAGES[verb])
+        some = (page for part in parts[::step] for page in _first_pages(part, SAMPLED_PAGES[verb], warn))
+        sample = sample_evenly(some, SAMPLED_PAGES[verb])
         if not sample:
             raise WrongUsage(f"{shown(parts[0].place)} has no page in its WARC files that can be read")
         _write_json(parts[0].out, SAMPLE, {**about, "pages": [page.name for page in sample]})
@@ -112,40 +129,56 @@ def _sample(verb: str, parts: Sequence[Part], warn: Warn) -> list[SavedPage]:
             f"{shown(parts[0].out)} holds parts of `upwell {saved.get('verb')}` of Upwell {saved.get('version')}; "
             "name another folder with -o"
         )
-    names = set(saved["pages"])
-    files = {name.rpartition("@")[0] for name in names}
-    sample = [page for page in _pages([part for part in parts if part.name in files], warn) if page.name in names]
-    if len(sample) < len(names):
+    sample = [page for part in _files(parts) for page in _named_pages(part, saved["pages"])]
+    if len(sample) < len(saved["pages"]):
         raise WrongUsage(
-            f"{len(names) - len(sample)} of the pages that {shown(parts[0].out)} was learned from are gone; "
+            f"{len(saved['pages']) - len(sample)} of the pages that {shown(parts[0].out)} was learned from are gone; "
             "name another folder with -o"
         )
     return sample
 
 
-def _pages(parts: Sequence[Part], warn: Warn) -> Iterator[SavedPage]:
-    for part in parts:
-        try:
-            with _local_file(part) as file:
-                yield from (saved_page(page) for page in pages_of_file(file, part.name, {}) if page.body)
-        except UpwellError as error:
-            warn(f"not learned from: {error}")
+def _first_pages(part: Part, most: int, warn: Warn) -> Iterator[SavedPage]:
+    """The pages of a part, at most so many."""
+    try:
+        with _local_file(part) as file:
+            yield from islice((saved_page(page) for page in part.pages(file, {}) if page.body), most)
+    except UpwellError as error:
+        warn(f"not learned from: {error}")
+
+
+def _named_pages(part: Part, names: Sequence[str]) -> Iterator[SavedPage]:
+    """The pages of a file that have these names: its own, and where each begins."""
+    offsets = [int(offset) for file, _, offset in (name.rpartition("@") for name in names) if file == part.file]
+    if not offsets:
+        return
+    places: BodyPlaces = {}
+    with suppress(UpwellError), _local_file(part) as file:
+        for offset in offsets:
+            found = next(pages_of_file(file, part.file, places, offset), None)
+            if found is not None and found.page == f"{part.file}@{offset}":
+                yield saved_page(found)
+
+
+def _files(parts: Sequence[Part]) -> list[Part]:
+    """The first part of each file."""
+    return [part for part in parts if not part.start]
 
 
 @contextmanager
 def _local_file(part: Part) -> Iterator[Path]:
     """The WARC file of a part, fetched for a while where it is elsewhere."""
     if not is_remote(part.place):
-        yield Path(part.place, part.name)
+        yield Path(part.place, part.file)
         return
     with TemporaryDirectory(prefix="upwell-") as scratch:
-        file = Path(scratch, Path(part.name).name)
-        RemoteFolder(part.place, Path(scratch)).fetch_file(part.name, file)
+        file = Path(scratch, Path(part.file).name)
+        RemoteFolder(part.place, Path(scratch)).fetch_file(part.file, file)
         yield file
 
 
 def read_part(learned: LearnedParts, part: Part) -> PartOfArchive:
-    """Reads one WARC file and writes its part of each table; what is wrong with the file is part of the result."""
+    """Reads one part and writes its part of each table; what is wrong with the file is part of the result."""
     with TemporaryDirectory(prefix="upwell-") as scratch:
         folder = Path(scratch) if is_remote(part.out) else Path(part.out)
         writers = {
@@ -171,12 +204,12 @@ def read_part(learned: LearnedParts, part: Part) -> PartOfArchive:
 
 
 def _read(learned: LearnedParts, part: Part, writers: dict[str, RowWriter]) -> PartOfArchive:
-    """Reads the pages of a file into the tables; one that breaks off gives what it has."""
+    """Reads the pages of a part into the tables; one that breaks off gives what it has."""
     pages = elsewhere = 0
     trouble = ""
     try:
         with _local_file(part) as file:
-            for archived in pages_of_file(file, part.name, {}):
+            for archived in part.pages(file, {}):
                 if not archived.body:
                     elsewhere += 1
                     continue

@@ -9,7 +9,7 @@ from pathlib import Path
 from upwell.errors import WrongUsage
 from upwell.page.data import read_page
 from upwell.page.tree import TagTree
-from upwell.store import archive
+from upwell.store import archive, archived_pages
 
 __all__ = ["SavedPage", "pages_at", "sample_evenly", "saved_page"]
 
@@ -47,11 +47,11 @@ def pages_at(path: Path) -> Iterator[SavedPage]:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         about = known.get(name, {})
         yield SavedPage(name=name, load=file.read_bytes, url=about.get("url") or "", query=about.get("query") or "")
-    for response in () if files else archive.pages(path):
+    for response in () if files else archived_pages.pages(path):
         yield saved_page(response)
 
 
-def saved_page(response: archive.ArchivedPage) -> SavedPage:
+def saved_page(response: archived_pages.ArchivedPage) -> SavedPage:
     """A response of an archive as a saved page."""
     return SavedPage(
         name=response.page,

@@ -9,12 +9,15 @@ from upwell.page.spots import Spot
 T = TypeVar("T")
 Info = TypeVar("Info", bound=tuple[int, int, bool])
 
+INTERFACE: int
+
 class Attributes(Mapping[int, Mapping[str, str | None]]):
     def __new__(
         cls, names: tuple[str, ...], first: bytes, numbers: bytes, ends: bytes, values: bytes
     ) -> Attributes: ...
     def names(self) -> tuple[str, ...]: ...
     def having(self, name: str) -> dict[int, str]: ...
+    def of_rows(self, name: str, rows: NDArray[np.int32]) -> list[str | None]: ...
     def value(self, row: int, name: str) -> str | None: ...
     def __getitem__(self, row: int) -> Mapping[str, str | None]: ...
     def __iter__(self) -> Any: ...
@@ -29,6 +32,9 @@ class Leaves:
         spots: tuple[Spot, ...],
         spot: NDArray[np.int32],
         parent: NDArray[np.int32],
+        end: NDArray[np.int32],
+        row_start: NDArray[np.int32],
+        row_end: NDArray[np.int32],
     ) -> Leaves: ...
     def add_pieces(
         self,
@@ -39,6 +45,29 @@ class Leaves:
         piece: type[T],
         place_of: Callable[[dict[Spot | None, Info], Spot], Info],
     ) -> None: ...
+    def cuts(
+        self,
+        known: dict[Spot, tuple[int, int, float]],
+        of_spot: Callable[[Spot], tuple[int, int, float]],
+        how: int,
+        all_containers: bool,
+        leader: int,
+        mean_share: float,
+        usual_paths: float,
+        longest: int,
+        separators: NDArray[np.uint64] | bytes,
+        limits: tuple[float, float, int],
+    ) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], bytes, bytes]: ...
+    def records(
+        self,
+        starts: NDArray[np.int32],
+        ends: NDArray[np.int32],
+        unit_row: NDArray[np.int32],
+        link_rows: NDArray[np.int32],
+        targets: list[str | None],
+        columns: tuple[dict[int, str], dict[tuple[int, int], str], tuple[str, ...], str, int, int],
+        places: tuple[Any, ...],
+    ) -> list[tuple[Any, dict[str, str] | list[Any], tuple[str, ...], str | None]]: ...
     def text(self, first: int, last: int, shortest: int) -> str: ...
 
 def bind(path: str, td: int, th: int, dialog: int) -> None: ...
@@ -65,6 +94,9 @@ def walk(
 def terms(text: str) -> tuple[list[str], bytes, bytes] | None: ...
 def tokens(text: str) -> list[str] | None: ...
 def has_crowded_tag(html: bytes, limit: int) -> bool: ...
+def steps_below(
+    row: int, end: NDArray[np.int32], spot: NDArray[np.int32], spots: tuple[Spot, ...]
+) -> dict[int, str]: ...
 def is_utf8(page: bytes) -> bool: ...
 def count(page: bytes, byte: int) -> int: ...
 def glue_inside_words(

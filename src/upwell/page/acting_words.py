@@ -6,6 +6,7 @@ AS_A_VERB   are nouns as well ("sort order", "blog post", "close relation"): the
 NOUNS       of AS_A_VERB, those that name columns: as the name of an argument (`order=asc`, `post=12`) they say nothing
 PAGES       of NOUNS, those that name pages: before an identifier (`/post/12`) they say nothing either
 OBJECTS     what verbs act on: "close account" acts, "close encounters" is a title
+YES_OR_NO   of all of these, those that answer a page in front of a site (`site.gate`)
 
 States ("deleted", "cancelled", "closed") are no words of this list: sites filter by them.
 """
@@ -14,7 +15,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["ALWAYS", "AS_A_VERB", "GLUED", "NOUNS", "OBJECTS", "PAGES", "PHRASES", "SUBSTRINGS", "folded"]
+__all__ = ["ALWAYS", "AS_A_VERB", "GLUED", "NOUNS", "OBJECTS", "PAGES", "PHRASES", "SUBSTRINGS", "YES_OR_NO", "folded"]
 
 
 @lru_cache(16384)
@@ -111,6 +112,8 @@ OBJECTS = _words(
     "question record records reply request review selected session subscription this thread ticket to topic trash up user users video "
     "konto artikel bestellung kommentar compte article commentaire cuenta artículo pedido comentario conto articolo conta item artigo account"
 )
+# What buttons of a page in front of a site say: there they change nothing but what the site shows.
+YES_OR_NO = _words("accept agree approve confirm decline dismiss reject close leave exit quit")
 # Several words that act together, though each alone may not.
 PHRASES = re.compile(
     r"\b(?:(?:log|sign|opt)[ ](?:out|off|up|in|on)|check out|add to|shut down|(?:place|make|new|submit|create|send|confirm|cancel)[ ](?:an? |your |my |the )?"

@@ -5,9 +5,15 @@ __all__ = ["PARSER_VERSIONS", "compiled", "count"]
 # The walk reads the parser's memory as these versions of selectolax lay it out. For another version: compare its lexbor.pxd
 # with page/c/compiled.h, run tests/page/test_compiled.py, add it here.
 PARSER_VERSIONS = ("1.0.2",)
+# As page/c/module.c has it; it goes up with every change of page/c. A module with another number was left over from another
+# version of Upwell: it is as good as none.
+INTERFACE = 2
 
 try:
     from upwell.page import _compiled as compiled
+
+    if getattr(compiled, "INTERFACE", 1) != INTERFACE:  # the first modules had no number
+        compiled = None  # type: ignore[assignment] # as below
 except ImportError:
     compiled = None  # type: ignore[assignment] # mypy knows no module that may be missing
 

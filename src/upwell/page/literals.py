@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from upwell.page.packed import unpacked, unpacked_text
+
 __all__ = ["values_in"]
 
 MIN_CHARS = 200  # of a literal that is looked at; shorter ones hold no list of records
@@ -34,7 +36,7 @@ def values_in(body: bytes | str) -> Iterator[object]:
     >>> list(values_in('[{"a": 1}]')), next(values_in("var store = [{name: 'Lima, " + "x" * 200 + "'}];"))[0]["name"][:4]
     ([[{'a': 1}]], 'Lima')
     """
-    text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip("\ufeff \t\r\n")
+    text = (body if isinstance(body, str) else unpacked(body).decode("utf-8", "replace")).lstrip("\ufeff \t\r\n")
     if text[:1] in ("{", "["):
         try:
             yield json.loads(text)
@@ -73,7 +75,7 @@ def _of_csv(text: str) -> list[dict[str, str]] | None:
 
 
 def _of_script(text: str) -> Iterator[object]:
-    """The literals of a script that are long enough; text that is a literal itself and holds JSON counts as this JSON."""
+    """The literals of a script that are long enough; text that is a literal itself and holds JSON, compressed or not, counts as this JSON."""
     decoder, at = json.JSONDecoder(strict=False), 0
     while (found := BEGINNING.search(text, at)) is not None:
         start, at = found.end(), found.end() + 1
@@ -85,6 +87,7 @@ def _of_script(text: str) -> Iterator[object]:
                 value, end = _read_literal(text, start)
         elif (token := TOKEN.match(text, start)) is not None and token["string"]:
             inner = _unescaped(token["string"][1:-1]).lstrip() if len(token["string"]) >= MIN_CHARS else ""
+            inner = unpacked_text(inner) or inner
             end = token.end()
             if inner[:1] in ("{", "["):
                 try:

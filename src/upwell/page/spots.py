@@ -140,6 +140,19 @@ class Spot:
         return _mix(0, _code(self.tag) ^ (_code(look(self.cls)) << 32))
 
     @cached_property
+    def place_step(self) -> int:
+        """Its tag, class and `itemprop` as a number of 48 bits, and for a cell its column."""
+        step = self.step >> 16
+        if self.prop is not None:
+            step ^= fold(self.prop) >> 16
+        return step * 127 + self.column if self.column else step
+
+    @cached_property
+    def tag_step(self) -> int:
+        """Its tag alone, the same way."""
+        return fold(self.tag) >> 16
+
+    @cached_property
     def tagged(self) -> int:
         """Its path of tags …"""
         return _mix(self.above.tagged if self.above else 0, _code(self.tag))

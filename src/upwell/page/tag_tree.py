@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.charset import encoded_query, is_unicode
+from upwell.page.compiled import compiled
 from upwell.page.spots import Spot
 
 __all__ = ["Ints", "TagTree", "having", "made_of"]
@@ -142,6 +143,13 @@ class TagTree:
         """One attribute of all rows that have it, by row: "" where it is empty."""
         return having(self.attributes, name)
 
+    def values(self, name: str, rows: Ints) -> list[str | None]:
+        """One attribute of each of some rows: None where it is absent, "" where it is empty."""
+        if (of_rows := getattr(self.attributes, "of_rows", None)) is not None:
+            return of_rows(name, rows)  # type: ignore[no-any-return] # of page.compiled
+        found = self.having(name)
+        return [found.get(row) for row in rows.tolist()]
+
     def rows(self, *names: str) -> Ints:
         """All rows with one of these tag names, in document order."""
         found = [number for name in names for number in self._spots_of_tag.get(name, ())]
@@ -261,14 +269,21 @@ class TagTree:
             child = ends[child]
         return found
 
-    def numbered(self, row: int) -> dict[int, int]:
-        """The rows right below a row, each with its place among those of the same tag, from 1."""
+    def steps_below(self, row: int) -> dict[int, str]:
+        """The rows right below a row, each with the step that leads to it: `li[3]`."""
+        if compiled is not None:
+            return compiled.steps_below(row, self.end, self.spot, self.spots)
+        return self.plain_steps_below(row)
+
+    def plain_steps_below(self, row: int) -> dict[int, str]:
+        """The same without the compiled parts."""
         often: dict[str, int] = {}
         found = {}
         spots, spot_of = self.spots, self.spot_of
         for child in self.children(row):
             name = spots[spot_of[child]].tag
-            found[child] = often[name] = often.get(name, 0) + 1
+            often[name] = often.get(name, 0) + 1
+            found[child] = f"{name}[{often[name]}]"
         return found
 
     def ancestors(self, row: int) -> Iterator[int]:
@@ -359,8 +374,8 @@ class _Without(Mapping[int, Mapping[str, str | None]]):
 
 def having(attributes: Mapping[int, Mapping[str, str | None]], name: str) -> dict[int, str]:
     """As `TagTree.having`."""
-    if (compiled := getattr(attributes, "having", None)) is not None:
-        return compiled(name)  # type: ignore[no-any-return] # of page.compiled
+    if (of_all := getattr(attributes, "having", None)) is not None:
+        return of_all(name)  # type: ignore[no-any-return] # of page.compiled
     return {row: found[name] or "" for row, found in attributes.items() if name in found}
 
 

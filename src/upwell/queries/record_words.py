@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 __all__ = ["Blobs", "MemoryBlobs", "RecordWords", "WordTexts"]
 
 Numbers = NDArray[np.int32]
-MIN_BLOCK = 1024  # records of a block, and texts of one
+MIN_BLOCK = 1024  # records of a block
+TEXT_BLOCK = 256  # texts of one
 BLOCKS = 16  # a block has one of so many of the records
 FENCE = 1024  # words of a block for each one that is kept in memory, to find the others by
 MAX_GAP = 32  # records between two that are read at one go
@@ -161,24 +162,24 @@ class WordTexts:
         self._last: list[str] = []
 
     def __len__(self) -> int:
-        return MIN_BLOCK * len(self._places) + len(self._last)
+        return TEXT_BLOCK * len(self._places) + len(self._last)
 
     def __iter__(self) -> Iterator[str]:
         return (self[number] for number in range(len(self)))
 
     def __getitem__(self, number: int) -> str:
-        block, at = divmod(number, MIN_BLOCK)
+        block, at = divmod(number, TEXT_BLOCK)
         if block == len(self._places):
             return self._last[at]
         place = self._places[block]
         start, end = np.frombuffer(self._blobs.read(place + INT * at, 2 * INT), dtype=np.int32).tolist()
-        data = self._blobs.read(place + INT * (MIN_BLOCK + 1) + start, end - start)
+        data = self._blobs.read(place + INT * (TEXT_BLOCK + 1) + start, end - start)
         return data.decode("utf-8", "surrogatepass")
 
     def append(self, text: str) -> None:
         """A further text."""
         self._last.append(text)
-        if len(self._last) == MIN_BLOCK:
+        if len(self._last) == TEXT_BLOCK:
             texts = [text.encode("utf-8", "surrogatepass") for text in self._last]
             ends = np.cumsum([0, *map(len, texts)]).astype(np.int32)
             self._places.append(self._blobs.append(ends.tobytes() + b"".join(texts)))

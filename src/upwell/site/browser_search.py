@@ -10,7 +10,7 @@ from upwell.page.acting import words_of_label
 from upwell.page.tree import TagTree, read
 from upwell.queries.words import nonsense
 from upwell.site import forms, interfaces
-from upwell.site.index_source import answers_from_index, index_interface, records_of_index
+from upwell.site.index_source import answers_from_index, index_interface, records_of_index, shows_records
 from upwell.site.interface_trial import MIN_NEW_ITEMS, Accepted, Trials, is_usable, try_interface
 from upwell.site.items import items_of_page, without_query
 from upwell.site.promising_links import is_harmless
@@ -131,10 +131,12 @@ def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None
         interface = index_interface(response.body, address, page, shown.typed, links)
         if interface is None:
             continue
-        if answers_from_index(records_of_index(interface, response.body), shown):
+        records = records_of_index(interface, response.body)
+        if answers_from_index(records, shown):
             trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
             return
-        trials.unproven_index = trials.unproven_index or interface
+        if interface.address[0] or shows_records(page, records):  # else it may be what a script itself needs
+            trials.unproven_index = trials.unproven_index or interface
 
 
 def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:

@@ -7,19 +7,19 @@ from typing import Literal
 import numpy as np
 
 from upwell.errors import Forbidden
-from upwell.model import Form, Request, Response, SearchInterface
+from upwell.model import Form, Request, SearchInterface
 from upwell.page.data import read_page
 from upwell.page.hosts import is_on_site
 from upwell.page.tree import TagTree, read
 from upwell.site import declared, forms, interfaces
 from upwell.site.browser_search import try_in_browser
 from upwell.site.downloads import feed_pages, find_export
+from upwell.site.gate import Gate, open_site, through_gates
 from upwell.site.interface_trial import Limits, Trials, try_interface
 from upwell.site.list_trial import find_list, longest_list
 from upwell.site.preset_settings import open_presets
 from upwell.site.promising_links import is_harmless, promising_links, search_pages
 from upwell.site.sitemaps import find_record_pages, record_pages_of
-from upwell.site.start_page import check_start_page
 from upwell.site.steps import Steps, fetch
 
 __all__ = ["Browser", "Discovery", "Limits", "discover"]
@@ -46,6 +46,7 @@ class Discovery:
     out_of_reach: list[str] = field(default_factory=list)  # why interfaces of the site could not be tried
     pages: list[TagTree] = field(default_factory=list)  # the home page and those that were opened
     sitemaps: tuple[str, ...] = ()  # that robots.txt names
+    gates: list[Gate] = field(default_factory=list)  # that were passed on the way to the home page
     not_shown: str = ""  # why the page was not looked at with JavaScript, where it should have been
 
 
@@ -60,13 +61,25 @@ def discover(
 
     `sitemaps` gives those that robots.txt names, once the first page was fetched.
     """
-    response = yield Request(url=url)
-    if not isinstance(response, Response):
-        raise TypeError("a Request is answered by a Response")
-    check_start_page(response, url)
-    home = read_page(response.body, response.url, response.headers)
-    trials = Trials(home=home, rng=rng, limits=limits or Limits())
+    home, gates, closed = yield from open_site(url)
+    return (
+        yield from through_gates(_search_from(home, gates, closed, rng, browser, limits or Limits(), sitemaps), gates)
+    )
+
+
+def _search_from(
+    home: TagTree,
+    gates: list[Gate],
+    closed: str,
+    rng: np.random.Generator,
+    browser: Browser,
+    limits: Limits,
+    sitemaps: Callable[[], tuple[str, ...]],
+) -> Steps[Discovery]:
+    """The search, once the home page has come; `closed` says why it is not what a person would see."""
+    trials = Trials(home=home, rng=rng, limits=limits)
     trials.pages.append(home)
+    trials.left_out += [closed] if closed else []
     opened: list[str] = []
     if browser != "always":
         yield from _try_page(trials, home)
@@ -94,6 +107,7 @@ def discover(
         out_of_reach=list(dict.fromkeys([*trials.forbidden, *trials.left_out])),
         pages=trials.pages,
         sitemaps=sitemaps(),
+        gates=gates,
         not_shown="".join(trials.missing[:1]),
     )
 
@@ -183,7 +197,7 @@ def _try_linked_pages(trials: Trials, opened: list[str]) -> Steps[None]:
     while waiting and len(opened) < trials.limits.pages:
         waiting.sort(key=lambda link: link[:2])
         _, clicks, url = waiting.pop(0)
-        response = yield from fetch(Request(url=url))
+        response = yield from fetch(Request(url=url, reuses=True))
         opened.append(url)
         if response is None or response.status != 200 or "html" not in response.headers.get("Content-Type", "html"):
             continue

@@ -4,6 +4,7 @@ export    data that has nearly all records which a list shows: it is taken whole
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -17,9 +18,10 @@ from upwell.page.tree import TagTree
 from upwell.page.url_arguments import parse_arguments
 from upwell.site.index_source import index_interface, records_of_index
 from upwell.site.interface_trial import is_usable
+from upwell.site.promising_links import MAX_OF_ONE_SHAPE, link_shape
 from upwell.site.steps import Steps, fetch
 
-__all__ = ["feed_pages", "find_export"]
+__all__ = ["data_links", "feed_links", "feed_pages", "find_export"]
 
 MAX_EXPORTS = 3  # that are fetched
 MAX_FEEDS = 2  # of the home page, that are fetched
@@ -50,15 +52,32 @@ def find_export(pages: Sequence[TagTree], walked: ListInterface) -> Steps[IndexI
     return None
 
 
-def feed_pages(home: TagTree) -> Steps[list[TagTree]]:
-    """The feeds that a page declares, as pages."""
+def data_links(pages: Sequence[TagTree], query_field: str = "") -> list[str]:
+    """The links of some pages to data, without those that ask a query, and those of which there are many alike: each has one record."""
+    links = dict.fromkeys(
+        url
+        for page in pages
+        for _, url in page.links()
+        if _leads_to_data(url, page) and query_field not in dict(parse_arguments(urlsplit(url).query))
+    )
+    alike = Counter(map(link_shape, links))
+    return [url for url in links if alike[link_shape(url)] <= MAX_OF_ONE_SHAPE][:MAX_EXPORTS]
+
+
+def feed_links(home: TagTree) -> list[str]:
+    """The feeds of the site that a page declares."""
     declared = [
         address
         for row in home.rows("link")
         if FEED_TYPE.match(home.attr(row, "type") or "") and (address := home.resolve(home.attr(row, "href")))
     ]
+    return [address for address in dict.fromkeys(declared) if is_on_site(address, home.url)][:MAX_FEEDS]
+
+
+def feed_pages(home: TagTree) -> Steps[list[TagTree]]:
+    """The feeds that a page declares, as pages."""
     found: list[TagTree] = []
-    for address in [address for address in dict.fromkeys(declared) if is_on_site(address, home.url)][:MAX_FEEDS]:
+    for address in feed_links(home):
         response = yield from fetch(Request(url=address))
         if response is not None and is_usable(response):
             found.append(read_page(response.body, response.url, response.headers))

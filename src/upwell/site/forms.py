@@ -13,7 +13,7 @@ from upwell.page import form_data
 from upwell.page.acting import words_of_address, words_of_fields, words_of_label, words_of_text
 from upwell.page.tree import TagTree
 
-__all__ = ["SEARCH_WORDS", "find", "may_be_sent"]
+__all__ = ["SEARCH_WORDS", "asks_for_password", "find", "may_be_sent"]
 
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
 
@@ -88,6 +88,11 @@ def _judge(tree: TagTree, index: int, row: int) -> Form:
         enctype=enctype,
         acts=acts,
     )
+
+
+def asks_for_password(tree: TagTree) -> bool:
+    """Whether a page has a field for a password."""
+    return any((tree.attr(int(row), "type") or "").lower() == "password" for row in tree.rows("input"))
 
 
 def may_be_sent(form: Form) -> bool:

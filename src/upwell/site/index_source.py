@@ -15,7 +15,7 @@ from upwell.page.collections import MIN_ROWS, Row, largest_collection
 from upwell.page.links import page_address
 from upwell.page.tree import TagTree, read
 
-__all__ = ["answers_from_index", "index_interface", "records_of_index"]
+__all__ = ["answers_from_index", "index_interface", "records_of_index", "shows_records"]
 
 SCORE = 0.95
 MIN_LINKS = 2  # that an address rule must explain
@@ -71,6 +71,12 @@ def answers_from_index(records: Sequence[Record], shown: RenderedPage) -> bool:
             if key:
                 hits.add(key)
     return len(hits) >= MIN_SHOWN_ROWS
+
+
+def shows_records(page: TagTree, records: Sequence[Record]) -> bool:
+    """Whether a page shows texts of several records: months and labels that a script carries for itself stand on no page."""
+    shown = {_plain(text) for text in page.chunks}
+    return sum(any(_plain(value) in shown for value in record.fields.values()) for record in records) >= MIN_SHOWN_ROWS
 
 
 def _shown(typed: TypedQuery) -> Counter[str]:

@@ -15,7 +15,7 @@ from upwell.page.data import read_page
 from upwell.page.languages import language_of
 from upwell.page.tree import TagTree
 from upwell.queries.words import nonsense
-from upwell.site import interfaces
+from upwell.site import forms, interfaces
 from upwell.site.items import items_of_page, items_of_response, without_query
 from upwell.site.start_page import HOW_TO_LOG_IN
 from upwell.site.steps import Steps, fetch, with_fresh_tokens
@@ -27,7 +27,12 @@ MIN_NEW_ITEMS = 3  # a record is a link and a text at least
 MAX_STATIC_ANSWERS = (
     4  # words that bring the same bytes as nonsense, before a file is taken to answer whatever is asked
 )
-FOR_MEMBERS = ("login wall", "status 401", "status 403")  # as `answers.refusal` names what only members get past
+FOR_MEMBERS = (
+    "a login page",
+    "login wall",
+    "status 401",
+    "status 403",
+)  # as `answers.refusal` names what only members get past
 CHANGING_FACTOR = 2  # new items must be more than this many times what differs between two answers to nonsense
 
 
@@ -116,6 +121,10 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
     for query in trials.nonsense:
         interface = yield from with_fresh_tokens(interface, last_page)
         answer = yield from fetch(interfaces.fill(interface, query), trials.forbidden)
+        if answer is not None and not answer.blocked:
+            last_page = read_page(answer.body, answer.url, answer.headers)
+            if forms.asks_for_password(last_page) and not forms.asks_for_password(page):
+                answer = replace(answer, blocked="a login page")
         if answer is None or answer.blocked:
             trials.decoys.append(interface)
             if answer is not None and answer.blocked in FOR_MEMBERS:
@@ -123,7 +132,6 @@ def try_interface(trials: Trials, interface: SearchInterface, page: TagTree, typ
                     f"{interface.method} {interface.url} is for members ({answer.blocked}): {HOW_TO_LOG_IN}"
                 )
             return False
-        last_page = read_page(answer.body, answer.url, answer.headers)
         for_nonsense.append(without_query(items_of_response(answer), query))
         answer_path = urlsplit(answer.url).path
         bodies.add(answer.body)

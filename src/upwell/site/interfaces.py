@@ -187,15 +187,13 @@ def fill(interface: SearchInterface, query: str) -> Request:
 
 def _filled(interface: SearchInterface, query: str) -> Request:
     match interface:
-        case IndexInterface():
-            return Request(url=interface.url)
+        case IndexInterface() | ListInterface():
+            return Request(url=interface.url, reuses=True)
         case TypedInterface():
             return Request(url=interface.url, query=query)
         case JsonInterface():
             body = interface.body.replace("{query}", json.dumps(query)[1:-1]).encode()
             return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
-        case ListInterface():
-            return Request(url=interface.url)
         case AddressInterface():
             url = interface.url.replace("{query}", quote(query, safe=""))
             if not interface.rendered:  # only a browser knows what is behind "#"

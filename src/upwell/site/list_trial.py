@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from upwell.answers.next_page import next_page, request_of
@@ -42,7 +43,7 @@ def find_list(pages: Sequence[TagTree]) -> Steps[ListInterface | None]:
     later = {DIGITS.sub("#", following.url) for _, _, following, _ in going_on}
     beginnings = [one for one in going_on if DIGITS.sub("#", one[1].url) not in later] or going_on
     for _, page, following, places in sorted(beginnings, key=lambda one: -one[0])[:MAX_TRIED]:
-        response = yield from fetch(request_of(following))
+        response = yield from fetch(replace(request_of(following), reuses=True))
         if response is None or not is_usable(response):
             continue
         after = _links_by_place(read_page(response.body, response.url, response.headers), frame)

@@ -20,6 +20,7 @@ __all__ = ["ListLinks", "RecordAddresses", "family_of", "turns_or_sorts"]
 
 BELOW_WORTH = 3.0  # of a link to where the addresses of records begin; not swept
 SAME_ARGUMENTS_WORTH = 1.0  # of each argument that it shares with the addresses of all records; not swept
+FEED_WORTH = 0.0  # of a feed, which mostly has the latest records only; not swept
 MIN_WORTH = -2.0  # a link that is opened has more; "about" and "contact" have less; not swept
 MAX_FAILED_OF_SHAPE = 2  # pages of one shape that are no lists, before no more of them are opened
 MIN_FRAME_PAGES = 2  # pages that all link to an address, before it counts as part of the frame
@@ -80,6 +81,11 @@ class ListLinks:
             if worth <= MIN_WORTH:
                 continue
             self._worth[link.url] = max(worth, self._worth.get(link.url, worth))
+
+    def add_feeds(self, urls: Iterable[str]) -> None:
+        """Takes in feeds, which may go on (RFC 5005)."""
+        for url in urls:
+            self._worth.setdefault(url, FEED_WORTH)
 
     def prefer(self, urls: Iterable[str]) -> None:
         """Takes in lists that an earlier run walked through, to be opened first."""

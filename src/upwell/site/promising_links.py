@@ -13,6 +13,7 @@ from upwell.page.tree import TagTree
 from upwell.site.forms import SEARCH_WORDS
 
 __all__ = [
+    "MAX_OF_ONE_SHAPE",
     "SEARCH_WORTH",
     "PromisingLink",
     "is_harmless",

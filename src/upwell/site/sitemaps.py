@@ -5,7 +5,6 @@ listing     a page that links to many pages of a group: a category, a tag, a mon
 """
 
 import re
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import unescape
@@ -17,17 +16,15 @@ from upwell.page.address_shapes import has_shape, learn_shapes
 from upwell.page.data import read_page
 from upwell.page.hosts import is_on_site
 from upwell.page.links import acts, is_page
+from upwell.page.packed import unpacked
 from upwell.page.url_arguments import parse_arguments
 from upwell.site.interface_trial import is_usable
 from upwell.site.steps import Steps, fetch
 
-__all__ = ["addresses_in", "find_record_pages", "read_sitemaps", "record_pages_of"]
+__all__ = ["USUAL_PLACE", "addresses_in", "find_record_pages", "read_sitemaps", "record_pages_of"]
 
 USUAL_PLACE = "/sitemap.xml"  # where one lies that robots.txt does not name
 MAX_FILES = 50  # sitemaps that are read: 50,000 addresses each by the protocol
-MAX_BYTES = 52_428_800  # of one, decompressed: 50 MB by the protocol
-GZIP_BEGINNING = b"\x1f\x8b"
-GZIP_WINDOW = 31  # of zlib, for data with a gzip header
 LOCATION = re.compile(r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.I | re.S)
 IS_INDEX = re.compile(r"<(?:\w+:)?sitemapindex\b", re.I)
 PICTURE = re.compile(r"<(image|video):\w+.*?</\1:\w+\s*>", re.I | re.S)
@@ -65,12 +62,7 @@ def addresses_in(body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     >>> addresses_in(b"<urlset><url><loc>http://x/?a=1&amp;b=2</loc></url></urlset>")
     ((), ('http://x/?a=1&b=2',))
     """
-    if body.startswith(GZIP_BEGINNING):
-        try:
-            body = zlib.decompressobj(GZIP_WINDOW).decompress(body, MAX_BYTES)
-        except zlib.error:
-            return (), ()
-    text = body[:MAX_BYTES].decode("utf-8-sig", "replace")
+    text = unpacked(body).decode("utf-8-sig", "replace")
     found = tuple(dict.fromkeys(urldefrag(unescape(url))[0] for url in LOCATION.findall(PICTURE.sub("", text))))
     if found:
         return (found, ()) if IS_INDEX.search(text) else ((), found)

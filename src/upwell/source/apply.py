@@ -129,32 +129,33 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
     cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks, columns.places)
     read = []
-    for record, group, container in zip(reader.records, groups, cut.container.tolist(), strict=True):
-        fields = columns.fields(reader.pieces(record))
+    for (record, fields, links, own), group, container in zip(
+        columns.records(reader), groups, cut.container.tolist(), strict=True
+    ):
         if group:
             fields.setdefault(GROUP, group)
         if columns.pictures and (image := reader.image(record)):
             fields.setdefault("image", image)
-        links = reader.links(record)
-        address = reader.address(record, links, columns.own_link)
+        address = reader.absolute(own if own is not None else reader.first_target(record))
         if (address is None and model.has_addresses) or (address and _turns_pages(address, tree.url)):
             continue
-        own = without_arguments(address, model.volatile) if address else None
-        read.append((record, fields, links, own, container))
-    addresses = [address for _, _, _, address, _ in read if address]
+        if address and model.volatile:
+            address = without_arguments(address, model.volatile)
+        read.append((record, fields, links, address, container))
+    # two blocks may have the same records
+    addresses = [(container, address) for _, _, _, address, container in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
-    nth = {row: place for container in container_paths for row, place in tree.numbered(container).items()}
+    steps = {container: tree.steps_below(container) for container in container_paths}
     records = []
     for record, fields, links, address, container in read:
         path, row = container_paths[container], record.row
-        if row in nth and reader.parent[row] == container:
-            path = f"{path}/{tree.spots[reader.spot[row]].tag}[{nth[row]}]"
+        if (step := steps[container].get(row)) is not None:
+            path = f"{path}/{step}"
         text = leaves.text(record.first, record.last)
         fields = split_trailing_dates(fields)
         key = address if address and are_keys and not model.keyed_by_content else _key(tree, row, fields, text, numbers)
-        targets = tuple([target for _, target in links])
-        records.append(Record(key=key, url=address, path=path, text=text, fields=fields, links=targets))
+        records.append(Record(key=key, url=address, path=path, text=text, fields=fields, links=links))
     return tuple(records)
 
 
@@ -164,7 +165,10 @@ def _turns_pages(address: str, page: str) -> bool:
     >>> _turns_pages("http://x/s?q=a&page=2", "http://x/s?q=a"), _turns_pages("http://x/s?id=2", "http://x/s?q=a")
     (True, False)
     """
-    here, there = urlsplit(page), urlsplit(address)
+    here = urlsplit(page)
+    if "?" not in address or here.path not in address:  # most addresses are of records
+        return False
+    there = urlsplit(address)
     if here.path != there.path or not there.query:
         return False
     asked, arguments = dict(parse_arguments(here.query)), parse_arguments(there.query)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -13,7 +13,14 @@ from upwell.model import Request
 from upwell.page.tree import TagTree
 from upwell.source.apply import Reading
 
-__all__ = ["count_on", "next_page_of", "next_request_of_script", "posts_elsewhere"]
+__all__ = [
+    "count_on",
+    "counted_on",
+    "next_page_of",
+    "next_request_of_script",
+    "posts_elsewhere",
+    "small_numbers",
+]
 
 OFFSET = re.compile(r"start|offset|from|skip|first|begin", re.I)  # names that count records; others count pages
 
@@ -68,6 +75,56 @@ def count_on(previous_url: str, url: str) -> NextPage | None:
     return NextPage(url="".join([*now[:at], str(following), *now[at + 1 :]]))
 
 
+def small_numbers(request: Request) -> list[str]:
+    """The names of arguments that may turn pages whatever they are called: numbers that are 0 or 1 on the first page.
+
+    >>> small_numbers(Request(url="http://h/api?q=a&seite=1&viele=20"))
+    ['seite']
+    """
+    if request.method == "GET":
+        pairs = [pair.partition("=") for pair in urlsplit(request.url).query.split("&")]
+        return [name for name, _, value in pairs if value in ("0", "1")]
+    return list(dict.fromkeys(_small_numbers(_json_of(request))))
+
+
+def _small_numbers(value: object) -> Iterator[str]:
+    parts = (
+        value.items() if isinstance(value, dict) else [("", part) for part in value] if isinstance(value, list) else []
+    )
+    for name, part in parts:
+        if type(part) is int and part in (0, 1) and name:
+            yield name
+        yield from _small_numbers(part)
+
+
+def counted_on(request: Request, argument: str, step: int) -> Request:
+    """The request with a number that is larger by a step.
+
+    >>> counted_on(Request(url="http://h/api?q=a&seite=1"), "seite", 1).url
+    'http://h/api?q=a&seite=2'
+    """
+    if request.method == "GET":
+        number = re.compile(rf"([?&]{re.escape(argument)}=)(\d+)")
+        return replace(request, url=number.sub(lambda found: f"{found[1]}{int(found[2]) + step}", request.url))
+
+    def larger(value: object) -> object:
+        if isinstance(value, list):
+            return [larger(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        return {n: p + step if n == argument and type(p) is int else larger(p) for n, p in value.items()}
+
+    return replace(request, body=json.dumps(larger(_json_of(request)), ensure_ascii=False).encode())
+
+
+def _json_of(request: Request) -> object:
+    """What a request posts as JSON; None where it posts something else."""
+    try:
+        return json.loads(request.body) if "json" in request.content_type else None
+    except ValueError:
+        return None
+
+
 def next_request_of_script(request: Request, shown: int) -> Request | None:
     """The request for the next page where a script makes the requests: its page argument, in the address or in a JSON body, counted on.
 
@@ -85,12 +142,7 @@ def next_request_of_script(request: Request, shown: int) -> Request | None:
             return None
         written = [f"{name}{sign}{value}" for (name, sign, _), value in zip(pairs, counted, strict=True)]
         return replace(request, url=f"{head}{mark}{'&'.join(written)}")
-    if "json" not in request.content_type:
-        return None
-    try:
-        before = json.loads(request.body)
-    except ValueError:
-        return None
+    before = _json_of(request)
     after = _with_next_page(before, shown)
     return replace(request, body=json.dumps(after, ensure_ascii=False).encode()) if after != before else None
 

@@ -15,8 +15,7 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -28,45 +27,24 @@ from uuid import uuid4
 from fastwarc.stream_io import FastWARCError, StreamError
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from upwell.errors import WrongUsage
 from upwell.model import ArchivedBody, Request, Response
 
 __all__ = [
     "WARC_FILE_BYTES",
     "Archive",
-    "ArchivedPage",
-    "BodyPlaces",
     "files",
     "is_warc",
-    "pages",
-    "pages_of_file",
     "read_archived",
     "repair",
 ]
 
-BodyPlaces = dict[str, tuple[Path, int]]  # digest of a body → the file and the offset of its response
-
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"  # WARC 1.1 §6.7.2
 GZIP_MAGIC = b"\x1f\x8b\x08"
 MAX_CHUNK_BYTES = 1 << 20  # that are unpacked at a time while a file is checked
-MAX_QUERY_BYTES = 100_000  # of the metadata that hold a query
-MAX_BODY_BYTES = 20_000_000  # of a page in WARC, as `Manners.max_bytes`: a larger one is passed over
 WARC_FILE_BYTES = 1_000_000_000  # of a file, after which the next is begun; WARC 1.1 Annex C: about 1 GB
 GZIP_LEVEL = 6  # zlib's own default
 # Headers that describe how the body was transferred. The body is archived after decoding, so they get another name.
 TRANSFER_HEADERS = frozenset(("Content-Encoding", "Transfer-Encoding", "Content-Length"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivedPage:
-    """One answer of an archive: its name in outputs, the query that it answers, and what is needed to read it as a page."""
-
-    page: str
-    url: str
-    query: str
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,78 +239,6 @@ def _is_damaged(path: Path) -> bool:
     return False
 
 
-def pages(path: Path, root: Path | None = None) -> Iterator[ArchivedPage]:
-    """The answers in the WARC files at a path, in the order in which they came; a revisit has the body that it refers to.
-
-    A page is named by its file, relative to `root`, and its record's offset: `archive/upwell-00000.warc.gz@1234`. Left out are
-    redirects, robots.txt and what is not text (pictures, archives).
-    """
-    places: BodyPlaces = {}
-    for file in files(path):
-        name = file.relative_to(root or (path if path.is_dir() else path.parent)).as_posix()
-        yield from pages_of_file(file, name, places)
-
-
-def pages_of_file(file: Path, name: str, places: BodyPlaces) -> Iterator[ArchivedPage]:
-    """The same for one file; `places` says where bodies of earlier files lie, and those of this one are added.
-
-    A body is held only while its page is: that of a revisit is read again where it lies.
-    """
-    try:
-        queries = _queries(file)
-        with file.open("rb") as stream:
-            kinds = WarcRecordType.response | WarcRecordType.revisit
-            for record in ArchiveIterator(stream, record_types=kinds, max_content_length=MAX_BODY_BYTES):
-                if not record.is_http:
-                    continue
-                digest = record.headers.get("WARC-Payload-Digest") or ""
-                if record.record_type == WarcRecordType.revisit:
-                    body = _body_at(*places[digest]) if digest in places else b""
-                else:
-                    body = record.reader.read()
-                    if digest:
-                        places[digest] = file, record.stream_pos
-                url, http = record.headers["WARC-Target-URI"], record.http_headers
-                status = int(http.status_code or 0)
-                headers = {str(field).title(): str(value) for field, value in http.items()}
-                content_type = headers.get("Content-Type", "text/html")
-                if 300 <= status < 400 or urlsplit(url).path == "/robots.txt" or not _is_text(content_type):
-                    continue
-                yield ArchivedPage(
-                    page=f"{name}@{record.stream_pos}",
-                    url=url,
-                    query=queries.get(record.headers["WARC-Record-ID"], ""),
-                    status=status,
-                    headers=headers,
-                    body=body,
-                )
-    except (FastWARCError, StreamError, OSError, KeyError, ValueError) as error:
-        raise WrongUsage(f"{file} cannot be read as WARC ({error})") from error
-
-
-def _body_at(file: Path, offset: int) -> bytes:
-    """The body of the response at a place of a file; nothing where that cannot be read."""
-    try:
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            body: bytes = next(ArchiveIterator(stream, max_content_length=MAX_BODY_BYTES)).reader.read()
-            return body
-    except (OSError, StopIteration, FastWARCError, StreamError):
-        return b""
-
-
-def _queries(file: Path) -> dict[str, str]:
-    """The query that each response answers, by the id of its record; of a broken file those before the place where it breaks."""
-    queries = {}
-    kinds = WarcRecordType.metadata
-    with file.open("rb") as stream, suppress(FastWARCError, StreamError, OSError):
-        for record in ArchiveIterator(stream, record_types=kinds, parse_http=False, max_content_length=MAX_QUERY_BYTES):
-            text = record.reader.read().decode("utf-8", "replace")
-            if text.startswith("query: "):
-                queries[record.headers.get("WARC-Refers-To") or ""] = text.removeprefix("query: ").strip()
-    return queries
-
-
 def _record(kind: str, record_id: str, fields: dict[str, str], block: bytes) -> bytes:
     """One record as a gzip member."""
     own = {"WARC-Type": kind, "WARC-Record-ID": record_id, **fields, "Content-Length": str(len(block))}
@@ -351,10 +257,6 @@ def _now() -> str:
 
 def _digest(body: bytes) -> str:
     return f"sha1:{base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()}"
-
-
-def _is_text(content_type: str) -> bool:
-    return any(part in content_type for part in ("html", "json", "xml", "text/"))
 
 
 def _response_head(response: Response) -> bytes:

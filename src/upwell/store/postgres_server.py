@@ -2,8 +2,9 @@
 
 A process has one connection to a database, for all sites that it harvests. A site is leased by a session-level advisory lock of that
 connection: a second worker gets an error, and the lease of a dead one ends with its connection. Writes go through the connection that holds
-the lease, so a process that has lost it cannot write. When the server restarts, the connection is made again, leases are taken again, and a
-transaction is done again unless the server says that it was committed (`pg_xact_status`).
+the lease, so a process that has lost it cannot write. Each transaction leaves a token in the row of its site. When the server restarts, the
+connection is made again, leases are taken again, and a transaction is done again unless its token is there. The number of a transaction
+would not do: after a crash the server may give it to another.
 """
 
 import os
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -66,26 +68,25 @@ class Server:
 
     def run(self, action: Callable[[psycopg.Connection], T], *, site: int, is_only_read: bool = False) -> T:
         """What an action does in one transaction, seen from a site; done again, once, where the server went away in the middle."""
-        number = "NULL" if is_only_read else "pg_current_xact_id()::text"
-        begin = f"BEGIN; SELECT set_config('upwell.site', '{site}', true), {number}"
-        unsure: tuple[str, T] | None = None  # a transaction that was about to be committed: its number, and the result
+        token = "" if is_only_read else uuid4().hex
+        begin = f"BEGIN; SELECT set_config('upwell.site', '{site}', true)"
+        if token:
+            begin += f"; UPDATE sites SET token = '{token}' WHERE id = {site}"  # noqa: S608 # a number, and hexadecimal digits
+        results: list[T] = []  # of the transaction that was about to be committed
         tries = _Tries()
         with self._lock:
             while True:
                 self._check_is_used()
                 try:
                     db = self._connected()
-                    if unsure is not None and _was_committed(db, unsure[0]):
-                        return unsure[1]
+                    if token and results and _token(db, site) == token:
+                        return results[-1]
                     if site in self._leases and site not in self._held:
                         self._take(db, site)
-                    began = db.execute(begin)
-                    began.nextset()
-                    ((_, transaction),) = began.fetchall()
-                    result = action(db)
-                    unsure = (transaction, result) if transaction else None
+                    db.execute(begin)
+                    results.append(action(db))
                     db.execute("COMMIT")
-                    return result
+                    return results[-1]
                 except psycopg.Error as error:
                     self._look_again(error, tries)
                 except BaseException:  # any failure, a cancelled task too, rolls back
@@ -229,12 +230,10 @@ def _try_lock(db: psycopg.Connection, site: int) -> bool:
     return db.execute("SELECT pg_try_advisory_lock(%s, %s)", (LEASES, site)).fetchone() == (True,)
 
 
-def _was_committed(db: psycopg.Connection, transaction: str) -> bool:
-    """Whether the server had committed a transaction when the connection was lost; after a crash it may not even know its number."""
-    try:
-        return db.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone() == ("committed",)
-    except psycopg.errors.InvalidParameterValue:  # of the future: nothing of it was written
-        return False
+def _token(db: psycopg.Connection, site: int) -> str:
+    """The token of the transaction that was the last to write a site."""
+    found = db.execute("SELECT token FROM sites WHERE id = %s", (site,)).fetchone()
+    return found[0] if found else ""
 
 
 def holder(db: psycopg.Connection, site: int) -> str:

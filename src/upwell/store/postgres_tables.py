@@ -19,7 +19,7 @@ KINDS = {  # SQLite's types; "C" sorts texts by their bytes, as SQLite does
 SITE = "current_setting('upwell.site')::integer"
 SHARED_TABLES = """
 CREATE TABLE about_tables (version INTEGER NOT NULL);
-CREATE TABLE sites (id INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name TEXT UNIQUE NOT NULL);
+CREATE TABLE sites (id INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name TEXT UNIQUE NOT NULL, token TEXT NOT NULL DEFAULT '');
 CREATE UNLOGGED TABLE paces (host TEXT PRIMARY KEY, next_start TIMESTAMPTZ NOT NULL);
 """
 
@@ -52,6 +52,7 @@ def _upgrade(db: psycopg.Connection, version: int) -> None:
     for older_version in range(version, VERSION):
         for table_name, column, kind in ADDED_COLUMNS[older_version]:
             db.execute(f"ALTER TABLE all_{table_name} ADD COLUMN {column} {KINDS[kind]}")
+    db.execute("ALTER TABLE sites ADD COLUMN IF NOT EXISTS token TEXT NOT NULL DEFAULT ''")  # since version 3
     for table in TABLES:
         db.execute(f"DROP VIEW IF EXISTS {table.name}")
         db.execute(_definition(table))

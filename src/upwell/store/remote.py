@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
-from upwell.errors import CannotKeep, WrongUsage
+from upwell.errors import InUse, WrongUsage
 from upwell.store.addresses import is_remote, open_store, shown, telling, working_folder
 
 __all__ = [
@@ -32,7 +32,8 @@ __all__ = [
 ]
 
 ARCHIVE = "archive/"  # the folder of a harvest with its WARC files
-LEASE, NOTES, HOLDER = ".lease.json", ".sent.json", ".holder"
+LEASE, NOTES, HOLDER = ".lease-{}.json", ".sent.json", ".holder"
+LEASE_NAME = re.compile(r"\.lease-(\d+)\.json")
 LEASE_SECONDS = 180  # after which a silent machine has lost its harvest; renewed three times as often; not swept
 FILE_NAME = re.compile(r"\.(?:parquet|csv|jsonl|sqlite|duckdb|xlsx|json)$")  # of a table: such an address is no folder
 # Of a run over several sites: those here may be newer, and are put at its end.
@@ -172,22 +173,34 @@ class RemoteFolder:
             self._store.make_parent(self._store.path(name))
             self._store.files.pipe_file(self._store.path(name), text.encode(), mode=mode)
 
-    def claim(self, name: str) -> None:
-        """Takes the lease of a harvest's folder, and fetches it if another machine wrote there last; raises while another holds it."""
-        lease = self._lease(name)
-        is_newest_here = self._is_ours(name)
-        if lease and lease["holder"] != self._holder() and lease["until"] > time.time():
-            raise CannotKeep(
+    def claim(self, name: str, *, is_alone: bool = False) -> None:
+        """Takes the lease of a harvest's folder, and fetches it if another machine wrote there last; raises InUse while another holds it.
+
+        `is_alone`: a lease elsewhere says that no other harvests it, so that what a dead machine held is free.
+        """
+        number, lease = self._lease(name)
+        is_own = lease.get("holder") == self._holder()
+        if lease and not is_own and not is_alone and lease["until"] > time.time():
+            raise InUse(
                 f"{shown(self.address)}/{name} is harvested by {lease['machine']} just now; run the same command again "
                 f"when that has ended, or {LEASE_SECONDS} seconds after it died"
             )
-        self._take_lease(name, is_new=not lease)
+        is_newest_here = self._is_ours(name)
+        if is_own:
+            self._put_lease(name, number, LEASE_SECONDS, "overwrite")
+        else:
+            self._take_over(name, number)
         if not is_newest_here:
             self._fetch_as_first_holder(name)
 
     def renew(self, name: str, seconds: float = LEASE_SECONDS) -> None:
         """Keeps a lease; with 0 seconds it is given back, and what lies here stays the newest until another takes it."""
-        self._put_lease(name, seconds, "overwrite")
+        number, lease = self._lease(name)
+        if lease.get("holder") != self._holder():
+            raise InUse(
+                f"{shown(self.address)}/{name}: {lease.get('machine')} has taken it over; nothing more is put there"
+            )
+        self._put_lease(name, number, seconds, "overwrite")
 
     def _fetch_as_first_holder(self, name: str) -> None:
         """Fetches although the lease is ours already; only then does it say that what lies here is the newest."""
@@ -197,21 +210,42 @@ class RemoteFolder:
         (self.folder / name / HOLDER).touch()
 
     def _is_ours(self, name: str) -> bool:
-        return (self.folder / name / HOLDER).exists() and self._lease(name).get("holder") == self._holder()
+        return (self.folder / name / HOLDER).exists() and self._lease(name)[1].get("holder") == self._holder()
 
-    def _take_lease(self, name: str, *, is_new: bool) -> None:
+    def _take_over(self, name: str, number: int) -> None:
+        """Takes a lease that is free: who makes the file with the next number has it, because only one can."""
         try:
-            self._put_lease(name, LEASE_SECONDS, "create" if is_new else "overwrite")
+            self._put_lease(name, number + 1, LEASE_SECONDS, "create")
         except FileExistsError:
-            raise CannotKeep(f"{shown(self.address)}/{name}: another machine took it just now") from None
+            raise InUse(f"{shown(self.address)}/{name}: another machine took it just now") from None
+        numbers = self._lease_numbers(name)
+        if numbers[-1] > number + 1:  # others took it over since it was looked at
+            raise InUse(f"{shown(self.address)}/{name}: another machine took it just now")
+        with telling(self.address):
+            for old in numbers[:-1]:
+                self._store.files.rm_file(self._store.path(f"{name}/{LEASE.format(old)}"))
 
-    def _put_lease(self, name: str, seconds: float, mode: str) -> None:
+    def _put_lease(self, name: str, number: int, seconds: float, mode: str) -> None:
         lease = {"holder": self._holder(), "machine": socket.gethostname(), "until": time.time() + seconds}
-        self.write_text(f"{name}/{LEASE}", json.dumps(lease), mode)
+        self.write_text(f"{name}/{LEASE.format(number)}", json.dumps(lease), mode)
 
-    def _lease(self, name: str) -> dict[str, Any]:
-        lease: dict[str, Any] = json.loads(self.text(f"{name}/{LEASE}") or "{}")
-        return lease
+    def _lease(self, name: str) -> tuple[int, dict[str, Any]]:
+        """The number of the last lease, and what it says; 0 and nothing where there was none."""
+        numbers = self._lease_numbers(name)
+        if not numbers:
+            return 0, {}
+        lease: dict[str, Any] = json.loads(self.text(f"{name}/{LEASE.format(numbers[-1])}") or "{}")
+        return numbers[-1], lease
+
+    def _lease_numbers(self, name: str) -> list[int]:
+        with telling(self.address):
+            self._store.files.invalidate_cache()
+            try:
+                paths = self._store.files.ls(self._store.path(name), detail=False)
+            except FileNotFoundError:
+                return []
+        found = (LEASE_NAME.fullmatch(str(path).rpartition("/")[2]) for path in paths)
+        return sorted(int(match[1]) for match in found if match)
 
     def _holder(self) -> str:
         """Who this working copy is; made once."""

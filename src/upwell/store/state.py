@@ -390,7 +390,7 @@ class State:
 
 
 def _request_key(request: Request) -> str:
-    """Two requests are the same if their keys are: all fields count but the query, which is only a remark."""
+    """Two requests are the same if their keys are: all that is sent counts."""
     headers = [request.headers] if request.headers else []  # left out as before there were any
     fields = [request.body.decode("latin-1"), request.content_type, *headers, request.method, request.url]
     return json.dumps(fields, ensure_ascii=False)

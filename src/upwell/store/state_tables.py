@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 CORRECTED = "corrected"  # the note with the source models that a person has put right
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,7 @@ ADDED_COLUMNS = {  # from each older version to the next one: table, column, typ
         ("outcomes", "archive_offset", "INTEGER"),
         ("outcomes", "archive_digest", "TEXT"),
     ),
+    2: (),  # a column of PostgreSQL's own table of sites
 }
 OUTCOMES_AT_ONCE = 50  # that are read from the end, until one is an answer
 

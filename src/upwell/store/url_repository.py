@@ -1,131 +1,88 @@
-"""Second-level addresses: found on answers, each taken once, by hosts and by how loaded these are (Entity §2 and §6).
+"""The second-level addresses of a source: record pages, facets and orders, related queries; each is asked for once (Entity §2 and §6).
 
-An address takes about 20 bytes of memory; its text, and a note about it, are put away (`queries.record_words`). The same repository serves
-one source, whose addresses come out in the order in which they went in, and a crawl of many hosts, which takes from the host that has
-rested longest for its load: a host is left alone for a multiple of the time that its last answer took.
+An address takes about 20 bytes of memory; its text, and a note about it, are put away (`queries.record_words`). Those who ask decide which
+is next: the chooser compares facets and related queries with all other questions. When it may be sent is decided by the load of its host:
+a host rests as long as its answers take (`net.pace`), and of many hosts those are asked first that bring most (`engines.schedule`).
 """
 
-import heapq
 from array import array
-from collections.abc import Iterator
-from urllib.parse import urlsplit
+from typing import Literal
 
 from upwell.key_set import KeyNumbers, hash_of
 from upwell.queries.record_words import Blobs, MemoryBlobs, WordTexts
 
-__all__ = ["UrlRepository"]
+__all__ = ["Kind", "UrlRepository", "Waiting"]
 
-LOAD_FACTOR = 5.0  # times the seconds of its last answer that a host is left alone for; not swept
-SEPARATOR = "\0"  # between an address and its note: neither has it
-
-
-class _Host:
-    """The addresses of one host that wait, by number."""
-
-    def __init__(self) -> None:
-        self.waiting, self.first = array("i"), 0
-
-    def __len__(self) -> int:
-        return len(self.waiting) - self.first
-
-    def take(self, at: int = 0) -> int:
-        number = self.waiting[self.first + at]
-        if at:
-            del self.waiting[self.first + at]
-            return number
-        self.first += 1
-        if 2 * self.first > len(self.waiting):
-            self.waiting, self.first = self.waiting[self.first :], 0
-        return number
+Kind = Literal["record page", "facet", "related query"]
+SALTS: dict[Kind, int] = {"record page": 0, "facet": 1, "related query": 2}  # tell the hashes of the kinds apart
 
 
 class UrlRepository:
-    """Addresses that wait, and those that were taken."""
+    """Addresses with their numbers, from 0 on, and which of them are done with."""
 
-    def __init__(self, blobs: Blobs | None = None, gap: float = 0.0) -> None:
-        self.gap = gap  # seconds between two requests to a host, at least
-        self._texts = WordTexts(blobs or MemoryBlobs())
+    def __init__(self, blobs: Blobs | None = None) -> None:
+        self.blobs = MemoryBlobs() if blobs is None else blobs  # where texts are put away
+        self._texts = WordTexts(self.blobs)
         self._numbers = KeyNumbers()
-        self._is_left_out = bytearray()
-        self._hosts: dict[str, _Host] = {}
-        self._due: list[
-            tuple[float, int, str]
-        ] = []  # when each host with addresses may be asked, in the order of arrival
-        self._arrivals = 0
-        self._free_from: dict[str, float] = {}  # hosts that were asked, and when they may be asked again
-        self._waiting = 0
+        self._is_done = bytearray()
 
     def __len__(self) -> int:
-        """How many addresses wait."""
-        return self._waiting
+        """How many addresses there ever were."""
+        return len(self._is_done)
 
-    def __contains__(self, url: object) -> bool:
-        """Whether an address was ever added."""
-        return isinstance(url, str) and self._numbers.find_one(hash_of(url)) >= 0
+    def find(self, kind: Kind, address: str) -> int:
+        """The number of an address; -1 where there is none."""
+        return self._numbers.find_one(hash_of(address) ^ SALTS[kind])
 
-    def add(self, url: str, note: str = "") -> bool:
-        """Takes in an address; whether it is new."""
-        if url in self:
-            return False
-        number = self._numbers.add(hash_of(url))
-        self._texts.append(f"{url}{SEPARATOR}{note}" if note else url)
-        self._is_left_out.append(0)
-        name = urlsplit(url).netloc
-        host = self._hosts.setdefault(name, _Host())
-        if not len(host):
-            self._schedule(name)
-        host.waiting.append(number)
-        self._waiting += 1
-        return True
+    def add(self, kind: Kind, address: str, note: str = "") -> int:
+        """Takes in an address, or another text that tells it apart; its number, or -1 where it was there before."""
+        if self.find(kind, address) >= 0:
+            return -1
+        self._texts.append(f"{len(address)} {address}{note}")
+        self._is_done.append(0)
+        return self._numbers.add(hash_of(address) ^ SALTS[kind])
 
-    def note(self, url: str) -> str:
-        """The note that an address was added with."""
-        return self._text(self._numbers.find_one(hash_of(url)))[1]
+    def text(self, number: int) -> tuple[str, str]:
+        """An address and its note."""
+        size, _, text = self._texts[number].partition(" ")
+        return text[: int(size)], text[int(size) :]
 
-    def leave_out(self, url: str) -> None:
-        """An address is not given any more."""
-        self._is_left_out[self._numbers.find_one(hash_of(url))] = 1
+    def is_done(self, number: int) -> bool:
+        """Whether an address was taken, or is not wanted."""
+        return bool(self._is_done[number])
 
-    def take(self, at: int = 0) -> tuple[str, str] | None:
-        """The address that waits longest, or the one `at` places behind it, with its note; of one host. None where none waits."""
-        host = next((host for host in self._hosts.values() if len(host)), None)
-        while host is not None and len(host):
-            number = host.take(min(at, len(host) - 1))
-            self._waiting -= 1
-            if not self._is_left_out[number]:
-                return self._text(number)
-        return None
+    def take(self, number: int) -> bool:
+        """Has nobody else take an address; whether nobody had."""
+        was_free = not self._is_done[number]
+        self._is_done[number] = 1
+        return was_free
 
-    def take_due(self, now: float) -> tuple[str, str] | None:
-        """An address of the host that may be asked and has rested longest for its load; None where none may be asked now."""
-        while self._due and self._due[0][0] <= now:
-            _, _, name = heapq.heappop(self._due)
-            host = self._hosts[name]
-            while len(host):
-                number = host.take()
-                self._waiting -= 1
-                if not self._is_left_out[number]:
-                    self._free_from[name] = float("inf")  # until it has answered
-                    return self._text(number)
-        return None
 
-    def answered(self, url: str, now: float, seconds: float) -> None:
-        """The host of an address has answered, after so many seconds: it rests the longer, the longer that took."""
-        name = urlsplit(url).netloc
-        self._free_from[name] = now + max(self.gap, LOAD_FACTOR * seconds)
-        if len(self._hosts[name]):
-            self._schedule(name)
+class Waiting:
+    """Numbers in the order in which they came."""
 
-    def hosts(self) -> Iterator[tuple[str, int]]:
-        """The hosts, and how many addresses of each wait."""
-        return ((name, len(host)) for name, host in self._hosts.items())
+    def __init__(self) -> None:
+        self._numbers, self._first = array("i"), 0
 
-    def _schedule(self, name: str) -> None:
-        free_from = self._free_from.get(name, 0.0)
-        if free_from < float("inf"):
-            self._arrivals += 1
-            heapq.heappush(self._due, (free_from, self._arrivals, name))
+    def __len__(self) -> int:
+        return len(self._numbers) - self._first
 
-    def _text(self, number: int) -> tuple[str, str]:
-        url, _, note = self._texts[number].partition(SEPARATOR)
-        return url, note
+    def append(self, number: int) -> None:
+        """A further number."""
+        self._numbers.append(number)
+
+    @property
+    def first(self) -> int:
+        """The number that waits longest."""
+        return self._numbers[self._first]
+
+    def take(self, at: int = 0) -> int:
+        """The number that waits longest, or the one `at` places behind it."""
+        number = self._numbers[self._first + at]
+        if at:
+            del self._numbers[self._first + at]
+            return number
+        self._first += 1
+        if 2 * self._first > len(self._numbers):
+            self._numbers, self._first = self._numbers[self._first :], 0
+        return number

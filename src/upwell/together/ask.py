@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from upwell.answers import empty
 from upwell.answers.next_page import request_of
 from upwell.answers.refusal import refusal
 from upwell.errors import BudgetSpent, Unreachable, UpwellError, WrongUsage
-from upwell.model import BrowserVisit, Request, Response
+from upwell.model import BrowserVisit, IndexInterface, ListInterface, Request, Response
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Memory
 from upwell.net.manners import Manners
@@ -24,10 +24,12 @@ from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.site import interfaces
 from upwell.site.browser_search import SearchJudge
+from upwell.site.index_source import records_of_index
 from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
 from upwell.source.paging import next_page_of, posts_elsewhere
+from upwell.together.index_search import IndexSearch
 from upwell.together.learned import LearnedSource, SourceAnswer, load_sources, source_files
 from upwell.together.merge import AskResult, merge
 
@@ -36,6 +38,7 @@ __all__ = ["ask", "ask_each", "ask_sources"]
 MAX_AT_ONCE = 100  # sources that are asked at the same time: each keeps a connection open and a thread
 MAX_FAILURES = 10  # questions in a row that a source does not answer, before it is left alone; as `Plan.failures`
 MAX_NOTE_CHARS = 400  # that an answer without records has of its own, as "nothing for …"; as `EmptyParams.note`
+INDEX_PAGE = 10  # records of an index that count as a page of an answer
 LEARN_AGAIN = "the site may have changed; harvest it again to learn it anew"
 
 
@@ -151,6 +154,7 @@ class _Network:
 
     net: Fetcher
     chromium: Chromium | None
+    indexes: dict[str, IndexSearch] = field(default_factory=dict)  # that were fetched, by address
 
     async def send(self, request: Request) -> Response:
         """The answer to a request."""
@@ -184,7 +188,15 @@ class _Asking:
         if interface.choices and query not in interface.choices:
             answer.trouble = f"takes only {', '.join(interface.choices[:5])} …: its form has no field for text"
             return
+        if isinstance(interface, ListInterface):
+            answer.trouble = (
+                "has no search: it was read from its lists; `upwell search` looks through what was harvested"
+            )
+            return
         try:
+            if isinstance(interface, IndexInterface):
+                await self._look_into(interface, query, pages)
+                return
             request: Request | None = await self._request(query)
             while request is not None and answer.pages < pages:
                 response = await self.network.send(request)
@@ -197,6 +209,22 @@ class _Asking:
             answer.trouble = str(error)
         finally:
             answer.requests, answer.seconds = self.network.net.sent, time.monotonic() - started
+
+    async def _look_into(self, interface: IndexInterface, query: str, pages: int) -> None:
+        """Answers from the index that the site sends to its own search, which is fetched once."""
+        known, answer = self.network.indexes, self.answer
+        if interface.url not in known:
+            response = await self.network.send(interfaces.fill(interface, ""))
+            if refused := refusal(response):
+                raise Unreachable(f"{interface.url} refuses: {refused}")
+            records = await self.thread.run(lambda: records_of_index(interface, response.body))
+            known[interface.url] = await self.thread.run(lambda: IndexSearch(records))
+        search = known[interface.url]
+        if not search.records:
+            answer.drift = f"{interface.url} no longer holds records; {LEARN_AGAIN}"
+        answer.records = await self.thread.run(lambda: search.find(query)[: pages * INDEX_PAGE])
+        answer.fields = self.source.fields(answer.records)
+        answer.pages = max(1, -(-len(answer.records) // INDEX_PAGE))
 
     async def _request(self, query: str) -> Request:
         """The request that asks the query, with fresh tokens where the form has some."""

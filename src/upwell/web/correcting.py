@@ -15,7 +15,7 @@ from upwell.page.tree import TagTree
 from upwell.source.apply import apply
 from upwell.source.learn import RecordExample, learn_source
 from upwell.source.model import SourceModel, load_all
-from upwell.store import archive
+from upwell.store import archived_pages
 from upwell.store.places import place_of
 from upwell.store.state import State
 from upwell.store.state_tables import CORRECTED
@@ -39,7 +39,7 @@ class ShownText:
 
 def answers_of(folder: Path) -> list[tuple[TagTree, str]]:
     """Answers to queries in the archive of a harvest, each with its query; those with the most text first."""
-    pages = (page for page in archive.pages(folder / "archive") if page.query and page.status == 200)
+    pages = (page for page in archived_pages.pages(folder / "archive") if page.query and page.status == 200)
     found = [(read_page(page.body, page.url, page.headers), page.query) for page in islice(pages, MAX_ANSWERS)]
     return sorted(found, key=lambda answer: -len(answer[0].chunks))
 

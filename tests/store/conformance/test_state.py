@@ -16,6 +16,7 @@ from upwell.store.database import Database
 from upwell.store.peek import Peek
 from upwell.store.places import InPostgres, open_database
 from upwell.store.state import ASKED_BY, State
+from upwell.store.state_tables import VERSION
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 
@@ -304,7 +305,7 @@ def test_a_newer_version_is_left_alone(place: Place) -> None:
         with pytest.raises(CannotKeep, match=r"newer Upwell \(version 99"):
             State(place)
     finally:
-        set_version(place, 2)
+        set_version(place, VERSION)
     with State(place) as state:
         assert state.note("a") == "b"
 
@@ -375,6 +376,7 @@ def drop_columns(place: Place) -> None:
         with psycopg.connect(place.address) as db:
             for column in columns:
                 db.execute(f"ALTER TABLE upwell.all_outcomes DROP COLUMN {column} CASCADE")
+            db.execute("ALTER TABLE upwell.sites DROP COLUMN token")
     else:
         with sqlite3.connect(place) as file:
             for column in columns:

@@ -73,14 +73,18 @@ static PyObject *attributes_value(PyObject *object, PyObject *const *args, Py_ss
     Py_RETURN_NONE;
 }
 
+static int32_t number_of_name(const Attributes *self, PyObject *name) {
+    Py_ssize_t names = PyTuple_GET_SIZE(self->names), number = 0;
+    while (number < names && PyUnicode_Compare(PyTuple_GET_ITEM(self->names, number), name) != 0) number++;
+    return number < names ? (int32_t)number : -1;
+}
+
 static PyObject *attributes_having(PyObject *object, PyObject *name) {
     Attributes *self = (Attributes *)object;
     if (!PyUnicode_Check(name)) { PyErr_SetString(PyExc_TypeError, "having takes a name"); return NULL; }
     PyObject *found = PyDict_New();
-    int32_t number = 0;
-    Py_ssize_t names = PyTuple_GET_SIZE(self->names);
-    while (number < names && PyUnicode_Compare(PyTuple_GET_ITEM(self->names, number), name) != 0) number++;
-    for (Py_ssize_t row = 0; found && number < names && row < count_rows(self); row++)
+    int32_t number = number_of_name(self, name);
+    for (Py_ssize_t row = 0; found && number >= 0 && row < count_rows(self); row++)
         for (int32_t i = INTS(self->first)[row]; i < INTS(self->first)[row + 1]; i++) {
             int32_t own = INTS(self->numbers)[i];
             if (own != number && own != ~number) continue;
@@ -90,6 +94,29 @@ static PyObject *attributes_having(PyObject *object, PyObject *name) {
             Py_XDECREF(value);
             if (failed) { Py_DECREF(found); return NULL; }
         }
+    return found;
+}
+
+static PyObject *attributes_of_rows(PyObject *object, PyObject *args) {
+    Attributes *self = (Attributes *)object;
+    PyObject *name;
+    Py_buffer rows;
+    if (!PyArg_ParseTuple(args, "Uy*", &name, &rows)) return NULL;
+    int32_t number = number_of_name(self, name);
+    const int32_t *row = rows.buf;
+    PyObject *found = PyList_New(rows.len / 4);
+    for (Py_ssize_t k = 0; found && k < rows.len / 4; k++) {
+        PyObject *value = Py_NewRef(Py_None);
+        for (int32_t i = number >= 0 && has_any(self, row[k]) ? INTS(self->first)[row[k] + 1] - 1 : -1; i >= 0 && i >= INTS(self->first)[row[k]]; i--) {
+            int32_t own = INTS(self->numbers)[i];
+            if (own != number && own != ~number) continue;
+            Py_SETREF(value, own < 0 ? PyUnicode_New(0, 0) : value_at(self, i));
+            break;
+        }
+        if (value) PyList_SET_ITEM(found, k, value);
+        else Py_CLEAR(found);
+    }
+    PyBuffer_Release(&rows);
     return found;
 }
 
@@ -138,18 +165,48 @@ static PyObject *attributes_reduce(PyObject *object, PyObject *none) {
     return Py_BuildValue("O(OOOOO)", &AttributesType, self->names, self->first, self->numbers, self->ends, self->values);
 }
 
+/* From columns that belong together, which are taken over; NULL where one is missing. */
+PyObject *make_attributes(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values) {
+    Attributes *self = names && first && numbers && ends && values ? PyObject_New(Attributes, &AttributesType) : NULL;
+    if (!self) {
+        Py_XDECREF(names);
+        Py_XDECREF(first);
+        Py_XDECREF(numbers);
+        Py_XDECREF(ends);
+        Py_XDECREF(values);
+        return NULL;
+    }
+    self->names = names;
+    self->first = first;
+    self->numbers = numbers;
+    self->ends = ends;
+    self->values = values;
+    return (PyObject *)self;
+}
+
+/* Whether columns belong together: every number leads to something that is there. */
+static int do_fit(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values) {
+    Py_ssize_t count = PyBytes_GET_SIZE(numbers) / 4, rows = PyBytes_GET_SIZE(first) / 4 - 1;
+    if (rows < 0 || PyBytes_GET_SIZE(first) % 4 || PyBytes_GET_SIZE(numbers) % 4 || PyBytes_GET_SIZE(ends) != PyBytes_GET_SIZE(numbers)) return 0;
+    for (Py_ssize_t row = 0; row < rows; row++)
+        if (INTS(first)[row] < 0 || INTS(first)[row] > INTS(first)[row + 1]) return 0;
+    if (INTS(first)[0] < 0 || INTS(first)[rows] > count) return 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int32_t number = INTS(numbers)[i], begin = i ? INTS(ends)[i - 1] : 0;
+        if ((number < 0 ? ~number : number) >= PyTuple_GET_SIZE(names) || begin < 0 || begin > INTS(ends)[i]) return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
+        if (!PyUnicode_Check(PyTuple_GET_ITEM(names, i))) return 0;
+    return !count || INTS(ends)[count - 1] <= PyBytes_GET_SIZE(values);
+}
+
 static PyObject *attributes_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *names, *first, *numbers, *ends, *values;
+    (void)type;
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "O!SSSS", &PyTuple_Type, &names, &first, &numbers, &ends, &values)) return NULL;
-    Attributes *self = (Attributes *)type->tp_alloc(type, 0);
-    if (!self) return NULL;
-    self->names = Py_NewRef(names);
-    self->first = Py_NewRef(first);
-    self->numbers = Py_NewRef(numbers);
-    self->ends = Py_NewRef(ends);
-    self->values = Py_NewRef(values);
-    return (PyObject *)self;
+    if (!do_fit(names, first, numbers, ends, values)) { PyErr_SetString(PyExc_ValueError, "the columns are of different pages"); return NULL; }
+    return make_attributes(Py_NewRef(names), Py_NewRef(first), Py_NewRef(numbers), Py_NewRef(ends), Py_NewRef(values));
 }
 
 static void attributes_dealloc(PyObject *object) {
@@ -166,6 +223,7 @@ static PyMethodDef attributes_methods[] = {
     {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "The attributes of a row, or the default."},
     {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "One attribute of a row: None where it is absent, \"\" where it is empty."},
     {"having", attributes_having, METH_O, "One attribute of all rows that have it, by row: \"\" where it is empty."},
+    {"of_rows", attributes_of_rows, METH_VARARGS, "of_rows(name, rows): one attribute of each of some rows: None where it is absent, \"\" where it is empty."},
     {"names", attributes_names, METH_NOARGS, "The names of all attributes of the page."},
     {"keys", attributes_keys, METH_NOARGS, "The rows that have attributes."},
     {"values", attributes_values, METH_NOARGS, "The attributes of each row that has any."},

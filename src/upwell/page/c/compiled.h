@@ -5,6 +5,8 @@
    attributes.c   the attributes of all rows, kept as bytes and decoded when they are asked for
    words.c        tokens and terms as terms.py has them; marks inside words; what is asked of a page's bytes
    pieces.c       the pieces and texts of records, as extract/fields.py and extract/leaves.py have them
+   cuts.c         how a page is cut into records, as extract/cut_rules.py has it
+   records.c      the fields and links of records, as extract/columns.py has them
 
    The Python modules are the reference: tests/page/test_compiled.py holds both against each other.  */
 
@@ -75,7 +77,31 @@ static inline uint64_t hash_bytes(const unsigned char *data, size_t length) {
     return mix(hash, word);
 }
 
+/* The leaves of a page as `extract.leaves` has them, of which the pieces and texts of records are made (`extract.fields`). */
+typedef struct {
+    PyObject_HEAD
+    PyObject *texts;        /* a tuple or list of str, one for each leaf */
+    PyObject *spots;        /* tuple */
+    Py_buffer row, gap, spot, parent, end, row_start, row_end;
+} Leaves;
+
+#define AT(buffer, i) (((const int32_t *)(buffer).buf)[i])
+
+/* What is done with each piece of a record: `add` gets what is known of its place, its text and its row, and takes over nothing. */
+typedef struct Sink {
+    int (*add)(struct Sink *sink, PyObject *info, PyObject *text, int32_t row);
+    PyObject *place_of;
+} Sink;
+
+int read_pieces(const Leaves *leaves, Sink *sink, Py_ssize_t first, Py_ssize_t last, PyObject *below);
+PyObject *place_info(PyObject *below, PyObject *spot, PyObject *place_of);
+int has_letter(PyObject *text);
+PyObject *make_piece(PyTypeObject *type, PyObject *info, PyObject *text, int32_t row);
+PyObject *leaves_records(PyObject *object, PyObject *args);
+PyObject *leaves_cuts(PyObject *object, PyObject *args);
+
 extern PyTypeObject AttributesType, LeavesType;
+PyObject *make_attributes(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values);
 PyObject *page_bind(PyObject *module, PyObject *args);
 PyObject *page_walk(PyObject *module, PyObject *args);
 PyObject *page_terms(PyObject *module, PyObject *text);
@@ -83,4 +109,5 @@ PyObject *page_tokens(PyObject *module, PyObject *text);
 PyObject *page_has_crowded_tag(PyObject *module, PyObject *args);
 PyObject *page_is_utf8(PyObject *module, PyObject *bytes);
 PyObject *page_count(PyObject *module, PyObject *args);
+PyObject *page_steps_below(PyObject *module, PyObject *args);
 PyObject *page_glue(PyObject *module, PyObject *args);

@@ -6,6 +6,7 @@ static PyMethodDef functions[] = {
     {"terms", page_terms, METH_O, "terms(text): the words of a text in parts (NUL between them), the number of each word, where each part begins."},
     {"tokens", page_tokens, METH_O, "tokens(text): the words of a text in order."},
     {"has_crowded_tag", page_has_crowded_tag, METH_VARARGS, "has_crowded_tag(html, limit): whether any tag has at least so many attributes."},
+    {"steps_below", page_steps_below, METH_VARARGS, "steps_below(row, end, spot, spots): the rows right below a row, each with its step, as \"li[3]\"."},
     {"is_utf8", page_is_utf8, METH_O, "is_utf8(bytes): whether they can be decoded."},
     {"count", page_count, METH_VARARGS, "count(bytes, byte): how often it occurs."},
     {"glue_inside_words", page_glue, METH_VARARGS, "glue_inside_words(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
@@ -13,8 +14,11 @@ static PyMethodDef functions[] = {
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
 
+enum { INTERFACE = 2 };   /* as in compiled.py: it goes up with every change of these files */
+
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddType(made, &AttributesType) < 0 || PyModule_AddType(made, &LeavesType) < 0)) Py_CLEAR(made);
+    if (made && (PyModule_AddType(made, &AttributesType) < 0 || PyModule_AddType(made, &LeavesType) < 0 || PyModule_AddIntConstant(made, "INTERFACE", INTERFACE) < 0))
+        Py_CLEAR(made);
     return made;
 }

@@ -1,18 +1,8 @@
 #include "compiled.h"
 
-/* The leaves of a page as `extract.leaves` has them, and how they become the pieces and texts of records (`extract.fields`). */
-typedef struct {
-    PyObject_HEAD
-    PyObject *texts;        /* a tuple or list of str, one for each leaf */
-    PyObject *spots;        /* tuple */
-    Py_buffer row, gap, spot, parent;
-} Leaves;
-
 enum { GLUED, SPACED, BROKEN };   /* as in spots.py */
 
-#define AT(buffer, i) (((const int32_t *)(buffer).buf)[i])
-
-static int has_letter(PyObject *text) {
+int has_letter(PyObject *text) {
     for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); i++) {
         Py_UCS4 c = PyUnicode_READ_CHAR(text, i);
         if (Py_UNICODE_ISALNUM(c)) return 1;
@@ -20,22 +10,23 @@ static int has_letter(PyObject *text) {
     return 0;
 }
 
-/* Adds a piece, unless it has no letter and no digit; takes over the reference to its text. */
-static int add_piece(PyTypeObject *type, PyObject *pieces, PyObject *info, PyObject *text, int32_t row) {
-    int failed = 0;
-    if (has_letter(text)) {
-        PyObject *made = type->tp_alloc(type, 4), *number = PyLong_FromLong(row);
-        if (made && number) {
-            PyTuple_SET_ITEM(made, 0, Py_NewRef(PyTuple_GET_ITEM(info, 0)));
-            PyTuple_SET_ITEM(made, 1, Py_NewRef(text));
-            PyTuple_SET_ITEM(made, 2, Py_NewRef(number));
-            PyTuple_SET_ITEM(made, 3, Py_NewRef(PyTuple_GET_ITEM(info, 2)));
-            failed = PyList_Append(pieces, made);
-        } else failed = -1;
-        Py_XDECREF(made);
-        Py_XDECREF(number);
-    }
-    Py_DECREF(text);
+/* A piece: a tuple of its place, its text, its row, and whether it is a term. */
+PyObject *make_piece(PyTypeObject *type, PyObject *info, PyObject *text, int32_t row) {
+    PyObject *number = PyLong_FromLong(row), *made = number ? type->tp_alloc(type, 4) : NULL;
+    if (!made) { Py_XDECREF(number); return NULL; }
+    PyTuple_SET_ITEM(made, 0, Py_NewRef(PyTuple_GET_ITEM(info, 0)));
+    PyTuple_SET_ITEM(made, 1, Py_NewRef(text));
+    PyTuple_SET_ITEM(made, 2, number);
+    PyTuple_SET_ITEM(made, 3, Py_NewRef(PyTuple_GET_ITEM(info, 2)));
+    return made;
+}
+
+typedef struct { Sink sink; PyObject *pieces; PyTypeObject *type; } PieceSink;
+
+static int add_piece(Sink *sink, PyObject *info, PyObject *text, int32_t row) {
+    PyObject *made = make_piece(((PieceSink *)sink)->type, info, text, row);
+    int failed = made ? PyList_Append(((PieceSink *)sink)->pieces, made) : -1;
+    Py_XDECREF(made);
     return failed;
 }
 
@@ -49,6 +40,54 @@ static int check_range(const Leaves *self, Py_ssize_t first, Py_ssize_t last) {
     return -1;
 }
 
+/* What is known of a spot below a unit (a new reference): a tuple of its place, the levels up to its text, and whether it is a term. */
+PyObject *place_info(PyObject *below, PyObject *spot, PyObject *place_of) {
+    PyObject *known = PyDict_GetItemWithError(below, spot);
+    known = known ? Py_NewRef(known) : PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(place_of, below, spot, NULL);
+    if (known && PyTuple_Check(known) && PyTuple_GET_SIZE(known) == 3 && PyLong_Check(PyTuple_GET_ITEM(known, 0))) return known;
+    Py_XDECREF(known);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "what is known of a spot is a tuple of three");
+    return NULL;
+}
+
+/* Adds a piece, unless it has no letter and no digit. */
+static int finish(Sink *sink, PyObject *info, PyObject *text, int32_t row) {
+    return has_letter(text) ? sink->add(sink, info, text, row) : 0;
+}
+
+/* Hands the pieces of the leaves of one unit to the sink; `below` is what is known of the spots in it. */
+int read_pieces(const Leaves *self, Sink *sink, Py_ssize_t first, Py_ssize_t last, PyObject *below) {
+    PyObject *text = NULL, *info = NULL;   /* of the piece that is not added yet */
+    int32_t text_row = -1, begun_at = -1;
+    int failed = 0;
+    for (Py_ssize_t i = first; !failed && i < last; i++) {
+        int32_t row = AT(self->row, i), own_text_row = row;
+        PyObject *known = place_info(below, PyTuple_GET_ITEM(self->spots, AT(self->spot, row)), sink->place_of);
+        if (!known) { failed = -1; break; }
+        for (long up = PyLong_AsLong(PyTuple_GET_ITEM(known, 1)); up > 0 && own_text_row >= 0; up--) own_text_row = AT(self->parent, own_text_row);
+        PyObject *own = PySequence_Fast_GET_ITEM(self->texts, i);
+        int gap = ((const char *)self->gap.buf)[i];
+        if (text && own_text_row == text_row && gap != BROKEN) {
+            PyObject *more = joined(text, own, gap == GLUED);
+            Py_DECREF(known);
+            if (more) Py_SETREF(text, more);
+            else failed = -1;
+            continue;
+        }
+        if (text) failed = finish(sink, info, text, begun_at);
+        Py_XDECREF(info);
+        Py_XDECREF(text);
+        text = Py_NewRef(own);
+        info = known;
+        text_row = own_text_row;
+        begun_at = row;
+    }
+    if (text && !failed) failed = finish(sink, info, text, begun_at);
+    Py_XDECREF(info);
+    Py_XDECREF(text);
+    return failed || PyErr_Occurred() ? -1 : 0;
+}
+
 /* add_pieces(pieces, first, last, below, Piece, place_of): appends the pieces of the leaves of one unit; `below` is what is known of the
    spots in it, `place_of` is called with it and a spot that is not there yet. Piece is a tuple of four. */
 static PyObject *leaves_add_pieces(PyObject *object, PyObject *const *args, Py_ssize_t count) {
@@ -57,42 +96,11 @@ static PyObject *leaves_add_pieces(PyObject *object, PyObject *const *args, Py_s
         PyErr_SetString(PyExc_TypeError, "add_pieces(pieces, first, last, below, Piece, place_of)");
         return NULL;
     }
-    PyTypeObject *piece = (PyTypeObject *)args[4];
     Py_ssize_t first = PyLong_AsSsize_t(args[1]), last = PyLong_AsSsize_t(args[2]);
     if (PyErr_Occurred() || check_range(self, first, last) < 0) return NULL;
-    PyObject *text = NULL, *info = NULL;   /* of the piece that is not added yet */
-    int32_t text_row = -1, begun_at = -1;
-    for (Py_ssize_t i = first; i < last; i++) {
-        int32_t row = AT(self->row, i), own_text_row = row;
-        PyObject *spot = PyTuple_GET_ITEM(self->spots, AT(self->spot, row)), *known = PyDict_GetItemWithError(args[3], spot);
-        known = known ? Py_NewRef(known) : PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(args[5], args[3], spot, NULL);
-        if (!known || !PyTuple_Check(known) || PyTuple_GET_SIZE(known) != 3) { Py_XDECREF(known); goto failed; }
-        for (long up = PyLong_AsLong(PyTuple_GET_ITEM(known, 1)); up > 0 && own_text_row >= 0; up--) own_text_row = AT(self->parent, own_text_row);
-        PyObject *own = PySequence_Fast_GET_ITEM(self->texts, i);
-        int gap = ((const char *)self->gap.buf)[i];
-        if (text && own_text_row == text_row && gap != BROKEN) {
-            PyObject *more = joined(text, own, gap == GLUED);
-            Py_DECREF(known);
-            if (!more) goto failed;
-            Py_SETREF(text, more);
-            continue;
-        }
-        int failed = text ? add_piece(piece, args[0], info, text, begun_at) : 0;
-        Py_XDECREF(info);
-        text = Py_NewRef(own);
-        info = known;
-        text_row = own_text_row;
-        begun_at = row;
-        if (failed) goto failed;
-    }
-    if (text && add_piece(piece, args[0], info, text, begun_at) < 0) { Py_DECREF(info); return NULL; }
-    Py_XDECREF(info);
+    PieceSink sink = {{add_piece, args[5]}, args[0], (PyTypeObject *)args[4]};
+    if (read_pieces(self, &sink.sink, first, last, args[3]) < 0) return NULL;
     Py_RETURN_NONE;
-failed:
-    Py_XDECREF(text);
-    Py_XDECREF(info);
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "what is known of a spot is a tuple of three");
-    return NULL;
 }
 
 /* text(first, last, shortest): the leaves on one line; of `shortest` characters and more, each text once. */
@@ -129,18 +137,19 @@ static void leaves_dealloc(PyObject *object) {
     Leaves *self = (Leaves *)object;
     Py_XDECREF(self->texts);
     Py_XDECREF(self->spots);
-    Py_buffer *buffers[] = {&self->row, &self->gap, &self->spot, &self->parent};
+    Py_buffer *buffers[] = {&self->row, &self->gap, &self->spot, &self->parent, &self->end, &self->row_start, &self->row_end};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) if (buffers[i]->obj) PyBuffer_Release(buffers[i]);
     Py_TYPE(object)->tp_free(object);
 }
 
-/* Leaves(texts, row, gap, spots, spot, parent) */
+/* Leaves(texts, row, gap, spots, spot, parent, end, row_start, row_end) */
 static PyObject *leaves_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *texts, *spots;
     (void)kwargs;
     Leaves *self = (Leaves *)type->tp_alloc(type, 0);
     if (!self) return NULL;
-    if (!PyArg_ParseTuple(args, "Oy*y*O!y*y*", &texts, &self->row, &self->gap, &PyTuple_Type, &spots, &self->spot, &self->parent)) {
+    if (!PyArg_ParseTuple(args, "Oy*y*O!y*y*y*y*y*", &texts, &self->row, &self->gap, &PyTuple_Type, &spots, &self->spot, &self->parent, &self->end,
+                          &self->row_start, &self->row_end)) {
         Py_DECREF(self);
         return NULL;
     }
@@ -148,9 +157,13 @@ static PyObject *leaves_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->spots = Py_NewRef(spots);
     if (!self->texts) { Py_DECREF(self); return NULL; }
     Py_ssize_t leaves = PySequence_Fast_GET_SIZE(self->texts), rows = self->spot.len / 4;
-    int fits = is_column(&self->row, leaves, 4) && is_column(&self->gap, leaves, 1) && is_column(&self->parent, rows, 4);
+    int fits = is_column(&self->row, leaves, 4) && is_column(&self->gap, leaves, 1) && is_column(&self->spot, rows, 4) && is_column(&self->parent, rows, 4) &&
+               is_column(&self->end, rows, 4) && is_column(&self->row_start, rows, 4) && is_column(&self->row_end, rows, 4);
     for (Py_ssize_t i = 0; fits && i < leaves; i++) fits = AT(self->row, i) >= 0 && AT(self->row, i) < rows && PyUnicode_Check(PySequence_Fast_GET_ITEM(self->texts, i));
-    for (Py_ssize_t i = 0; fits && i < rows; i++) fits = AT(self->spot, i) >= 0 && AT(self->spot, i) < PyTuple_GET_SIZE(spots) && AT(self->parent, i) < rows;
+    for (Py_ssize_t i = 0; fits && i < rows; i++)
+        fits = AT(self->spot, i) >= 0 && AT(self->spot, i) < PyTuple_GET_SIZE(spots) && AT(self->parent, i) >= -1 && AT(self->parent, i) < i &&
+               AT(self->end, i) > i && AT(self->end, i) <= rows && AT(self->row_start, i) >= 0 && AT(self->row_start, i) <= AT(self->row_end, i) &&
+               AT(self->row_end, i) <= leaves;
     if (!fits) {
         PyErr_SetString(PyExc_ValueError, "the columns are of different pages");
         Py_DECREF(self);
@@ -161,6 +174,8 @@ static PyObject *leaves_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static PyMethodDef leaves_methods[] = {
     {"add_pieces", (PyCFunction)(void (*)(void))leaves_add_pieces, METH_FASTCALL, "add_pieces(pieces, first, last, below, Piece, place_of): appends the pieces of the leaves of one unit."},
+    {"cuts", leaves_cuts, METH_VARARGS, "cuts(known, of_spot, how, all_containers, leader, mean_share, usual_paths, longest, separators, limits): the cuts of a rule."},
+    {"records", leaves_records, METH_VARARGS, "records(starts, ends, unit_row, link_rows, targets, places, columns, calls): the records of a cut."},
     {"text", (PyCFunction)(void (*)(void))leaves_text, METH_FASTCALL, "text(first, last, shortest): the leaves on one line."},
     {NULL, NULL, 0, NULL},
 };

@@ -31,7 +31,7 @@ static int contains(const char *text, size_t length, const char *word) {
 
 typedef enum { OTHER, CLASS, STYLE, HIDDEN, ITEMPROP, OPEN, TYPE } Role;   /* of an attribute, by its name */
 
-typedef struct { const unsigned char *key; int32_t number; Role role; } Name;
+typedef struct { uintptr_t key; int32_t number; Role role; } Name;
 
 /* A place is what a spot is made of. Places and their spots are remembered from page to page; a page that is being walked
    keeps the table that it began with, so that another thread may begin a new one. */
@@ -96,17 +96,16 @@ static Role role_of(const unsigned char *name, size_t length) {
     return OTHER;
 }
 
-/* The name of an attribute; the parser keeps each name of a page at one address. */
+/* The name of an attribute; the parser has a number for each name of a page. */
 static Name *find_name(Walk *w, Attr *attribute) {
-    size_t length = 0;
-    const unsigned char *key = lexbor_attribute_name(attribute, &length);
+    uintptr_t key = attribute->qualified_name ? attribute->qualified_name : attribute->node.local_name;
     if (w->name_count * 2 >= w->name_mask) {
         size_t mask = w->name_mask ? w->name_mask * 2 + 1 : 127;
         Name *table = PyMem_Calloc(mask + 1, sizeof(Name));
         if (!table) { PyErr_NoMemory(); return NULL; }
         for (size_t i = 0; w->name_table && i <= w->name_mask; i++) {
             if (!w->name_table[i].key) continue;
-            size_t slot = mix(0, (uintptr_t)w->name_table[i].key) & mask;
+            size_t slot = mix(0, w->name_table[i].key) & mask;
             while (table[slot].key) slot = (slot + 1) & mask;
             table[slot] = w->name_table[i];
         }
@@ -114,16 +113,18 @@ static Name *find_name(Walk *w, Attr *attribute) {
         w->name_table = table;
         w->name_mask = mask;
     }
-    size_t slot = mix(0, (uintptr_t)key) & w->name_mask;
+    size_t slot = mix(0, key) & w->name_mask;
     for (; w->name_table[slot].key; slot = (slot + 1) & w->name_mask)
         if (w->name_table[slot].key == key) return &w->name_table[slot];
-    PyObject *name = PyUnicode_DecodeUTF8((const char *)key, (Py_ssize_t)length, "replace");
+    size_t length = 0;
+    const unsigned char *text = lexbor_attribute_name(attribute, &length);
+    PyObject *name = PyUnicode_DecodeUTF8((const char *)text, (Py_ssize_t)length, "replace");
     if (!name) return NULL;
     PyUnicode_InternInPlace(&name);
     int failed = PyList_Append(w->names, name);
     Py_DECREF(name);
     if (failed) return NULL;
-    w->name_table[slot] = (Name){key, (int32_t)w->name_count++, role_of(key, length)};
+    w->name_table[slot] = (Name){key, (int32_t)w->name_count++, role_of(text, length)};
     return &w->name_table[slot];
 }
 
@@ -516,15 +517,8 @@ static PyObject *marks_of(const Walk *w) {
 
 static PyObject *result_of(Walk *w) {
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return NULL;
-    PyObject *names = PyList_AsTuple(w->names), *first = as_bytes(&w->first), *numbers = as_bytes(&w->numbers), *ends = as_bytes(&w->ends);
-    PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length), *attributes = NULL, *result = NULL;
-    if (names && first && numbers && ends && values)
-        attributes = PyObject_CallFunctionObjArgs((PyObject *)&AttributesType, names, first, numbers, ends, values, NULL);
-    Py_XDECREF(names);
-    Py_XDECREF(first);
-    Py_XDECREF(numbers);
-    Py_XDECREF(ends);
-    Py_XDECREF(values);
+    PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length), *result = NULL;
+    PyObject *attributes = make_attributes(PyList_AsTuple(w->names), as_bytes(&w->first), as_bytes(&w->numbers), as_bytes(&w->ends), values);
     if (!attributes) return NULL;
     PyObject *spots = PyList_AsTuple(w->spots), *chunks = PyList_AsTuple(w->chunks);
     if (spots && chunks)

@@ -1,0 +1,142 @@
+"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY]`, before a change of page/c is merged.
+
+A copy of the package with an instrumented module reads the saved answers of the tests and every page of the corpora (one of EVERY), whole,
+cut off, and with bytes changed, and asks all that the module answers. Leaks are left to tests/page/test_compiled.py. It needs gcc.
+"""
+
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORPORA = Path(os.environ.get("CORPORA", ROOT.parent / "shared" / "data"))
+FLAGS = ["-g", "-O1", "-std=c11", "-fPIC", "-shared", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
+MAX_CUTS = 2  # of a page whose records are read
+MAX_PAGE_BYTES = 300_000  # of a page that is also read in changed forms
+CHANGES = (
+    b"<",
+    b">",
+    b"&",
+    b'"',
+    b"=",
+    b"\x00",
+    b"\xff",
+    b"</",
+    b"<!--",
+    b"<table>",
+    b"<script",
+    b"<style>",
+    b"\xe2\x80",
+)
+
+
+def main(every: str = "1") -> int:
+    """Builds the module in a copy, and runs this file again with it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        package = Path(scratch) / "upwell"
+        shutil.copytree(ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        module = package / "page" / f"_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+        sources = sorted(map(str, (ROOT / "src/upwell/page/c").glob("*.c")))
+        include = f"-I{sysconfig.get_path('include')}"
+        build = ["gcc", "-fsanitize=address,undefined", *FLAGS, include, *sources, "-o", str(module)]
+        subprocess.run(build, check=True)  # noqa: S603 # our own sources
+        library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)  # noqa: S607 # the compiler on the path
+        settings = {
+            "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1",
+            "PYTHONMALLOC": "malloc", "PYTHONPATH": scratch,
+        }  # fmt: skip
+        command = [sys.executable, __file__, "instrumented", every]
+        return subprocess.run(command, env={**os.environ, **settings}).returncode  # noqa: S603 # this file
+
+
+def read_all(every: int) -> None:
+    """Reads every page in every form."""
+    from upwell.page.compiled import compiled
+
+    if compiled is None:
+        sys.exit("the instrumented module was not loaded")
+    files = sorted((ROOT / "tests" / "golden").rglob("*.html")) + sorted(CORPORA.rglob("*.html"))
+    rng = random.Random(1)  # noqa: S311 # the same pages each time
+    pages = 0
+    for file in files[::every]:
+        for page in forms(file.read_bytes(), rng):
+            use(page)
+            pages += 1
+    misuse()
+    print(f"{pages:,} pages of {len(files[::every]):,} files read, nothing found")
+
+
+def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
+    """A page as it is, a piece of it, and with bytes changed."""
+    yield page
+    if not page or len(page) > MAX_PAGE_BYTES:
+        return
+    first, last = sorted(rng.randrange(len(page) + 1) for _ in range(2))
+    yield page[first:last]
+    changed = bytearray(page)
+    for _ in range(rng.randrange(1, 40)):
+        at = rng.randrange(len(changed))
+        changed[at : at + rng.randrange(3)] = rng.choice(CHANGES)
+        if not changed:
+            return
+    yield bytes(changed)
+
+
+def use(html: bytes) -> None:
+    """Asks all that is compiled about one page."""
+    from upwell.extract.cut_candidates import candidates
+    from upwell.extract.fields import RecordReader
+    from upwell.extract.leaves import leaves_of
+    from upwell.page import terms
+    from upwell.page.tree import read
+
+    page = read(html)
+    terms.of(page)
+    attributes = pickle.loads(pickle.dumps(page)).attributes  # noqa: S301 # our own bytes
+    for row, found in attributes.items():
+        for name in found:
+            attributes.value(row, name)
+    for name in page.attribute_names:
+        page.having(name)
+    leaves = leaves_of(page)
+    if len(leaves) < 2000:  # looking for cuts takes long on larger pages
+        for cut in candidates(leaves)[:MAX_CUTS]:
+            reader = RecordReader(leaves, cut)
+            for record in reader.records:
+                reader.pieces(record)
+                reader.links(record)
+                leaves.text(record.first, record.last)
+
+
+def misuse() -> None:
+    """Calls the functions with what does not fit: they must raise, not read beyond the end."""
+    from upwell.page.compiled import compiled
+
+    numbers = b"\x00\x00\x00\x00" * 3
+    odd: tuple[object, ...] = (b"", b"a", "", "a", numbers, -1, 0, 10**30, None, (), ((),), [], {}, object)
+    for name in dir(compiled):
+        function = getattr(compiled, name)
+        if (
+            callable(function) and name not in ("bind", "walk") and not name.startswith("__")
+        ):  # these take addresses of memory
+            for count in range(9):
+                for argument in odd:
+                    try:
+                        function(*[argument] * count)
+                    except (TypeError, ValueError, OverflowError, IndexError, KeyError, AttributeError):
+                        continue
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["instrumented", every]:
+            read_all(int(every))
+        case arguments:
+            sys.exit(main(*arguments))

@@ -1,0 +1,80 @@
+"""Beginnings of words: where a source reads `inter*` as every word that begins so, a few letters bring what no whole word held brings.
+
+Languages with many forms of a word (Arabic, Greek, Finnish) share few whole words between short texts, and many beginnings.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+
+from upwell.harvest.open_query import Belief
+from upwell.page.terms import is_unspaced
+from upwell.queries.policy import Promising
+
+__all__ = ["Beginnings"]
+
+STAR = "*"  # as most search engines write it
+MIN_LETTERS = 2  # of a beginning: engines refuse a single letter
+MAX_LETTERS = 4
+MAX_TRIALS = 2  # that bring nothing, before the source is taken not to know the star
+RECOUNT_FACTOR = 1.3  # records held for each one when beginnings were counted, from which on they are counted again
+
+
+class Beginnings:
+    """The beginnings of the words of the records held, those first that most records have.
+
+    The first one asked is no word itself, so that an answer shows that the star is understood.
+    """
+
+    def __init__(self, words: Promising) -> None:
+        self.words = words
+        self._shares: dict[str, float] = {}  # of the records held that have a word that begins so; the largest first
+        self._counted_at = 0  # records held when they were counted
+        self._asked: set[str] = set()
+        self._tried = self._matched = 0
+
+    def propose(self) -> tuple[str, Belief] | None:
+        """The beginning that most records should have, and what its pages should bring."""
+        words, held = self.words, max(1, self.words.held)
+        if not self._matched and self._tried >= MAX_TRIALS:
+            return None
+        if held >= RECOUNT_FACTOR * self._counted_at:
+            self._shares, self._counted_at = self._count(), held
+        for beginning, share in self._shares.items():
+            if beginning in self._asked or (not self._matched and words.records_with(beginning)):
+                continue
+            size = max(words.size, held)
+            new, matches = share * (size - held), share * size
+            if words.limit and matches > words.limit:
+                new, matches = new * words.limit / matches, float(words.limit)
+            pages = max(1.0, np.ceil(matches / words.page_size)) if words.page_size else 1.0
+            return beginning + STAR, Belief(new, float(pages), (self._matched + 1) / (self._tried + 2))
+        return None
+
+    def observe(self, query: str, matches: int, new: int) -> None:
+        """Counts whether the star is understood."""
+        if query.endswith(STAR) and query[:-1] in self._shares:
+            self._asked.add(query[:-1])
+            self._tried += 1
+            self._matched += bool(matches)
+
+    def hold(self, text: str) -> None:
+        """Nothing: the words of the records held are counted by the index."""
+
+    def _count(self) -> dict[str, float]:
+        """The beginnings, with the share of the records held that have one, as if words stood in records independently of each other.
+
+        Longer ones only below those that more records should have than the source gives for one query.
+        """
+        words = self.words
+        missing: defaultdict[str, float] = defaultdict(float)  # logarithm of the share of the records without it
+        inside = np.minimum(words.inside / max(1, words.held), 0.99)
+        shortest = max(MIN_LETTERS, words.min_chars)
+        for word, without in zip(words.words(), np.log1p(-inside).tolist(), strict=True):
+            if without and word.isalpha() and not is_unspaced(word):
+                for length in range(shortest, min(MAX_LETTERS, len(word) - 1) + 1):
+                    missing[word[:length]] += without
+        shares = {beginning: -float(np.expm1(without)) for beginning, without in missing.items()}
+        reach = words.limit / max(words.size, words.held, 1) if words.limit else 1.0
+        kept = {b: s for b, s in shares.items() if len(b) == shortest or shares[b[:-1]] > reach}
+        return dict(sorted(kept.items(), key=lambda item: (-item[1], item[0])))

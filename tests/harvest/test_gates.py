@@ -1,0 +1,181 @@
+"""Pages in front of a site that want a button pressed: pressed where that is all they want, and nowhere else."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from tests.harvest.test_lists import BOX, FREE, ITEMS, MENU, shop
+from upwell import api
+from upwell.errors import UpwellError
+from upwell.harvest.events import Event, Passed
+from upwell.harvest.loop import Plan
+
+# What a visitor with these cookies is shown at an address (method, path, fields): a page, or where to go with which cookie.
+Visit = tuple[str, str, dict[str, str], dict[str, str]]
+Shown = str | tuple[str, str] | None
+PLAN = Plan(budget=150, browser="never")
+
+
+@contextmanager
+def served(site: Callable[[Visit], Shown]) -> Iterator[tuple[str, list[str]]]:
+    """A server with cookies; gives its address and what was asked for, the fields of a POST after its path."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            asked.append(f"{self.command} {self.path} {body}".strip())
+            sent = {name: values[0] for name, values in parse_qs(body or parts.query, keep_blank_values=True).items()}
+            pairs = (one.strip().split("=", 1) for one in self.headers.get("Cookie", "").split(";") if "=" in one)
+            shown = site((self.command, parts.path, sent, dict(pairs)))
+            if parts.path == "/robots.txt":
+                shown = None
+            page = f"<html lang=en><title>Things</title><body>{shown}".encode() if isinstance(shown, str) else b""
+            self.send_response(302 if isinstance(shown, tuple) else 200 if page else 404)
+            if isinstance(shown, tuple):
+                self.send_header("Location", shown[0])
+                if shown[1]:
+                    self.send_header("Set-Cookie", f"{shown[1]}; Path=/")
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def behind(gate: str, cookie: str, action: str, accepts: Callable[[dict[str, str]], bool]) -> Callable[[Visit], Shown]:
+    """The shop behind a gate: every address leads to it, until what is sent to `action` was accepted."""
+
+    def site(visit: Visit) -> Shown:
+        _, path, sent, cookies = visit
+        if path == "/terms":
+            return "<h1>Terms</h1><p>All of this may be wrong. <a href=/>Back</a>"
+        if path == action:
+            return sent.get("next", "/"), cookie if accepts(sent) else ""
+        if cookie.split("=")[0] in cookies:
+            return shop(path, sent)
+        if path == "/gate":
+            return gate.replace("NEXT", sent.get("next", "/"))
+        return f"/gate?next={quote(path)}", ""
+
+    return site
+
+
+TERMS = """<h1>Before you buy or order anything</h1><p>Read the <a href=/terms>terms</a>.
+    <form method=post action=/terms/confirm><input type=hidden name=next value=NEXT><input type=hidden name=csrf_token value=abc>
+    <label><input type=checkbox name=read required> I have read them</label><button name=answer value=yes>I agree</button></form>"""
+AGE = """<h1>Wie alt sind Sie?</h1><form action=/alter><input type=hidden name=next value=NEXT>
+    <button name=alt value=nein>Jünger als 18</button> <button name=alt value=ja>Älter als 18</button></form>"""
+
+
+@pytest.mark.parametrize(
+    ("site", "label", "presses"),
+    [
+        (behind(TERMS, "seen=1", "/terms/confirm", lambda sent: sent.get("read") == "on"), "yes I agree", 1),
+        (behind(AGE, "age=1", "/alter", lambda sent: sent.get("alt") == "ja"), "ja Älter als 18", 2),
+    ],
+)
+def test_a_form_in_front_of_the_site(site: Callable[[Visit], Shown], label: str, presses: int, tmp_path: Path) -> None:
+    """Terms with a box to tick, and a question with two buttons of which one leads on: passed, said, and the shop is harvested."""
+    events: list[Event] = []
+    with served(site) as (url, asked):
+        result = api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE, observe=events.append)
+    assert result.summary["records"] == len(ITEMS)
+    assert [event.label for event in events if isinstance(event, Passed)] == [label]
+    assert sum("confirm" in one or "/alter" in one for one in asked) == presses
+
+
+def test_a_session_that_ends_behind_a_gate(tmp_path: Path) -> None:
+    """The site forgets its visitors after every fortieth page: the gate is passed again, and no record is missing."""
+    seen: dict[str, int] = {}
+
+    def site(visit: Visit) -> Shown:
+        _, path, sent, cookies = visit
+        if path == "/enter":
+            seen[str(len(seen))] = 0
+            return "/", f"visit={len(seen) - 1}"
+        visitor = cookies.get("visit", "")
+        if seen.get(visitor, 40) >= 40:
+            return "<h1>Welcome</h1><form method=post action=/enter><button>Enter</button></form>"
+        seen[visitor] += 1
+        return shop(path, sent)
+
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE)
+    assert result.summary["records"] == len(ITEMS)
+    assert len(seen) > 1
+
+
+SMALL_FORM = "<form method=post action=/{}><input type=hidden name=next value=/><button>{}</button></form>"
+
+
+@pytest.mark.parametrize(
+    ("home", "everywhere"),
+    [
+        # the ordinary pages of a site have a form for its language
+        (MENU + "<h1>Things</h1>" + SMALL_FORM.format("language", "Deutsch"), False),
+        # a panel with nothing but a switch, and nothing else on the server
+        ("<h1>Lamp</h1>" + SMALL_FORM.format("switch", "On"), False),
+        # every address leads to it, but pressing the button would do something
+        ("<h1>Welcome</h1>" + SMALL_FORM.format("subscribe", "Enter"), True),
+        ("<h1>Welcome</h1>" + SMALL_FORM.format("enter", "Pay now"), True),
+        # it wants to know something, or who one is
+        (
+            "<h1>When were you born?</h1><form method=post action=/age><select name=y><option>1970</select><button>Go",
+            True,
+        ),
+        (
+            "<h1>Members</h1><form method=post action=/enter><input name=user><input type=password name=p><button>Go",
+            True,
+        ),
+        # it leads to another site
+        ("<h1>Welcome</h1><form method=post action=http://other.example/enter><button>Enter</button></form>", True),
+    ],
+)
+def test_what_is_no_gate_is_never_pressed(home: str, everywhere: bool, tmp_path: Path) -> None:
+    """Nothing is posted to a site whose small form is not all that is in its way."""
+
+    def site(visit: Visit) -> Shown:
+        method, path, _, _ = visit
+        pages = {"/": home, "/catalogue": f"{home}<p>Much to see.", "/help": f"{home}<p>Ask us."}
+        return "posted" if method == "POST" else home if everywhere else pages.get(path)
+
+    with served(site) as (url, asked), pytest.raises(UpwellError):
+        api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE)
+    assert not any(one.startswith("POST") for one in asked)
+
+
+def test_a_gate_that_leads_nowhere_is_said(tmp_path: Path) -> None:
+    """The button brings back the same page: what a person can do is part of the error."""
+    page = "<h1>Welcome</h1><form method=post action=/enter><button>Enter</button></form>"
+    with served(lambda visit: page) as (url, _), pytest.raises(UpwellError, match=r"button pressed.*--cookies"):
+        api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE)
+
+
+def test_the_box_of_a_chosen_form_behind_a_gate(tmp_path: Path) -> None:
+    """`--form` counts the forms of the page that is behind the gate."""
+    site = behind(TERMS, "seen=1", "/terms/confirm", lambda sent: "read" in sent)
+    with served(site) as (url, _):
+        result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never", form=0), manners=FREE)
+    assert result.summary["records"] > 30
+    assert BOX  # the shop's only form
