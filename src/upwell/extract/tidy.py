@@ -118,8 +118,8 @@ def arrange(
     filled: dict[str, int] = {}
     texts: dict[str, set[str]] = {}
     for name in names:
-        cells = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
-        filled[name], texts[name] = len(cells), {cell if isinstance(cell, str) else _text(cell) for cell in cells}
+        given = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
+        filled[name], texts[name] = len(given), {v if isinstance(v, str) else _text(v) for v in given}
     cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := _cut(found)) != ("", "")}
     for name, cut in cuts.items():
         texts[name] = {_without(text, cut) for text in texts[name]} - {""}

@@ -183,6 +183,15 @@ class WordIndex:
         if len(ids := self._ids(words_of_query(query))) == 1:
             self._done[ids[0]] = True
 
+    def takes(self, word: str) -> bool:
+        """Whether a word has as many letters as the source wants."""
+        return len(word) >= self.min_chars
+
+    def leave_out_shorter(self, min_chars: int) -> None:
+        """Words with fewer letters are not given any more."""
+        self.min_chars = min_chars
+        self._done[[number for number, word in enumerate(self._texts) if not self.takes(word)]] = True
+
     def observe_cut_off(self, predicted: float, new: float) -> None:
         """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
         self._of_cut_off.add_page(0, predicted, new)
@@ -335,6 +344,11 @@ class WordIndex:
         """How many records held have each of some words."""
         return [int(self._in[number]) if number >= 0 else 0 for number in self._found(words)]
 
+    def has_word(self, key: str, word: str) -> bool:
+        """Whether a record held has a word in its text, as it was when it came first."""
+        record, number = self._keys.find_one(hash_of(key)), self.number(word)
+        return record >= 0 and number >= 0 and number in self._records.words_of_one(record)
+
     def number(self, word: str) -> int:
         """The place of a word among all words; -1 where no record held has it."""
         return self._numbers.find_one(hash_of(word))
@@ -355,7 +369,7 @@ class WordIndex:
                 setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2 + len(words), old.dtype))))
         self._class[first : len(self._texts)] = [self._class_of(columns.get(word, ""), word) for word in words]
         if self.min_chars:
-            self._done[first : len(self._texts)] = [len(word) < self.min_chars for word in words]
+            self._done[first : len(self._texts)] = [not self.takes(word) for word in words]
 
 
 def _columns_of(words: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
