@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -131,6 +132,16 @@ def test_saved_and_broken_pages_have_the_same_columns() -> None:
         first, last = sorted(rng.randrange(len(html) + 1) for _ in range(2))
         assert (file.name, same(html)) == (file.name, [])
         assert (file.name, same(html[first:last])) == (file.name, [])
+
+
+def test_threads_that_read_at_once_do_not_disturb_each_other() -> None:
+    """The parser's document, places and their numbers are shared by all pages: each thread still gets its own columns."""
+    pages = [file.read_bytes() for file in sorted(GOLDEN.rglob("*.html"))]
+    pages += [page.replace(b"class=", b"class=other-") for page in pages]  # spots that are made while others read
+    alone = [tree._plain_columns(page) for page in pages]
+    with ThreadPoolExecutor(4) as threads:
+        for plain, fast in zip(alone, threads.map(tree._compiled_columns, pages), strict=True):
+            assert [name for name in plain if not tree._same(plain[name], fast[name])] == []
 
 
 def read_both(html: bytes) -> list[ReadRecord]:
