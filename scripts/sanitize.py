@@ -123,7 +123,9 @@ def use(html: bytes) -> None:
 def misuse() -> None:
     """Calls the functions with what does not fit: they must raise, not read beyond the end."""
     from upwell.page.compiled import compiled
+    from upwell.page.tree import read
 
+    read("")  # binds the parser
     numbers = b"\x00\x00\x00\x00" * 3
     odd: tuple[object, ...] = (b"", b"a", "", "a", numbers, -1, 0, 10**30, None, (), ((),), [], {}, object)
     for name in dir(compiled):
