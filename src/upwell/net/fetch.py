@@ -364,11 +364,8 @@ class Fetcher:
         """Raises BudgetSpent if nothing more may be sent after a wait, whatever it is for."""
         if reason := self.limit(wait):
             delay = self.robots.crawl_delay(url)
-            is_slow = delay > wait > 1
-            asked = (
-                f" (robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests)" if is_slow else ""
-            )
-            raise BudgetSpent(f"{reason}{asked}")
+            asked = f" (robots.txt of {urlsplit(url).netloc} asks for {delay:,.0f} s between requests)"
+            raise BudgetSpent(reason + (asked if delay > wait > 1 else ""))
 
     def _pace(self, url: str) -> Pace:
         """The pace of a host, whatever its port, with or without "www."."""
@@ -381,10 +378,8 @@ class Fetcher:
 
     def _own_pace(self, url: str) -> Pace:
         """The pace that the robots.txt of one server asks for, which is one port of a host."""
-        site = _site(url)
-        if site not in self._own_paces:
-            self._own_paces[site] = Pace(gap=0.0, concurrency=self.manners.concurrency)
-        pace = self._own_paces[site]
+        if (pace := self._own_paces.get(_site(url))) is None:
+            pace = self._own_paces[_site(url)] = Pace(gap=0.0, concurrency=self.manners.concurrency)
         if self.manners.rate > 0 and not self.manners.ignore_robots:
             pace.gap = min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay)
         return pace
