@@ -3,9 +3,11 @@
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlsplit
 
+from upwell.answers.argument_names import PAGE, plain
 from upwell.page.tree import TagTree
+from upwell.page.url_arguments import parse_arguments
 
 __all__ = ["PLAIN_NUMBER", "next_number", "plain_number", "url_of_page"]
 
@@ -56,7 +58,7 @@ def _container_of_numbers(tree: TagTree, row: int) -> int:
 
 
 def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]]) -> int | None:
-    """The number of the current page: the one that is no link, else the link marked as current, else 1 if the links begin with 2, 3."""
+    """The number of the current page: the one that is no link, else the link marked as current, else 1: links begin with 2, 3, or 1 leads here."""
     linked = {number for number, _ in group}
     rows = sorted(row for _, row in group)
     unlinked = []
@@ -74,7 +76,27 @@ def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]])
     marked = [number for number, row in group if _is_marked_current(tree, row) or (here and _target(tree, row) == here)]
     if len(marked) == 1:
         return marked[0]
-    return 1 if not unlinked and 2 in linked and 3 in linked and 1 not in linked else None
+    if unlinked or 2 not in linked:
+        return None
+    is_first = here and any(number == 1 and _is_first_page(here, _target(tree, row)) for number, row in group)
+    return 1 if is_first or (3 in linked and 1 not in linked) else None
+
+
+def _is_first_page(here: str, there: str) -> bool:
+    """Whether an address is that of the page with the argument that turns pages, which the page's own address leaves out.
+
+    >>> _is_first_page("http://x/s?q=a", "http://x/s?q=a&page=1"), _is_first_page("http://x/s?q=a", "http://x/s?q=a&rooms=1")
+    (True, False)
+    """
+    own, other = urlsplit(here), urlsplit(there)
+    asked, arguments = ({pair for pair in parse_arguments(parts.query) if pair[1]} for parts in (own, other))
+    added = arguments - asked
+    return (
+        (own.netloc, own.path) == (other.netloc, other.path)
+        and asked < arguments
+        and len(added) == 1
+        and all(PAGE.fullmatch(plain(name)) for name, _ in added)
+    )
 
 
 def _target(tree: TagTree, row: int) -> str:

@@ -18,7 +18,7 @@ from upwell.extract import columns, pagelets
 from upwell.extract.cut_candidates import Cut, candidates, leaves_in
 from upwell.extract.cut_rules import ScoredCut, ScoredPage, learn_rules
 from upwell.extract.cuts_by_links import cuts_by_links
-from upwell.extract.facet_cuts import FacetMarks
+from upwell.extract.facet_cuts import without_facets
 from upwell.extract.fields import RecordReader
 from upwell.extract.groups import groups_of, learn_heading
 from upwell.extract.leaves import Hashes, Leaves, leaves_of
@@ -228,11 +228,9 @@ def _possible_cuts(
     is_new_place = ~np.isin(page.class_paths[page.row], empty_places)
     possible = []
     is_changing_text = np.array([text not in static for text in page.texts], dtype=bool)
-    facets = FacetMarks(page)
     for cut in candidates(page, pagelets.weighed_chars(page, is_changing_text if has_several else None)):
         inside = leaves_in(cut.starts, cut.ends)
         changes = changing_chars[inside].sum() >= MIN_CHANGING_SHARE * page.chars[inside].sum()
-        is_possible = (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE
-        if is_possible and not facets.are_facets(cut):
+        if (changes or not has_several) and is_new_place[inside].mean() >= MIN_CHANGING_SHARE:
             possible.append(cut)
-    return possible
+    return without_facets(page, possible)
