@@ -3,7 +3,7 @@
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.beliefs import rate, value
 from upwell.harvest.chooser import Chooser
-from upwell.harvest.coverage import Coverage
+from upwell.harvest.coverage import UNCONNECTED, Coverage
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, Question
 from upwell.harvest.plan import Plan
@@ -105,3 +105,17 @@ def test_a_page_that_fails_is_asked_for_again_where_it_was() -> None:
     assert chooser.retry()
     assert query in chooser.open_queries
     assert query.pages.pages == 1
+
+
+def test_many_words_left_and_few_of_each_record_widen_it() -> None:
+    """Short texts that share few words: what the words not asked yet may bring counts, at the rate of the last pages."""
+    short, long = WordIndex(), WordIndex()
+    for i in range(200):
+        short.add_record(str(i), f"form{i} stem{i} shared{i % 100}")
+        long.add_record(str(i), " ".join([f"form{i} stem{i}", *(f"shared{j}" for j in range(40))]))
+    high = []
+    for words in (short, long):
+        done = Coverage(words, held=200)
+        done.pages.extend([(20, 20)] * 40)
+        high.append(done.statement().size.high - UNCONNECTED * done.unconnected())
+    assert high[0] > 230 > 205 > high[1]

@@ -44,6 +44,7 @@ HIDDEN = 0.01  # of the records held, that nothing may have shown
 # the same, where answers are cut off and nobody counts what is left out: those whose words are all asked too often to show them
 UNCOUNTED_HIDDEN = 0.04  # not swept: from one application, and holds in six runs of the ground
 NORMAL = 1.96
+RULE_OF_THREE = 3.0  # new records that may have come where none did: the upper end of 95 %
 CLUSTERED = 3.0  # records of one answer are alike: intervals of draws are so many times wider
 
 
@@ -167,12 +168,22 @@ class Coverage:
         missing = held / max(0.01, min(shares)) - held
         is_uncounted = self.cuts_off and not self.is_counted
         margin, hidden = (UNCOUNTED_MARGIN, UNCOUNTED_HIDDEN) if is_uncounted else (MARGIN, HIDDEN)
-        high = held + (1 + margin) * missing + hidden * held + UNCONNECTED * self.unconnected()
+        found = sum(records - before for records, before in pages)
+        missing = max((1 + margin) * missing, self.behind_unasked((found + RULE_OF_THREE) / len(pages)))
+        high = held + missing + hidden * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
         # where less than half is held, what comes is no measure of what there is
         is_early = low > 2 * held or self.takes_first_pages
         is_open = is_early or not low <= high <= MAX_RATIO * low
         return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
+
+    def behind_unasked(self, new_per_page: float) -> float:
+        """How many records the words that were not asked yet may bring, at what the last pages brought: a record has several of them.
+
+        Short texts in languages with many forms of a word have few, and many words left; the last pages alone say too little there.
+        """
+        words, words_of_record = self.words.unasked()
+        return words * new_per_page / max(1.0, words_of_record)
 
     def unconnected(self) -> float:
         """How many records may share no word with others: Chao's bound from those that share one and two."""

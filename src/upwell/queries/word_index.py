@@ -236,6 +236,11 @@ class WordIndex:
         beside = np.flatnonzero(counts)
         return len(records), beside, counts[beside]
 
+    def unasked(self) -> tuple[int, float]:
+        """How many words of the records held were not asked for, and how many of them a record shares with others on average."""
+        inside = self._in[: len(self._texts)][~self._done[: len(self._texts)]]
+        return int(np.count_nonzero(inside)), float(inside[inside > 1].sum()) / max(1, self.held)
+
     def connections(self) -> tuple[int, int]:
         """How many records held share just one word with others, and how many two."""
         return self._sharing[1], self._sharing[2]
