@@ -1,6 +1,6 @@
-"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY]`, before a change of page/c is merged.
+"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of page/c is merged.
 
-A copy of the package with an instrumented module reads the saved answers of the tests and every page of the corpora (one of EVERY), whole,
+A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY, from number FIRST on), whole,
 cut off, and with bytes changed, and asks all that the module answers. Leaks are left to tests/page/test_compiled.py. It needs gcc.
 """
 
@@ -37,7 +37,7 @@ CHANGES = (
 )
 
 
-def main(every: str = "1") -> int:
+def main(every: str = "1", first: str = "0") -> int:
     """Builds the module in a copy, and runs this file again with it."""
     with tempfile.TemporaryDirectory() as scratch:
         package = Path(scratch) / "upwell"
@@ -52,11 +52,11 @@ def main(every: str = "1") -> int:
             "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1",
             "PYTHONMALLOC": "malloc", "PYTHONPATH": scratch,
         }  # fmt: skip
-        command = [sys.executable, __file__, "instrumented", every]
+        command = [sys.executable, __file__, "instrumented", every, first]
         return subprocess.run(command, env={**os.environ, **settings}).returncode  # noqa: S603 # this file
 
 
-def read_all(every: int) -> None:
+def read_all(every: int, first: int) -> None:
     """Reads every page in every form."""
     from upwell.page.compiled import compiled
 
@@ -65,12 +65,12 @@ def read_all(every: int) -> None:
     files = sorted((ROOT / "tests" / "golden").rglob("*.html")) + sorted(CORPORA.rglob("*.html"))
     rng = random.Random(1)  # noqa: S311 # the same pages each time
     pages = 0
-    for file in files[::every]:
+    for file in files[first::every]:
         for page in forms(file.read_bytes(), rng):
             use(page)
             pages += 1
     misuse()
-    print(f"{pages:,} pages of {len(files[::every]):,} files read, nothing found")
+    print(f"{pages:,} pages of {len(files[first::every]):,} files read, nothing found")
 
 
 def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -136,7 +136,7 @@ def misuse() -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["instrumented", every]:
-            read_all(int(every))
+        case ["instrumented", every, first]:
+            read_all(int(every), int(first))
         case arguments:
             sys.exit(main(*arguments))

@@ -57,7 +57,6 @@ def article_rows() -> Iterator[Row]:
             lambda page: trafilatura.extract(decode(page)[0], include_comments=False),
         ],
         pages,
-        rounds=2,
     )
     yield _row("the article of a page; trafilatura", ours, theirs, BLOCKS_BAR, len(pages))
 

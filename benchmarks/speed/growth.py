@@ -39,7 +39,7 @@ from upwell.page.tree import read
 from upwell.source.model import SourceModel
 
 MAX_EXPONENT = 1.25
-REQUESTS_OF_A_SITE = 8
+REQUESTS_OF_A_SITE = 6
 USUAL = {"pages": 10_000_000, "records": 100_000, "sites": 10}  # the largest sizes in `make speed`
 CHOOSE_BAR_AT, CHOOSE_BAR_MS = 100_000, 1.0  # records held, and what choosing may cost then
 UNITS = {
@@ -144,8 +144,10 @@ def _harvest_sites(count: int) -> None:
     urls = ready.get()
     start = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        api.harvest_all(urls, out=folder, plan=Plan(budget=REQUESTS_OF_A_SITE), manners=Manners(rate=0))
+        results = api.harvest_all(urls, out=folder, plan=Plan(budget=REQUESTS_OF_A_SITE), manners=Manners(rate=0))
     done.set()
+    asked = sum(result.summary["requests"] for result in results if isinstance(result, api.Result))
+    assert asked == count * REQUESTS_OF_A_SITE, f"{asked} requests to {count} sites"
     print(json.dumps((time.process_time() - start, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)))
 
 

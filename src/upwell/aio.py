@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from upwell.errors import UpwellError
-from upwell.harvest.events import Held, Stopping
+from upwell.harvest.events import Held, Stopping, without_records
 from upwell.harvest.plan import Plan
 from upwell.harvest.site_work import Job, at_first_address
 from upwell.many_sites import Running, SiteOutcome, Sites, not_begun
@@ -38,6 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@without_records
 def _ignore(_: Event) -> None:
     """The observer for those who do not want to observe."""
 

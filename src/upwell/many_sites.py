@@ -176,7 +176,11 @@ class Sites:
                 asked = (*asked, *logged)
             plan = replace(job.plan, words=asked, asked_by=asked_by, knowledge=knowledge or job.plan.knowledge)
             return SiteWork(
-                job=replace(job, plan=plan), out=str(self.out), format=self.format, state=self.running.state
+                job=replace(job, plan=plan),
+                out=str(self.out),
+                format=self.format,
+                state=self.running.state,
+                tells_records=not getattr(self.observe, "is_without_records", False),
             )
 
         return work_of

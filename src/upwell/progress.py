@@ -27,6 +27,7 @@ from upwell.harvest.events import (
     Stopped,
     Stopping,
     Trouble,
+    without_records,
 )
 from upwell.model import Estimate
 from upwell.printable import printable
@@ -74,6 +75,7 @@ class ProgressLine:
         if self.log:
             self.log.close()
 
+    @without_records
     def follow(self, event: Event) -> None:
         """Shows one event, and logs it unless it is a record, which the table holds."""
         if self.log and not isinstance(event, Held):

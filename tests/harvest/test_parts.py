@@ -1,8 +1,12 @@
 """The small parts of the first harvest, each by itself."""
 
+import pickle
+from functools import partial
+
 import pytest
 
 from upwell.answers.next_page import next_page
+from upwell.harvest.events import Held, LateRow
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.summary import SiteHarvest
 from upwell.model import FormInterface, Record
@@ -45,3 +49,19 @@ def test_sources_that_bring_the_same_count_once() -> None:
     assert same.size.estimate == pytest.approx(same.sources[0].size.estimate)
     apart = SiteHarvest(url="http://h/", state=state, sources=[source(range(100)), source(range(100, 200))])
     assert apart.size.estimate == pytest.approx(sum(one.size.estimate for one in apart.sources))
+
+
+def test_a_row_is_made_when_somebody_looks() -> None:
+    """The row of an event costs nothing until it is read; then, and where it goes to another process, it is like any row."""
+    made = []
+
+    def make(key: str) -> dict[str, object]:
+        made.append(key)
+        return {"_key": key, "n": 1}
+
+    event = Held(row=LateRow(partial(make, "a")))
+    assert not made
+    assert event.row == {"_key": "a", "n": 1}
+    assert list(event.row) == ["_key", "n"]
+    assert made == ["a"]
+    assert type(pickle.loads(pickle.dumps(event)).row) is dict  # noqa: S301 # our own bytes

@@ -1,12 +1,14 @@
 """Questions of one's own, and of a knowledge base, are compared with all others."""
 
 from upwell.harvest.answer_page import AnswerPage
+from upwell.harvest.beginnings import Beginnings
 from upwell.harvest.chooser import Chooser
 from upwell.harvest.ledger import SourceLedger
 from upwell.harvest.open_query import Belief, OpenQuery, Question
 from upwell.harvest.plan import Plan
 from upwell.model import FormInterface, Record
 from upwell.queries.knowledge import Knowledge
+from upwell.queries.policy import Promising
 from upwell.queries.word_index import WordIndex
 from upwell.source.model import SourceModel
 
@@ -89,3 +91,34 @@ def test_related_queries_are_left_alone_where_everything_is_wanted() -> None:
     asked = one.next()
     assert isinstance(asked, Question)
     assert asked.query != "green tea"
+
+
+def test_beginnings_are_given_up_where_the_star_means_nothing() -> None:
+    """The first trials are no words themselves; two that bring nothing end them, one that matches opens the rest."""
+    words = Promising(keeps_stop_words=True, page_size=10)
+    for n, text in enumerate(["interest in", "interval in", "internal so", "in the inner place", "sort some"]):
+        words.add_record(str(n), text)
+    words.size = 50
+    unknown, known = Beginnings(words), Beginnings(words)
+    for _ in range(2):
+        proposal = unknown.propose()
+        assert proposal is not None
+        assert words.records_with(proposal[0].removesuffix("*")) == 0
+        unknown.observe(proposal[0], 0, 0)
+    assert unknown.propose() is None
+    first = known.propose()
+    assert first is not None
+    known.observe(first[0], 9, 7)
+    assert (second := known.propose()) is not None
+    assert second[0] == "in*"  # most records have it, and it is a word itself
+
+
+def test_texts_that_differ_with_the_query() -> None:
+    """Of matches that were held before, it counts whose held text has the word: what a passage shows now says nothing of that."""
+    words = WordIndex(keeps_stop_words=True)
+    for n in range(6):
+        words.add_record(str(n), "lima rome" if n < 2 else "rome")
+    query = OpenQuery(Question(query="lima"))
+    for n in range(6):
+        query.note_held(words, str(n))
+    assert query.share_shown_before == 2 / 6

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.corpora import CORPORA
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from w3lib.encoding import to_unicode
 
 from tests.page.test_tree import pages
 from upwell.extract.columns import ReadRecord, learn_columns
@@ -23,9 +24,10 @@ from upwell.extract.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_ru
 from upwell.extract.fields import Piece, RecordReader
 from upwell.extract.leaves import leaves_of
 from upwell.page import attribute_limit, terms, tree
+from upwell.page import charset as charset_module
 from upwell.page.charset import to_utf8
 from upwell.page.compiled import compiled
-from upwell.page.tag_tree import having
+from upwell.page.tag_tree import TagTree, having
 
 if compiled is None:
     pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
@@ -42,7 +44,7 @@ odd_pages = st.lists(st.one_of(pages, ODD), max_size=12).map("".join)
 
 
 # A digest of page/c at its INTERFACE. After a change of page/c: INTERFACE goes up in module.c and compiled.py, and this follows.
-SOURCES = (2, "e9a69ef6ee664607")
+SOURCES = (6, "204090ce9d09fd8f")
 
 
 def test_the_number_of_the_compiled_parts_follows_their_sources() -> None:
@@ -104,8 +106,8 @@ def test_reading_leaves_nothing_behind() -> None:
 def same(html: bytes) -> list[str]:
     """The columns that the compiled walk fills otherwise."""
     plain, fast = tree._plain_columns(html), tree._compiled_columns(html)
-    names = [part.name for part in fields(plain)]
-    return [name for name in names if not tree._same(getattr(plain, name), getattr(fast, name))]
+    assert plain.keys() | {"url", "charset", "language", "problems"} == {part.name for part in fields(TagTree)}
+    return [name for name in plain if not tree._same(plain[name], fast[name])]
 
 
 def test_the_compiled_walk_is_used() -> None:
@@ -198,6 +200,23 @@ def test_the_steps_below_a_row_are_the_same(html: str) -> None:
         assert all(page.row_at(f"{page.path(row)}/{step}") == child for child, step in page.steps_below(row).items())
 
 
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["cp1252", "iso8859-7", "koi8-r", "cp874", "mac-roman", "gb18030", "cp932", "cp1255"]),
+)
+@settings(max_examples=500)
+def test_charsets_of_single_bytes_are_recoded_alike(page: bytes, charset: str) -> None:
+    """By a table or by the codec, the same UTF-8 comes out."""
+    assert charset_module._recoded(page, charset) == charset_module._encoded(to_unicode(page, charset))
+
+
+def test_every_charset_with_a_table_is_one_of_single_bytes() -> None:
+    """Those with several bytes for a character are left to their codecs."""
+    assert charset_module._table("cp1252") is not None
+    for charset in ("gb18030", "big5", "cp932", "euc-jp", "cp949", "utf-8", "utf-16-le", "utf-7", "iso2022-jp"):
+        assert charset_module._table(charset) is None
+
+
 def test_columns_of_different_pages_are_refused() -> None:
     """Columns that do not fit together raise; nothing is read beyond their ends."""
     page, other = tree.read("<p>one <b>two</b> three"), tree.read("<p>one")
@@ -223,7 +242,7 @@ def test_columns_of_different_pages_are_refused() -> None:
     with pytest.raises(ValueError, match="different pages"):
         compiled.Attributes(("a",), number.tobytes() * 2, number.tobytes(), number.tobytes(), b"")
     with pytest.raises(ValueError, match="different pages"):
-        compiled.glue_inside_words(
+        compiled.finish_gaps(
             page.chunk_gap.copy(),
             page.chunk_gap,
             other.chunks,
@@ -240,7 +259,7 @@ def test_columns_of_different_pages_are_refused() -> None:
 def test_attributes_are_a_mapping(html: str) -> None:
     """The attributes that are decoded when asked for are the parser's own, whichever way they are asked for, also after pickling."""
     plain, fast = (
-        walk(html.encode("utf-8", "replace")).attributes for walk in (tree._plain_columns, tree._compiled_columns)
+        walk(html.encode("utf-8", "replace"))["attributes"] for walk in (tree._plain_columns, tree._compiled_columns)
     )
     assert list(fast) == list(fast.keys()) == list(plain)
     assert list(fast.values()) == list(plain.values())
@@ -261,21 +280,20 @@ def test_attributes_are_a_mapping(html: str) -> None:
         fast[10**6]
 
 
-@given(st.text(alphabet="aB1 .,'’_é\u0130ẞ\x00\u0661深い-", max_size=40))
+@given(st.text(alphabet="aB1 .,'’_é\u0130ẞ\x00\u0661深い検エー・〇한Ａ，\u302a\U00020000-", max_size=40))
 @settings(max_examples=1000)
 def test_words_are_the_same(text: str) -> None:
     """Both cut a text into the same words and number them alike; a text that only the plain one can cut is left to it."""
     fast = compiled.tokens(text)
     assert fast is None or fast == terms.plain_tokens(text)
     assert fast is not None or not text.isascii()
-    made = compiled.terms(text)
-    if made is not None:
-        words, ids, at = terms.plain_terms(text)
-        assert (made[0], list(np.frombuffer(made[1], np.int32)), list(np.frombuffer(made[2], np.int32))) == (
-            words,
-            list(ids),
-            list(at),
-        )
+    made, ids, at = compiled.terms(text, terms.plain_tokens)
+    words, plain_ids, plain_at = terms.plain_terms(text)
+    assert (made, list(np.frombuffer(ids, np.int32)), list(np.frombuffer(at, np.int32))) == (
+        words,
+        list(plain_ids),
+        list(plain_at),
+    )
 
 
 @given(st.lists(st.sampled_from(

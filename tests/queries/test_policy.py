@@ -5,10 +5,11 @@ import pytest
 from benchmarks.papers.text_source import Order, TextSource
 
 from tests.queries.test_select import made
+from upwell.page.terms import query_words
 from upwell.page.tree import read
 from upwell.queries import grammar, policy, size
 from upwell.queries.snapshot import of_texts
-from upwell.queries.word_index import Floats
+from upwell.queries.word_index import Came, Floats
 from upwell.queries.words import dictionary, nonsense, of_page, probes
 
 
@@ -233,3 +234,23 @@ def test_looking_at_few_words_finds_what_looking_at_all_finds() -> None:
             asks.mark_asked(best[0])
     assert len(some.words()) > 2 * policy.POOL
     assert promised >= 0.99 * at_best
+
+
+@pytest.mark.parametrize("keeps_stop_words", [True, False])
+def test_a_page_at_once_counts_like_one_record_after_the_other(keeps_stop_words: bool) -> None:
+    """Taking in the records of a page together gives the same words, numbers and counts, also where some came before."""
+    rng = np.random.default_rng(1)
+    texts = [" ".join(f"w{n}" for n in rng.zipf(1.3, 8) % 4000) + f" the a own{i}" for i in range(3000)]
+    fields = [{"first": text.split()[0], "rest": text} for text in texts]
+    one, many = (policy.Promising(language="en", keeps_stop_words=keeps_stop_words) for _ in range(2))
+    for _ in range(300):
+        page = [int(i) for i in dict.fromkeys((rng.random(20) ** 2 * len(texts)).astype(int).tolist())]
+        for i in page:
+            one.add_record(str(i), texts[i], fields[i])
+        many.add_records([Came(str(i), query_words(texts[i]), fields[i]) for i in page])
+        assert one.propose(1.0, 10, 0.6) == many.propose(1.0, 10, 0.6)
+    assert one.words() == many.words()
+    assert one.connections() == many.connections()
+    assert (one.held, one.seen_once, one.seen_twice) == (many.held, many.seen_once, many.seen_twice)
+    for counts in ("inside", "inside_once", "classes"):
+        np.testing.assert_array_equal(getattr(one, counts), getattr(many, counts))

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -87,6 +88,14 @@ class BlockParams:
     min_title_agreement: float = 0.5  # of a headline with <title>; swept: 0.3 to 0.9, no difference
     max_share_in_items: float = 0.5  # with more of the prose in items of a table of contents, the page has no article
 
+    @cached_property
+    def weight_of_features(self) -> Floats:
+        """The weights in the order of `FEATURES`."""
+        return np.array([self.weights.get(name, 0.0) for name in FEATURES])
+
+
+USUAL = BlockParams()
+
 
 @dataclass
 class LearnedSite:
@@ -104,7 +113,7 @@ class LearnedSite:
 
     def add(self, tree: TagTree, params: BlockParams | None = None) -> None:
         """Learns from one page more."""
-        params = params or BlockParams()
+        params = params or USUAL
         lines = lines_of(tree)
         self.lines.add(Counter(lines.texts))
         evidence = np.clip(_own_evidence(line_features(tree, lines), params), -params.max_evidence, params.max_evidence)
@@ -170,14 +179,14 @@ class BlockReading:
 
 def _own_evidence(x: Floats, params: BlockParams) -> Floats:
     """The evidence of each line from its own features."""
-    return np.asarray(x @ np.array([params.weights.get(name, 0.0) for name in FEATURES]))
+    return np.asarray(x @ params.weight_of_features)
 
 
 def read_blocks(
     tree: TagTree, site: LearnedSite | None = None, params: BlockParams | None = None, *, tables: bool = True
 ) -> BlockReading:
     """The informative blocks of a page, from it alone or with what is known of its site; without `tables` only the article's."""
-    params = params or BlockParams()
+    params = params or USUAL
     site = site if site is not None and site.pages > 1 else None
     lines = lines_of(tree)
     x = line_features(tree, lines)

@@ -76,6 +76,9 @@ def reader_of(texts: Collection[str]) -> DateReader | None:
     """
     if not texts or any(len(text) > MAX_CHARS or not any(map(str.isnumeric, text)) for text in texts):
         return None
+    one_day = _split(next(iter(texts)))[0]
+    if all(_day(one_day, order) is None for order in ORDERS):  # as in most columns of numbers
+        return None
     parts = [_split(text) for text in texts]
     has_time = parts[0][1] is not None
     if any((time is not None) != has_time for _, time in parts):

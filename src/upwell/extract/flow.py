@@ -7,17 +7,11 @@ its own. So a list of links belongs to the text where it stands in the flow of t
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.lines import FEATURES, Floats, Lines
-from upwell.page.spots import INLINE
+from upwell.extract.lines import FEATURES, IN_FLOW, IS_CELL, Floats, Lines
 from upwell.page.tree import Ints, TagTree
 
 __all__ = ["flow_rows", "heads_nothing", "kept_share", "runs_on"]
 
-TEXT_TAGS = INLINE | {
-    "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "center", "table", "tbody", "thead",
-    "tfoot", "tr", "caption",
-}  # fmt: skip
-CELL_TAGS = ("td", "th")
 # Where most of a flow is text, the rest is too; swept: 0.5, 0.7, no difference
 MIN_KEPT_SHARE = 0.5
 # What sets a line apart from the flow that it stands in.
@@ -34,8 +28,8 @@ Bools = NDArray[np.bool_]
 
 def flow_rows(tree: TagTree, lines: Lines) -> Ints:
     """The row whose flow each line is in; a cell with one line is text, one with more is a place of its own (as in layout tables)."""
-    is_text = np.array([tag in TEXT_TAGS for tag in tree.tags], dtype=bool)[tree.tag]
-    cells = tree.rows(*CELL_TAGS)
+    is_text = lines.codes & IN_FLOW > 0
+    cells = np.flatnonzero(lines.codes & IS_CELL)
     if len(cells):
         count = np.searchsorted(lines.first, tree.text_end[cells]) - np.searchsorted(lines.first, tree.text_at[cells])
         is_text[cells[count <= 1]] = True

@@ -7,17 +7,18 @@ style   the path of tags and classes that a line stands at, without digits and p
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.spots import BROKEN, INLINE
-from upwell.page.terms import CJK_RUN, tokens
+from upwell.page.spots import BROKEN, INLINE, Spot
+from upwell.page.terms import CJK_RUN, EDGE, tokens
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["FEATURES", "SHORT_LINE_CHARS", "Floats", "Lines", "line_features", "lines_of"]
+__all__ = ["FEATURES", "IN_FLOW", "IS_CELL", "SHORT_LINE_CHARS", "Floats", "Lines", "line_features", "lines_of"]
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +52,7 @@ MIN_PROSE_CHARS = 60  # swept: 40, 60, 80, 100
 MAIN_PROSE_SHARE = 0.6  # the deepest row with this share of the prose holds the article; swept: 0.5 to 0.8
 CORE_PROSE_SHARE = 0.9  # the same for the prose that stands in company
 SHORT_LINE_CHARS = 120  # a dateline, a byline or a headline is hardly longer
+BETWEEN = ("", " ", EDGE)  # what is put for GLUED, SPACED and BROKEN while all lines are made at once
 MAX_DISTANCE = 20  # lines before or after the prose from which on the distance counts no further
 
 
@@ -65,6 +67,7 @@ class Lines:
     chars: Floats  # a CJK character counts for three: it says as much in fewer characters
     linked: Floats  # share of the characters that is in links
     styles: tuple[str, ...]
+    codes: NDArray[np.int64]  # what the tags and classes of each row of the page say (`_code`)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -78,33 +81,24 @@ def lines_of(tree: TagTree) -> Lines:
     first = np.flatnonzero(begins_line).astype(np.int32)
     last = np.append(first[1:], count).astype(np.int32)[: len(first)]
     chunks = tree.chunks
-    texts = [
-        chunks[a] if b == a + 1 else tree.text_of(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True)
-    ]
-    is_inline = tree.by_spot([at.tag in INLINE for at in tree.spots], np.bool_)
+    gaps = np.where(begins_line, BROKEN, tree.chunk_gap).tolist()
+    texts = "".join([BETWEEN[gap] + chunk for gap, chunk in zip(gaps, chunks, strict=True)]).split(EDGE)[1:]
+    codes = tree.by_spot(_codes(tree.spots), np.int64)
     row = tree.chunk_row[first]
-    while np.any(inside_inline := is_inline[row]):
-        row = np.where(inside_inline, tree.parent[row], row)
-    sizes = np.fromiter(map(len, tree.chunks), np.float64, count)
-    if any(CJK_RUN.search(chunk) for chunk in tree.chunks if not chunk.isascii()):
-        sizes += np.array([2 * sum(map(len, CJK_RUN.findall(chunk))) for chunk in tree.chunks], dtype=np.float64)
-    links = tree.rows("a", "button")
-    opened = np.bincount(tree.text_at[links], minlength=count + 1) - np.bincount(
-        tree.text_end[links], minlength=count + 1
-    )
-    in_link = np.cumsum(opened)[:count] > 0
+    while (is_inline := codes[row] & IS_INLINE > 0).any():
+        row = np.where(is_inline, tree.parent[row], row)
+    sizes = np.fromiter(map(len, chunks), np.float64, count)
+    if CJK_RUN.search("".join([chunk for chunk in chunks if not chunk.isascii()])):
+        sizes += np.array([2 * sum(map(len, CJK_RUN.findall(chunk))) for chunk in chunks], dtype=np.float64)
+    in_link = codes[tree.chunk_row] & IN_LINK > 0
     chars_before, linked_before = np.zeros(count + 1), np.zeros(count + 1)
     np.cumsum(sizes, out=chars_before[1:])
     np.cumsum(sizes * in_link, out=linked_before[1:])
     chars = chars_before[last] - chars_before[first]
     linked = (linked_before[last] - linked_before[first]) / chars
-    return Lines(first, last, row, tuple(texts), chars, linked, _styles(tree, row))
-
-
-def _styles(tree: TagTree, rows: Ints) -> tuple[str, ...]:
-    """The style of each row."""
-    styles = [at.style for at in tree.spots]
-    return tuple([styles[number] for number in tree.spot[rows].tolist()])
+    spots = tree.spots
+    styles = tuple([spots[number].style for number in tree.spot[row].tolist()])
+    return Lines(first, last, row, tuple(texts), chars, linked, styles, codes)
 
 
 FEATURES = (
@@ -137,12 +131,48 @@ NAMED_COLUMNS = slice(FEATURES.index("named_caption"), FEATURES.index("named_rel
 CORE_COLUMNS = slice(FEATURES.index("linked_in_parent"), FEATURES.index("after_core") + 1)
 
 
-@lru_cache(maxsize=1000)
-def _tag_tables(tags: tuple[str, ...]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """For each tag of a page: which of OWN_TAGS it is, and the number of the group of ENCLOSING_TAGS that it is in, or -1."""
-    own = np.array([[tag in names for names in OWN_TAGS.values()] for tag in tags], dtype=bool)
-    groups = [next((i for i, names in enumerate(ENCLOSING_TAGS.values()) if tag in names), -1) for tag in tags]
-    return own, np.array(groups, dtype=np.int8)
+# What a spot says about the lines that stand there, as bits of one number: …
+IS_INLINE, IN_LINK, IN_FLOW, IS_CELL = 1, 2, 4, 8
+# … then those of OWN_TAGS and of ENCLOSING_TAGS, …
+OWN_BITS = 1 << 4 + np.arange(len(OWN_TAGS))
+ENCLOSING_BITS = 1 << 8 + np.arange(len(ENCLOSING_TAGS))
+KNOWN = 1 << 62  # so that no code is 0
+ROLES_FROM = 16  # … and the names of its class (`_role`)
+ABOVE = IN_LINK | int(ENCLOSING_BITS.sum())  # what holds for all that stands below
+LINK_TAGS, CELL_TAGS = ("a", "button"), ("td", "th")
+# Elements that a writer types: what they hold is part of the text around them (`flow`).
+FLOW_TAGS = INLINE | {
+    "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "center", "table", "tbody", "thead",
+    "tfoot", "tr", "caption",
+}  # fmt: skip
+MAX_KNOWN_SPOTS = 50_000
+_known_codes: dict[Spot, int] = {}
+
+
+def _codes(spots: Sequence[Spot]) -> list[int]:
+    """The code of each spot."""
+    if len(_known_codes) > MAX_KNOWN_SPOTS:
+        _known_codes.clear()
+    known = _known_codes
+    return [known.get(at) or _code(at) for at in spots]
+
+
+def _code(spot: Spot) -> int:
+    """What a spot says about the lines that stand there; it is remembered, and those of the spots above it were before."""
+    tag, code = spot.tag, 0
+    if spot.above is not None:
+        code = (_known_codes.get(spot.above) or _code(spot.above)) & ABOVE
+    code |= (
+        IS_INLINE * (tag in INLINE)
+        | IN_LINK * (tag in LINK_TAGS)
+        | IN_FLOW * (tag in FLOW_TAGS)
+        | IS_CELL * (tag in CELL_TAGS)
+    )
+    for groups, bits in ((OWN_TAGS, OWN_BITS), (ENCLOSING_TAGS, ENCLOSING_BITS)):
+        code |= sum(bit for bit, names in zip(bits.tolist(), groups.values(), strict=True) if tag in names)
+    code |= _role(spot.cls) << ROLES_FROM | KNOWN
+    _known_codes[spot] = code
+    return code
 
 
 def line_features(tree: TagTree, lines: Lines) -> Floats:
@@ -158,14 +188,9 @@ def line_features(tree: TagTree, lines: Lines) -> Floats:
     column["all_linked"][:] = lines.linked > 0.9
     column["partly_linked"][:] = (lines.linked > 0) & (lines.linked < 0.5)
     column["ends_sentence"][:] = [text.endswith(SENTENCE_ENDS) for text in lines.texts]
-    own, groups = _tag_tables(tree.tags)
-    x[:, OWN_COLUMNS] = own[tree.tag[lines.row]]
-    group = groups[tree.tag]
-    grouped = np.flatnonzero(group >= 0)
-    width = len(ENCLOSING_TAGS)
-    opened = np.bincount(grouped * width + group[grouped], minlength=(len(tree) + 1) * width)
-    opened -= np.bincount(tree.end[grouped] * width + group[grouped], minlength=len(opened))
-    x[:, ENCLOSING_COLUMNS] = np.cumsum(opened.reshape(-1, width), axis=0)[lines.row] > 0
+    codes = lines.codes[lines.row, np.newaxis]
+    x[:, OWN_COLUMNS] = codes & OWN_BITS > 0
+    x[:, ENCLOSING_COLUMNS] = codes & ENCLOSING_BITS > 0
 
     is_prose = (lines.chars > MIN_PROSE_CHARS) & (lines.linked < 0.5)
     mass = np.where(is_prose, lines.chars * (1 - lines.linked), 0.0)
@@ -197,7 +222,7 @@ def line_features(tree: TagTree, lines: Lines) -> Floats:
     column["date"][short], column["byline"][short] = dated.T
     column["copyright"][:] = ["©" in text or "opyright" in text or "rights reserved" in text for text in lines.texts]
     column["in_title"][: last + 1] = _title_agreement(tree, lines, last + 1)
-    x[:, NAMED_COLUMNS] = _named_roles(tree, lines.row, main).T
+    x[:, NAMED_COLUMNS] = _named_roles(tree, lines, main).T
     x[:, CORE_COLUMNS] = _core(tree, lines, mass).T
     return x
 
@@ -208,16 +233,19 @@ def _core(tree: TagTree, lines: Lines, mass: Floats) -> Floats:
     Paragraphs of an article stand side by side; a comment, a snippet or an item of a gallery has a block of its own. So prose counts
     as it stands in company: by the mass of the lines of its parent, or half of that below the row above, against the most on the page.
     """
-    count = len(tree.chunks)
-    values = np.zeros((3, count))
-    values[:, lines.first] = lines.chars, lines.chars * lines.linked, lines.chars < MIN_PROSE_CHARS
-    chars, linked, short = (tree.sum_chunks(value) for value in values)
-    lines_below = np.searchsorted(lines.first, tree.text_end) - np.searchsorted(lines.first, tree.text_at)
     parent = np.maximum(tree.parent[lines.row], 0)
     above = np.maximum(tree.parent[parent], 0)
+    # of the lines in the blocks right around each line, and around these: how long, how linked, how many short ones
+    sums = np.zeros((3, len(lines) + 1))
+    is_short = lines.chars < MIN_PROSE_CHARS
+    np.cumsum((lines.chars, lines.chars * lines.linked, is_short), axis=1, out=sums[:, 1:])
+    begin, end = (np.searchsorted(lines.first, at[parent]) for at in (tree.text_at, tree.text_end))
+    chars, linked, short = sums[:, end] - sums[:, begin]
+    begin_above, end_above = (np.searchsorted(lines.first, at[above]) for at in (tree.text_at, tree.text_end))
+    chars_above, linked_above = sums[:2, end_above] - sums[:2, begin_above]
     beside = np.bincount(parent, mass, len(tree)) + np.bincount(above, mass / 2, len(tree))
     company = np.maximum(beside[parent], beside[above]) / max(1.0, beside.max())
-    by_chunk = np.zeros(count)
+    by_chunk = np.zeros(len(tree.chunks))
     by_chunk[lines.first] = mass * company
     share = tree.sum_chunks(by_chunk) / max(1.0, by_chunk.sum())
     inside = []
@@ -230,9 +258,9 @@ def _core(tree: TagTree, lines: Lines, mass: Floats) -> Floats:
     first, last = (int(prose[0]), int(prose[-1])) if len(prose) else (0, len(lines) - 1)
     return np.array(
         [
-            linked[parent] / np.maximum(chars[parent], 1),
-            linked[above] / np.maximum(chars[above], 1),
-            short[parent] / np.maximum(lines_below[parent], 1),
+            linked / np.maximum(chars, 1),
+            linked_above / np.maximum(chars_above, 1),
+            short / np.maximum(end - begin, 1),
             company,
             *inside,
             np.clip((first - at) / MAX_DISTANCE, 0, 1),
@@ -241,12 +269,13 @@ def _core(tree: TagTree, lines: Lines, mass: Floats) -> Floats:
     )
 
 
-def _named_roles(tree: TagTree, rows: Ints, top: int) -> Floats:
+def _named_roles(tree: TagTree, lines: Lines, top: int) -> Floats:
     """How the classes and ids of the five blocks around each line name it, below the row that holds the prose."""
+    rows = lines.row
     around = [rows]
     for _ in range(4):
         around.append(np.maximum(tree.parent[around[-1]], 0))
-    roles = tree.by_spot([_role(at.cls) for at in tree.spots], np.int64)
+    roles = lines.codes >> ROLES_FROM & ALL_ROLES
     is_around = np.zeros(len(tree), dtype=bool)
     is_around[np.concatenate(around)] = True
     for row, name in tree.having("id").items():
@@ -258,6 +287,9 @@ def _named_roles(tree: TagTree, rows: Ints, top: int) -> Floats:
         is_below &= at != top
         counts += roles[at] * is_below
     return np.minimum([counts >> 4 * i & 15 for i in range(len(NAMES))], 2) / 2
+
+
+ALL_ROLES = (1 << 4 * len(NAMES)) - 1
 
 
 @lru_cache(maxsize=100_000)

@@ -3,6 +3,7 @@
 Languages with many forms of a word (Arabic, Greek, Finnish) share few whole words between short texts, and many beginnings.
 """
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -74,7 +75,7 @@ class Beginnings:
             if without and word.isalpha() and not is_unspaced(word):
                 for length in range(shortest, min(MAX_LETTERS, len(word) - 1) + 1):
                     missing[word[:length]] += without
-        shares = {beginning: -float(np.expm1(without)) for beginning, without in missing.items()}
+        shares = {beginning: -math.expm1(without) for beginning, without in missing.items()}
         reach = words.limit / max(words.size, words.held, 1) if words.limit else 1.0
         kept = {b: s for b, s in shares.items() if len(b) == shortest or shares[b[:-1]] > reach}
         return dict(sorted(kept.items(), key=lambda item: (-item[1], item[0])))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from upwell.model import Estimate, SearchInterface, Skipped
 
 __all__ = [
     "Asked", "Event", "Found", "Held", "LateRow", "Learned", "Observer", "Opened", "Passed", "Stopped", "Stopping", "Trouble",
+    "without_records",
 ]  # fmt: skip
 
 
@@ -125,3 +126,10 @@ class Stopped:
 
 Event = Found | Passed | Learned | Asked | Opened | Held | Trouble | Stopping | Stopped
 Observer = Callable[[Event], None]
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def without_records(observe: F) -> F:
+    """Marks an observer, a function or a method, that does nothing with records: other processes need not send them."""
+    observe.is_without_records = True  # type: ignore[attr-defined] # of a function
+    return observe

@@ -15,7 +15,7 @@ from upwell.page.hosts import host_and_port
 from upwell.places import address_of, addresses_to_try, shown
 
 if TYPE_CHECKING:
-    from upwell.harvest.events import Observer
+    from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.store.records import Format
 
@@ -41,6 +41,7 @@ class SiteWork:
     out: str  # folder
     format: Format = "parquet"
     state: str = ""  # address of the state; "": a file in the folder of the harvest
+    tells_records: bool = True  # whether somebody wants to hear of each record
 
     def with_budget(self, requests: int) -> SiteWork:
         """The same work with so many requests."""
@@ -57,14 +58,19 @@ def host_of(place: str) -> str:
 
 async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellError:
     """Harvests a site; an error is a value, and so is what there is when it is cancelled."""
+    from upwell.harvest.events import Held
     from upwell.harvest.keep import harvest_into
 
     job = work.job
 
+    def tell(event: Event) -> None:
+        if work.tells_records or not isinstance(event, Held):
+            observe(event)
+
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)
         manners = replace(job.manners, access=access)
-        return await harvest_into(clean, work.out, job.plan, manners, observe, work.format, work.state)
+        return await harvest_into(clean, work.out, job.plan, manners, tell, work.format, work.state)
 
     try:
         return await at_first_address(job.url, at)

@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -208,9 +209,11 @@ def _record_address(rows: Sequence[Row]) -> AddressShape | None:
     """What the addresses of most records look like, where that says what they are: with a step or an argument that all have."""
     urls = [str(row["_url"]) for row in rows if row.get("_url")]
     shape = next(iter(learn_shapes(urls)), None)
-    if shape is None or not shape.is_specific or sum(map(shape.fits, urls)) * 2 <= len(rows):
+    if shape is None or not shape.is_specific:
         return None
-    return shape
+    fitting = (url for url in urls if shape.fits(url))
+    needed = len(rows) // 2 + 1  # and no more of them need be looked at
+    return shape if sum(1 for _ in islice(fitting, needed)) == needed else None
 
 
 def _kinds(sources: Sequence[str]) -> list[str]:

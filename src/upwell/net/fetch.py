@@ -381,7 +381,10 @@ class Fetcher:
 
     def _own_pace(self, url: str) -> Pace:
         """The pace that the robots.txt of one server asks for, which is one port of a host."""
-        pace = self._own_paces.setdefault(_site(url), Pace(gap=0.0, concurrency=self.manners.concurrency))
+        site = _site(url)
+        if site not in self._own_paces:
+            self._own_paces[site] = Pace(gap=0.0, concurrency=self.manners.concurrency)
+        pace = self._own_paces[site]
         if self.manners.rate > 0 and not self.manners.ignore_robots:
             pace.gap = min(self.robots.crawl_delay(url), self.manners.longest_crawl_delay)
         return pace

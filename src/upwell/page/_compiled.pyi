@@ -72,26 +72,29 @@ class Leaves:
 
 def bind(path: str, td: int, th: int, dialog: int) -> None: ...
 def walk(
-    address: int, make_spot: Callable[..., Spot]
-) -> tuple[
-    str,
-    dict[int, str],
-    dict[int, str],
-    tuple[Spot, ...],
-    bytes,
-    bytes,
-    bytes,
-    bytes,
-    bytes,
-    tuple[str, ...],
-    bytes,
-    bytes,
-    Attributes,
-    bytes,
-    bytes,
-    bytes,
-]: ...
-def terms(text: str) -> tuple[list[str], bytes, bytes] | None: ...
+    html: bytes, make_spot: Callable[..., Spot]
+) -> (
+    tuple[
+        str,
+        dict[int, str],
+        dict[int, str],
+        tuple[Spot, ...],
+        bytes,
+        bytes,
+        bytes,
+        bytes,
+        bytes,
+        tuple[str, ...],
+        bytes,
+        bytearray,
+        Attributes,
+        bytes,
+        bytes,
+        bytes,
+    ]
+    | None
+): ...
+def terms(text: str, plain: Callable[[str], list[str]]) -> tuple[list[str], bytes, bytes]: ...
 def tokens(text: str) -> list[str] | None: ...
 def has_crowded_tag(html: bytes, limit: int) -> bool: ...
 def steps_below(
@@ -99,7 +102,8 @@ def steps_below(
 ) -> dict[int, str]: ...
 def is_utf8(page: bytes) -> bool: ...
 def count(page: bytes, byte: int) -> int: ...
-def glue_inside_words(
+def recoded(page: bytes, table: bytes) -> bytes: ...
+def finish_gaps(
     gaps: NDArray[np.int8],
     spaced: NDArray[np.int8],
     chunks: tuple[str, ...],

@@ -1,6 +1,8 @@
 """Bytes to text in the order of the HTML standard: byte-order mark, HTTP header, meta declaration, guess."""
 
 import codecs
+import importlib.util
+import re
 import string
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
@@ -23,6 +25,8 @@ LEGACY_CHARSETS = (
 BINARY_ONE_IN = 50
 BINARY_BYTES = bytes(b for b in range(0x20) if b not in b"\x00\t\n\x0c\r\x1b")
 HEAD = 4096
+CHARSET = re.compile(rb"charset", re.I)
+MAX_KNOWN_HEAD = 1024  # bytes of a beginning that is remembered
 
 
 def decode(body: bytes, content_type: str = "") -> tuple[str, str, tuple[str, ...]]:
@@ -42,7 +46,7 @@ def to_utf8(body: bytes, content_type: str = "") -> tuple[bytes, str, tuple[str,
     bom, mark = read_bom(body)
     if bom and mark:
         return _encoded(to_unicode(body[len(mark) :], bom)), bom, ()
-    said = http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+    said = http_content_type_encoding(content_type) or _declared(body)
     if said and codecs.lookup(said).name.startswith(("utf-16", "utf-32")):
         said = "utf-8"  # the prescan read ASCII, so the page cannot be UTF-16 (HTML standard, "prescan")
     if body.isascii():
@@ -52,13 +56,27 @@ def to_utf8(body: bytes, content_type: str = "") -> tuple[bytes, str, tuple[str,
         lie = said is not None and said != "utf-8"
         return body, "utf-8", (f"declared as {said}, read as utf-8",) if lie else ()
     if said and said != "utf-8":
-        return _encoded(to_unicode(body, said)), said, ()
+        return _recoded(body, said), said, ()
     guess = chardetng_py.detect(body, allow_utf8=False)
     damaged = to_unicode(body, "utf-8")
     if said and damaged.count("\ufffd") * 200 < len(damaged) and damaged.count("\ufffd") * 4 < _beyond_ascii(damaged):
         # a few broken bytes in a page that is UTF-8 otherwise
         return _encoded(damaged), "utf-8", ("some bytes are not utf-8",)
-    return _encoded(to_unicode(body, guess)), guess, (f"declared as utf-8, read as {guess}",) if said else ()
+    return _recoded(body, guess), guess, (f"declared as utf-8, read as {guess}",) if said else ()
+
+
+def _declared(body: bytes) -> str | None:
+    """The charset that a page declares in its head; pages of a source mostly begin alike, up to there."""
+    word = CHARSET.search(body, 0, HEAD)
+    if word is None:
+        return None if b"<?xml" not in body[:HEAD].lower() else html_body_declared_encoding(body)
+    end = body.find(b">", word.end(), HEAD) + 1
+    return (_declared_in(body[:end]) if 0 < end <= MAX_KNOWN_HEAD else None) or html_body_declared_encoding(body)
+
+
+@lru_cache(maxsize=256)
+def _declared_in(head: bytes) -> str | None:
+    return html_body_declared_encoding(head)
 
 
 def is_unicode(charset: str) -> bool:
@@ -100,6 +118,26 @@ def _is_utf8(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _recoded(body: bytes, charset: str) -> bytes:
+    """Bytes of a charset as UTF-8; what cannot be read is replaced."""
+    if compiled is not None and (table := _table(charset)) is not None:
+        return compiled.recoded(body, table)
+    return _encoded(to_unicode(body, charset))
+
+
+@lru_cache(maxsize=100)
+def _table(charset: str) -> bytes | None:
+    """For each byte beyond ASCII of a charset of single bytes, how long it is in UTF-8, and these bytes; None for other charsets."""
+    name = codecs.lookup(charset).name.replace("-", "_")
+    if importlib.util.find_spec(f"encodings.{name}") is None:
+        return None
+    characters = getattr(importlib.import_module(f"encodings.{name}"), "decoding_table", "")
+    if len(characters) != 256 or characters[:128] != bytes(range(128)).decode("ascii"):
+        return None
+    coded = [character.encode("utf-8", "replace") for character in bytes(range(128, 256)).decode(charset, "replace")]
+    return b"".join(bytes([len(one)]) + one.ljust(3, b"\0") for one in coded)
 
 
 def _encoded(text: str) -> bytes:

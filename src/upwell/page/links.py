@@ -40,4 +40,5 @@ def is_page(url: str) -> bool:
     >>> is_page("http://x/list.php?format=csv"), is_page("http://x/list.CSV?q=1"), is_page("http://x/logo.png")
     (True, False, False)
     """
-    return not FILE_ENDING.search(urlsplit(url).path)
+    last_step = url.partition("?")[0].partition("#")[0].rpartition("/")[2]  # most have no ending at all
+    return "." not in last_step or not FILE_ENDING.search(urlsplit(url).path)

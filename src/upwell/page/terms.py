@@ -159,10 +159,11 @@ def of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Terms:
             joined[c] = ""
         chunks = tuple(joined)
     text = EDGE.join(chunks)
-    if compiled is None or (fast := compiled.terms(text)) is None:
+    if compiled is None:
         words, ids, at = plain_terms(text)
     else:
-        words, ids, at = fast[0], np.frombuffer(fast[1], np.int32), np.frombuffer(bytearray(fast[2]), np.int32)
+        words, numbers, begins = compiled.terms(text, plain_tokens)
+        ids, at = np.frombuffer(numbers, np.int32), np.frombuffer(bytearray(begins), np.int32)
     for c, before in reversed(begun.items()):  # the terms of joined chunks stand at the first of them
         first = c
         while first in begun:

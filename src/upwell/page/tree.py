@@ -5,12 +5,10 @@ This is the only module that knows the HTML parser, and no parser object outlive
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import compress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from selectolax import __version__ as parser_version
 from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
@@ -35,7 +33,7 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
     >>> page.text(), page.path(5), page.row_at("/html/body/ul/li[2]")
     ('one\\ntwo', '/html[1]/body[1]/ul[1]/li[1]', 6)
     """
-    header = {name.lower(): value for name, value in (headers or {}).items()}
+    header = {name.lower(): value for name, value in headers.items()} if headers else {}
     if isinstance(page, bytes):
         html, charset, problems = to_utf8(page, header.get("content-type", ""))
     else:
@@ -50,11 +48,11 @@ def read(page: bytes | str, *, url: str = "", headers: Mapping[str, str] | None 
         problems = (*problems, f"{cut} tags with more than {MAX_ATTRIBUTES} attributes cut")
     columns = _walked(html)
     language = _language(columns, header.get("content-language", ""))
-    parts = {part.name: getattr(columns, part.name) for part in fields(columns)}
-    return TagTree(url=url, charset=charset, language=language, problems=problems, **parts)
+    return TagTree.of_columns(columns, url=url, charset=charset, language=language, problems=problems)
 
 
 MIN_TAG_BYTES = 3
+PRIMARY = re.compile(r"\s*([A-Za-z]{2,3})\b")  # the first part of the name of a language
 Own = tuple[int, str | None, bool]  # what few rows have: the column of a cell, `itemprop`, attributes that hide it
 # The parser's numbers: of text, the first of elements, the first of elements that it does not know (another on each page).
 TEXT, ELEMENTS, UNKNOWN = 2, 6, 256
@@ -195,25 +193,11 @@ def _spot(spots: dict[object, Spot], key: Key, tag: str) -> Spot:
     return spots.get(known) or spots.setdefault(known, Spot(above, tag, " ".join((cls or "").split()), *own or ()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """What a walk takes down of a page: the columns of `TagTree` that do not come from its address and its bytes."""
-
-    title: str
-    data: Mapping[int, str]
-    spots: tuple[Spot, ...]
-    spot: Ints
-    parent: Ints
-    end: Ints
-    text_at: Ints
-    text_end: Ints
-    chunks: tuple[str, ...]
-    chunk_row: Ints
-    chunk_gap: NDArray[np.int8]
-    attributes: Mapping[int, Mapping[str, str | None]]
+# What a walk takes down of a page: the columns of `TagTree` that do not come from its address and its bytes, by name.
+Columns = dict[str, Any]
 
 
-def _plain_columns(html: bytes) -> _Columns:
+def _plain_columns(html: bytes) -> Columns:
     """The columns of a page: the walk, and what follows from it for all rows at once."""
     walk = _Walk(html)
     end = _ends(walk.parent)
@@ -242,30 +226,27 @@ def _plain_columns(html: bytes) -> _Columns:
     np.maximum(gap[:-1], spaced & 1, out=gap[:-1])
     np.maximum(gap[1:], spaced >> 1, out=gap[1:])
     glue_inside_words(gap[:-1], spaced, walk.chunks, walk.chunk_row, walk.rows_before, walk.parent, walk.spots)
-    return _Columns(
-        title=walk.title,
-        data=walk.data,
-        spots=spots,
-        spot=spot,
-        parent=parent,
-        end=end,
-        text_at=text_at,
-        text_end=text_end,
-        chunks=tuple(walk.chunks),
-        chunk_row=chunk_row,
-        chunk_gap=gap[:-1],
-        attributes=walk.attributes,
-    )
+    return {
+        "title": walk.title,
+        "data": walk.data,
+        "spots": spots,
+        "spot": spot,
+        "parent": parent,
+        "end": end,
+        "text_at": text_at,
+        "text_end": text_end,
+        "chunks": tuple(walk.chunks),
+        "chunk_row": chunk_row,
+        "chunk_gap": gap[:-1],
+        "attributes": walk.attributes,
+    }
 
 
-def _compiled_columns(html: bytes) -> _Columns:
-    """The same from the compiled walk, which reads the parser's nodes where they are."""
-    root = _parsed(html)
-    if root is None or compiled is None:
+def _compiled_columns(html: bytes) -> Columns:
+    """The same from the compiled walk, which calls the parser and reads its nodes where they are."""
+    if compiled is None or (walked := compiled.walk(html, Spot)) is None:
         return _plain_columns(html)
-    title, data, sheets, spots, *columns, chunks, rows_of_chunks, edges, attributes, white, begun, marks = (
-        compiled.walk(root.mem_id, Spot)
-    )
+    title, data, sheets, spots, *columns, chunks, rows_of_chunks, edges, attributes, white, begun, marks = walked
     spot, parent, end, text_at, text_end = [np.frombuffer(column, np.int32) for column in columns]
     chunk_row, rows_before = np.frombuffer(rows_of_chunks, np.int32), np.frombuffer(begun, np.int32)
     gap, spaced = np.frombuffer(edges, np.int8), np.frombuffer(white, np.int8)
@@ -279,23 +260,21 @@ def _compiled_columns(html: bytes) -> _Columns:
             gap = np.maximum.reduceat(gap[: numbers[-1] + 1], segments) if len(numbers) else gap[:0]
             chunks, text_at, text_end = tuple(compress(chunks, kept.tolist())), before[text_at], before[text_end]
             chunk_row, rows_before, spaced = chunk_row[numbers], rows_before[numbers], spaced[numbers]
-    gap = np.maximum(gap, spaced & 1)
-    np.maximum(gap[1:], spaced[:-1] >> 1, out=gap[1:])
-    compiled.glue_inside_words(gap, spaced, chunks, chunk_row, rows_before, parent, spot, marks)
-    return _Columns(
-        title=title,
-        data=data,
-        spots=spots,
-        spot=spot,
-        parent=parent,
-        end=end,
-        text_at=text_at,
-        text_end=text_end,
-        chunks=chunks,
-        chunk_row=chunk_row,
-        chunk_gap=gap,
-        attributes=attributes,
-    )
+    compiled.finish_gaps(gap, spaced, chunks, chunk_row, rows_before, parent, spot, marks)
+    return {
+        "title": title,
+        "data": data,
+        "spots": spots,
+        "spot": spot,
+        "parent": parent,
+        "end": end,
+        "text_at": text_at,
+        "text_end": text_end,
+        "chunks": chunks,
+        "chunk_row": chunk_row,
+        "chunk_gap": gap,
+        "attributes": attributes,
+    }
 
 
 def _rules(sheets: Mapping[int, str], attributes: Mapping[int, Mapping[str, str | None]]) -> StyleRules | None:
@@ -308,7 +287,7 @@ def _fits() -> bool:
         return False
     compiled.bind(lexbor.__file__, *CELLS, DIALOG)
     plain, fast = _plain_columns(SMALL_PAGE), _compiled_columns(SMALL_PAGE)
-    return all(_same(getattr(plain, part.name), getattr(fast, part.name)) for part in fields(_Columns))
+    return plain.keys() == fast.keys() and all(_same(plain[name], fast[name]) for name in plain)
 
 
 def _same(plain: Any, fast: Any) -> bool:
@@ -350,16 +329,17 @@ def _hidden(found: Mapping[str, str | None]) -> bool:
     return "display:none" in plain or "visibility:hidden" in plain
 
 
-def _language(columns: _Columns, header: str) -> str:
+def _language(columns: Columns, header: str) -> str:
     """The language that the page says it is in: <html lang>, then <meta>, then the header."""
-    html = columns.attributes.get(0, {})
+    attributes = columns["attributes"]
+    html = attributes.get(0, {})
     said = html.get("lang") or html.get("xml:lang")
     if not said:
-        for row, name in having(columns.attributes, "http-equiv").items():
-            if name.lower() == "content-language" and columns.spots[columns.spot[row]].tag == "meta":
-                said = columns.attributes[row].get("content")
+        for row, name in having(attributes, "http-equiv").items():
+            if name.lower() == "content-language" and columns["spots"][columns["spot"][row]].tag == "meta":
+                said = attributes[row].get("content")
                 break
-    primary = re.match(r"\s*([A-Za-z]{2,3})\b", said or header or "")
+    primary = PRIMARY.match(said or header or "")
     return primary[1].lower() if primary else ""
 
 

@@ -395,3 +395,12 @@ def test_a_place_that_cannot_be_used(place: Place, tmp_path: Path) -> None:
             State(tmp_path / "bad.sqlite")
         with pytest.raises(CannotKeep, match="writable"):
             State(tmp_path / "no" / "folder" / "state.sqlite")
+
+
+def test_a_page_of_many_records(place: Place) -> None:
+    """More records than one statement looks up: each is new once, and known after that."""
+    page = records(**{f"k{i}": str(i) for i in range(250)})
+    with State(place) as state:
+        assert state.add(page, ORIGIN) == [True] * 250
+        assert state.add(page, {**ORIGIN, "_page": "p2"}) == [False] * 250
+        assert [row["_seen"] for row in state.rows()] == [2] * 250

@@ -39,11 +39,6 @@ typedef struct Attr {
     struct Attr *next, *prev;
 } Attr;
 
-/* Lexbor's functions, from selectolax's own library. */
-extern Attr *(*lexbor_first_attribute)(void *element);
-extern const unsigned char *(*lexbor_attribute_name)(Attr *attribute, size_t *length);
-extern const unsigned char *(*lexbor_element_name)(Node *element, size_t *length);
-
 typedef struct { int32_t *at; Py_ssize_t length, room; } Ints;
 
 static inline int grow(Ints *ints, Py_ssize_t room) {
@@ -55,7 +50,7 @@ static inline int grow(Ints *ints, Py_ssize_t room) {
 }
 
 static inline int push(Ints *ints, int32_t value) {
-    if (ints->length == ints->room && grow(ints, ints->room ? ints->room * 2 : 256) < 0) return -1;
+    if (ints->length == ints->room && grow(ints, ints->room ? ints->room * 2 : 1024) < 0) return -1;
     ints->at[ints->length++] = value;
     return 0;
 }
@@ -104,10 +99,11 @@ extern PyTypeObject AttributesType, LeavesType;
 PyObject *make_attributes(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values);
 PyObject *page_bind(PyObject *module, PyObject *args);
 PyObject *page_walk(PyObject *module, PyObject *args);
-PyObject *page_terms(PyObject *module, PyObject *text);
+PyObject *page_terms(PyObject *module, PyObject *args);
 PyObject *page_tokens(PyObject *module, PyObject *text);
 PyObject *page_has_crowded_tag(PyObject *module, PyObject *args);
 PyObject *page_is_utf8(PyObject *module, PyObject *bytes);
 PyObject *page_count(PyObject *module, PyObject *args);
 PyObject *page_steps_below(PyObject *module, PyObject *args);
-PyObject *page_glue(PyObject *module, PyObject *args);
+PyObject *page_finish_gaps(PyObject *module, PyObject *args);
+PyObject *page_recoded(PyObject *module, PyObject *args);

@@ -2,19 +2,20 @@
 
 static PyMethodDef functions[] = {
     {"bind", page_bind, METH_VARARGS, "bind(path, td, th, dialog): looks up the parser's functions in its loaded library."},
-    {"walk", page_walk, METH_VARARGS, "walk(address, make_spot): the columns of the page whose root node is at this address."},
-    {"terms", page_terms, METH_O, "terms(text): the words of a text in parts (NUL between them), the number of each word, where each part begins."},
+    {"walk", page_walk, METH_VARARGS, "walk(html, make_spot): the columns of a page in UTF-8; None where it cannot be parsed."},
+    {"terms", page_terms, METH_VARARGS, "terms(text, plain_tokens): the words of a text in parts (NUL between them), the number of each word, where each part begins."},
     {"tokens", page_tokens, METH_O, "tokens(text): the words of a text in order."},
     {"has_crowded_tag", page_has_crowded_tag, METH_VARARGS, "has_crowded_tag(html, limit): whether any tag has at least so many attributes."},
     {"steps_below", page_steps_below, METH_VARARGS, "steps_below(row, end, spot, spots): the rows right below a row, each with its step, as \"li[3]\"."},
     {"is_utf8", page_is_utf8, METH_O, "is_utf8(bytes): whether they can be decoded."},
     {"count", page_count, METH_VARARGS, "count(bytes, byte): how often it occurs."},
-    {"glue_inside_words", page_glue, METH_VARARGS, "glue_inside_words(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
+    {"recoded", page_recoded, METH_VARARGS, "recoded(bytes, table): bytes of a charset of single bytes as UTF-8."},
+    {"finish_gaps", page_finish_gaps, METH_VARARGS, "finish_gaps(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
 
-enum { INTERFACE = 2 };   /* as in compiled.py: it goes up with every change of these files */
+enum { INTERFACE = 6 };   /* as in compiled.py: it goes up with every change of these files */
 
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);

@@ -1,9 +1,20 @@
 #include "compiled.h"
 #include <dlfcn.h>
 
-Attr *(*lexbor_first_attribute)(void *element);
-const unsigned char *(*lexbor_attribute_name)(Attr *attribute, size_t *length);
-const unsigned char *(*lexbor_element_name)(Node *element, size_t *length);
+/* Lexbor's functions, from selectolax's own library. */
+static struct {
+    void *(*create)(void);
+    void *(*destroy)(void *document);
+    void (*clean)(void *document);
+    void (*set_options)(void *document, unsigned int options);
+    unsigned int (*parse)(void *document, const unsigned char *html, size_t size);
+    Node *(*root)(void *document);
+    Attr *(*first_attribute)(void *element);
+    const unsigned char *(*attribute_name)(Attr *attribute, size_t *length);
+    const unsigned char *(*element_name)(Node *element, size_t *length);
+} lexbor;
+
+enum { WITHOUT_EVENTS = 1 };            /* LexborDocumentOptions.WO_EVENTS: `_parsed` of tree.py says why */
 
 enum { TYPE_TEXT = 3 };                 /* the DOM's number of text nodes */
 enum { TEXT = 2, FIRST_ELEMENT = 6, FIRST_UNKNOWN = 256 };   /* the parser's numbers, as in tree.py */
@@ -42,6 +53,9 @@ typedef struct {
     uintptr_t number;           /* the parser's number of its tag; 0 for a tag that it does not know: such go by name */
     Str tag, cls, prop;         /* with data NULL where it has none */
     int8_t hidden, shown, shapes, edge, marks;
+    int32_t follower;           /* the place of the row that came after one of these the last time: most often it does again */
+    int32_t spot_number;        /* among the spots of the page that was walked last, … */
+    uint64_t walk;              /* … which had this number */
     PyObject *spot;
 } Place;
 
@@ -70,6 +84,8 @@ typedef struct {
     size_t edge_room, spaced_room, value_length, value_room;
     int pending;                                 /* the strongest edge since the last chunk */
     Places *places;
+    uint64_t walk;                               /* the number of this walk */
+    int32_t last_place;                          /* of the row before, or -1 */
     Name *name_table;
     size_t name_mask, name_count;
     char *buffer;
@@ -117,7 +133,7 @@ static Name *find_name(Walk *w, Attr *attribute) {
     for (; w->name_table[slot].key; slot = (slot + 1) & w->name_mask)
         if (w->name_table[slot].key == key) return &w->name_table[slot];
     size_t length = 0;
-    const unsigned char *text = lexbor_attribute_name(attribute, &length);
+    const unsigned char *text = lexbor.attribute_name(attribute, &length);
     PyObject *name = PyUnicode_DecodeUTF8((const char *)text, (Py_ssize_t)length, "replace");
     if (!name) return NULL;
     PyUnicode_InternInPlace(&name);
@@ -221,14 +237,17 @@ static int make_room(Places *known) {
     return 0;
 }
 
+static inline int is_same_place(const Place *at, const Place *place) {
+    return at->above == place->above && at->number == place->number && at->column == place->column && at->hidden == place->hidden &&
+           same_text(&at->cls, &place->cls) && same_text(&at->prop, &place->prop) && same_text(&at->tag, &place->tag);
+}
+
 /* The slot of a place, or the free one where it would be. */
 static size_t find_slot(const Places *known, const Place *place) {
     size_t slot = place->hash & known->table.mask;
     for (; known->table.slots[slot] >= 0; slot = (slot + 1) & known->table.mask) {
         const Place *at = &known->places[known->table.slots[slot]];
-        if (at->hash == place->hash && at->above == place->above && at->number == place->number && at->column == place->column &&
-            at->hidden == place->hidden && same_text(&at->cls, &place->cls) && same_text(&at->prop, &place->prop) && same_text(&at->tag, &place->tag))
-            break;
+        if (at->hash == place->hash && is_same_place(at, place)) break;
     }
     return slot;
 }
@@ -237,7 +256,7 @@ static size_t find_slot(const Places *known, const Place *place) {
 static int make_spot(Walk *w, Place *place, Node *node) {
     size_t length = 0;
     int gaps;
-    const unsigned char *name = lexbor_element_name(node, &length);
+    const unsigned char *name = lexbor.element_name(node, &length);
     PyObject *tag = PyUnicode_DecodeUTF8(name ? (const char *)name : "", (Py_ssize_t)length, "replace");
     PyObject *raw = place->cls.data ? decoded(&place->cls) : PyUnicode_New(0, 0);
     PyObject *cls = raw ? words_of(w, raw, &gaps) : NULL, *prop = place->prop.data ? decoded(&place->prop) : Py_NewRef(Py_None);
@@ -258,7 +277,7 @@ static int make_spot(Walk *w, Place *place, Node *node) {
 }
 
 /* The number of a place among all that are known. */
-static int32_t number_place(Walk *w, Place *place, Node *node) {
+static int32_t look_up_place(Walk *w, Place *place, Node *node) {
     Places *known = w->places;
     uint64_t hash = mix(mix((uint64_t)(place->above + 1), place->number), (uint64_t)place->column * 2 + (uint64_t)place->hidden);
     if (place->cls.data) hash = mix(hash, hash_bytes(place->cls.data, place->cls.length));
@@ -278,8 +297,17 @@ static int32_t number_place(Walk *w, Place *place, Node *node) {
     return (int32_t)known->count++;
 }
 
+/* The same, which first looks at the place that came after that of the row before the last time. */
+static int32_t number_place(Walk *w, Place *place, Node *node) {
+    int32_t number = w->last_place < 0 ? -1 : w->places->places[w->last_place].follower;
+    if (number < 0 || !is_same_place(&w->places->places[number], place)) number = look_up_place(w, place, node);
+    if (number >= 0 && w->last_place >= 0) w->places->places[w->last_place].follower = number;
+    w->last_place = number;
+    return number;
+}
+
 /* The number of a place among the spots of this page. */
-static int32_t number_spot(Walk *w, int32_t place) {
+static int32_t look_up_spot(Walk *w, int32_t place) {
     Table *table = &w->spot_of_place;
     if ((size_t)w->place.length * 2 >= table->mask) {
         size_t mask = table->mask ? table->mask * 2 + 1 : 511;
@@ -301,6 +329,17 @@ static int32_t number_spot(Walk *w, int32_t place) {
     return table->slots[slot];
 }
 
+/* The same; a place knows its number on the page that was walked last, which is this one unless threads take turns. */
+static int32_t number_spot(Walk *w, int32_t place) {
+    if (w->places->places[place].walk == w->walk) return w->places->places[place].spot_number;
+    int32_t number = look_up_spot(w, place);
+    Place *at = &w->places->places[place];
+    at->walk = w->walk;
+    at->spot_number = number;
+    if (number < 0) at->walk = 0;
+    return number;
+}
+
 /* Takes down one attribute. */
 static int keep_attribute(Walk *w, const Name *name, const Str *value) {
     size_t length = value && value->data ? value->length : 0;
@@ -314,10 +353,10 @@ static int keep_attribute(Walk *w, const Name *name, const Str *value) {
 /* A new row for an element; returns it, or -1. */
 static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
     int32_t row = (int32_t)w->spot.length;
-    Place place = {.above = above < 0 ? -1 : w->place.at[w->spot.at[above]], .number = node->local_name};
+    Place place = {.above = above < 0 ? -1 : w->place.at[w->spot.at[above]], .number = node->local_name, .follower = -1};
     int is_open = 0;
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return -1;
-    for (Attr *attribute = lexbor_first_attribute(node); attribute; attribute = attribute->next) {
+    for (Attr *attribute = lexbor.first_attribute(node); attribute; attribute = attribute->next) {
         const Name *name = find_name(w, attribute);
         if (!name || keep_attribute(w, name, attribute->value) < 0) return -1;
         const Str *value = attribute->value && attribute->value->data ? attribute->value : NULL;
@@ -337,7 +376,7 @@ static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
         place.column = ++w->cells.at[2 * above + (node->local_name == number_th)];
     if (place.number >= FIRST_UNKNOWN) {
         place.number = 0;
-        place.tag.data = (unsigned char *)lexbor_element_name(node, &place.tag.length);
+        place.tag.data = (unsigned char *)lexbor.element_name(node, &place.tag.length);
     }
     int32_t number = number_place(w, &place, node), spot = number < 0 ? -1 : number_spot(w, number);
     if (spot < 0) return -1;
@@ -453,9 +492,9 @@ static int keep_by_row(PyObject *texts, int32_t row, const Str *text) {
 /* Text that is not shown: the title of the page, its style sheets, and scripts that are JSON. */
 static int keep_unshown(Walk *w, const Str *text, Node *parent, int32_t row) {
     size_t length = 0;
-    const unsigned char *tag = lexbor_element_name(parent, &length);
+    const unsigned char *tag = lexbor.element_name(parent, &length);
     if (length == 6 && !memcmp(tag, "script", 6)) {
-        for (Attr *attribute = lexbor_first_attribute(parent); attribute; attribute = attribute->next) {
+        for (Attr *attribute = lexbor.first_attribute(parent); attribute; attribute = attribute->next) {
             const Name *name = find_name(w, attribute);
             if (!name) return -1;
             const Str *type = attribute->value;
@@ -524,7 +563,7 @@ static PyObject *result_of(Walk *w) {
     if (spots && chunks)
         result = Py_BuildValue("(OOOONNNNNONNONNN)", w->title, w->data, w->sheets, spots, as_bytes(&w->spot), as_bytes(&w->parent), as_bytes(&w->end),
                                as_bytes(&w->text_at), as_bytes(&w->text_end), chunks, as_bytes(&w->chunk_row),
-                               PyBytes_FromStringAndSize(w->edges, w->chunk_row.length), attributes,
+                               PyByteArray_FromStringAndSize(w->edges, w->chunk_row.length), attributes,
                                PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), as_bytes(&w->rows_before), marks_of(w));
     Py_XDECREF(spots);
     Py_XDECREF(chunks);
@@ -532,12 +571,10 @@ static PyObject *result_of(Walk *w) {
     return result;
 }
 
-PyObject *page_walk(PyObject *module, PyObject *args) {
-    unsigned long long address;
-    Walk w = {0};
-    (void)module;
-    if (!PyArg_ParseTuple(args, "KO", &address, &w.make_spot)) return NULL;
-    if (!lexbor_first_attribute || !address) { PyErr_SetString(PyExc_RuntimeError, "the parser's library is not bound"); return NULL; }
+/* The columns of a page whose root is known. */
+static PyObject *walk(Node *root, PyObject *make_spot) {
+    static uint64_t walks;
+    Walk w = {.walk = ++walks, .last_place = -1, .make_spot = make_spot};
     if (!(w.places = use_places())) return NULL;
     w.spots = PyList_New(0);
     w.chunks = PyList_New(0);
@@ -546,7 +583,7 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
     w.sheets = PyDict_New();
     w.title = PyUnicode_New(0, 0);
     PyObject *result = NULL;
-    if (w.spots && w.chunks && w.names && w.data && w.sheets && w.title && walk_nodes(&w, (Node *)(uintptr_t)address) == 0) result = result_of(&w);
+    if (w.spots && w.chunks && w.names && w.data && w.sheets && w.title && walk_nodes(&w, root) == 0) result = result_of(&w);
     Py_XDECREF(w.spots);
     Py_XDECREF(w.chunks);
     Py_XDECREF(w.names);
@@ -565,18 +602,64 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
     return result;
 }
 
+/* A document that was read and emptied, for the next page: making one anew costs as much as parsing some kilobytes. */
+static void *spare_document;
+
+static void *take_document(void) {
+    void *document = spare_document;
+    spare_document = NULL;
+    if (document) return document;
+    if ((document = lexbor.create())) lexbor.set_options(document, WITHOUT_EVENTS);
+    return document;
+}
+
+enum { MOST_KEPT_BYTES = 1 << 20 };   /* the buffers of a document that has read a larger page are given back to the system */
+
+static void give_back(void *document, Py_ssize_t size) {
+    if (spare_document || size > MOST_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have read a page meanwhile */
+    lexbor.clean(document);
+    spare_document = document;
+}
+
+/* walk(html, make_spot): parses a page and walks through it; None where it cannot be parsed. */
+PyObject *page_walk(PyObject *module, PyObject *args) {
+    PyObject *html, *make_spot, *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "SO", &html, &make_spot)) return NULL;
+    if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "the parser's library is not bound"); return NULL; }
+    void *document = take_document();
+    if (!document) return PyErr_NoMemory();
+    unsigned int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = lexbor.parse(document, (const unsigned char *)PyBytes_AS_STRING(html), (size_t)PyBytes_GET_SIZE(html));
+    Py_END_ALLOW_THREADS
+    Node *root = status ? NULL : lexbor.root(document);
+    if (!root) {
+        lexbor.destroy(document);
+        Py_RETURN_NONE;
+    }
+    result = walk(root, make_spot);
+    give_back(document, PyBytes_GET_SIZE(html));
+    return result;
+}
+
+/* bind(path, td, th, dialog): looks up the parser's functions in its loaded library. */
 PyObject *page_bind(PyObject *module, PyObject *args) {
+    const struct { void *function; const char *name; } functions[] = {
+        {&lexbor.attribute_name, "lxb_dom_attr_qualified_name"}, {&lexbor.element_name, "lxb_dom_element_qualified_name"},
+        {&lexbor.first_attribute, "lxb_dom_element_first_attribute_noi"}, {&lexbor.destroy, "lxb_html_document_destroy"},
+        {&lexbor.clean, "lxb_html_document_clean"}, {&lexbor.parse, "lxb_html_document_parse"},
+        {&lexbor.set_options, "lxb_html_document_dom_opt_set_noi"}, {&lexbor.root, "lxb_dom_document_root"}, {&lexbor.create, "lxb_html_document_create"}};
     const char *path;
     (void)module;
     if (!PyArg_ParseTuple(args, "skkk", &path, &number_td, &number_th, &number_dialog)) return NULL;
     void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) { PyErr_SetString(PyExc_OSError, "the parser's library is not loaded"); return NULL; }
-    *(void **)&lexbor_attribute_name = dlsym(library, "lxb_dom_attr_qualified_name");
-    *(void **)&lexbor_element_name = dlsym(library, "lxb_dom_element_qualified_name");
-    *(void **)&lexbor_first_attribute = dlsym(library, "lxb_dom_element_first_attribute_noi");
+    int found = 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) found &= (*(void **)functions[i].function = dlsym(library, functions[i].name)) != NULL;
     dlclose(library);   /* it stays loaded: its module is imported */
-    if (!lexbor_attribute_name || !lexbor_element_name || !lexbor_first_attribute) {
-        lexbor_first_attribute = NULL;
+    if (!found) {
+        lexbor.create = NULL;
         PyErr_SetString(PyExc_OSError, "the parser's library does not show its functions");
         return NULL;
     }

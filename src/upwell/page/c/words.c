@@ -1,9 +1,19 @@
 #include "compiled.h"
 
-/* Whether a character stands in a script without marks inside words and with spaces between them; texts with others are left to
-   terms.py: Latin, Greek, Cyrillic, Armenian, and signs but for the two that join letters. */
+/* Whether a character belongs to a script without marks inside words; texts with others are left to terms.py: Latin, Greek, Cyrillic, Armenian,
+   Han, kana, hangul, and signs but for the two that join letters. */
 static inline int is_simple(Py_UCS4 c) {
-    return c < 0x300 || (c >= 0x370 && c < 0x483) || (c >= 0x48a && c < 0x590) || (c >= 0x1e00 && c < 0x2e80 && c != 0x200c && c != 0x200d);
+    if (c < 0x1e00) return c < 0x300 || (c >= 0x370 && c < 0x483) || (c >= 0x48a && c < 0x590);
+    if (c < 0x2e80) return c != 0x200c && c != 0x200d;
+    return c < 0x302a || (c >= 0x3030 && c < 0x3099) || (c >= 0x309b && c < 0xa000) || (c >= 0xac00 && c < 0xd7b0) || (c >= 0xf900 && c < 0xfb00) ||
+           (c >= 0xfe30 && c < 0x10000) || (c >= 0x20000 && c < 0x40000);
+}
+
+/* Whether a character is of a script that is written without spaces: CJK of terms.py. */
+static inline int is_unspaced(Py_UCS4 c) {
+    if (c < 0x2e80) return 0;
+    return c < 0x2fe0 || (c >= 0x3005 && c <= 0x3007) || (c >= 0x3021 && c <= 0x3029) || (c >= 0x3038 && c <= 0x303b) || (c >= 0x3040 && c < 0x3100) ||
+           (c >= 0x3400 && c < 0x4dc0) || (c >= 0x4e00 && c < 0xa000) || (c >= 0xac00 && c < 0xd7b0) || (c >= 0xf900 && c < 0xfb00) || c >= 0x20000;
 }
 
 static inline int is_word(Py_UCS4 c) {
@@ -48,13 +58,28 @@ INLINE Py_ssize_t end_of_token(const Chars *text, Py_ssize_t begin) {
     }
 }
 
-/* A text in lower case with plain apostrophes, as terms.py compares it; NULL without an error where terms.py has to cut it. */
+/* The term that begins here in a token: the token, or of one with characters of an unspaced script a run of others, or a pair of these;
+   a lone one is a term by itself. `next` gets where the next term begins. */
+INLINE Py_ssize_t end_of_term(const Chars *text, Py_ssize_t begin, Py_ssize_t token_end, Py_ssize_t *next) {
+    Py_ssize_t at = begin;
+    while (at < token_end && !is_unspaced(char_at(text, at))) at++;
+    if (at > begin) return *next = at;
+    if (at + 1 == token_end || !is_unspaced(char_at(text, at + 1))) return *next = at + 1;
+    *next = at + 2 < token_end && is_unspaced(char_at(text, at + 2)) ? at + 1 : at + 2;   /* pairs overlap */
+    return at + 2;
+}
+
+static int are_simple(const Chars *text, Py_ssize_t begin, Py_ssize_t end) {
+    for (Py_ssize_t i = begin; i < end; i++)
+        if (!is_simple(char_at(text, i))) return 0;
+    return 1;
+}
+
+/* A text in lower case with plain apostrophes, as terms.py compares it. */
 static PyObject *folded(PyObject *text) {
     if (!PyUnicode_Check(text)) { PyErr_SetString(PyExc_TypeError, "text is a str"); return NULL; }
     PyObject *low = PyObject_CallMethod(text, "lower", NULL);
     if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x300) return low;
-    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(low); i++)
-        if (!is_simple(PyUnicode_READ_CHAR(low, i))) { Py_DECREF(low); return NULL; }
     PyObject *plain = PyObject_CallMethod(low, "replace", "ss", "\xe2\x80\x99", "'");
     Py_DECREF(low);
     return plain;
@@ -63,16 +88,17 @@ static PyObject *folded(PyObject *text) {
 PyObject *page_tokens(PyObject *module, PyObject *argument) {
     (void)module;
     PyObject *low = folded(argument);
-    if (!low) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (!low) return NULL;
     Chars text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)};
+    if (text.kind != PyUnicode_1BYTE_KIND && !are_simple(&text, 0, text.length)) { Py_DECREF(low); Py_RETURN_NONE; }
     PyObject *list = PyList_New(0);
     for (Py_ssize_t at = 0; list && at < text.length;) {
         if (!is_word(char_at(&text, at))) { at++; continue; }
-        Py_ssize_t end = end_of_token(&text, at);
-        PyObject *token = PyUnicode_Substring(low, at, end);
-        if (!token || PyList_Append(list, token) < 0) Py_CLEAR(list);
-        Py_XDECREF(token);
-        at = end;
+        for (Py_ssize_t token_end = end_of_token(&text, at), next; list && at < token_end; at = next) {
+            PyObject *term = PyUnicode_Substring(low, at, end_of_term(&text, at, token_end, &next));
+            if (!term || PyList_Append(list, term) < 0) Py_CLEAR(list);
+            Py_XDECREF(term);
+        }
     }
     Py_DECREF(low);
     return list;
@@ -80,11 +106,13 @@ PyObject *page_tokens(PyObject *module, PyObject *argument) {
 
 /* ---- terms: each word once, with a number, in order of appearance -------------------------------------------------------- */
 
-typedef struct { uint64_t hash; Py_ssize_t begin, length; } Word;
+typedef struct { uint64_t hash; const char *data; size_t size; } Word;   /* the bytes of its characters, each as long as those of the text */
 
 typedef struct {
     Chars text;
-    PyObject *low, *list;
+    PyObject *low, *list, *plain;            /* `plain` is called with the parts that are not simple */
+    char **others;                           /* the words that it gave, which do not stand in the text */
+    Py_ssize_t other_count;
     Word *words;
     Py_ssize_t count, room;
     int32_t *table;
@@ -110,50 +138,95 @@ static int more_words(Words *w) {
     return 0;
 }
 
-INLINE int32_t number_of(Words *w, Py_ssize_t begin, Py_ssize_t end) {
-    const char *data = (const char *)w->text.data;
-    size_t size = (size_t)(end - begin) * (size_t)w->text.kind;
-    uint64_t hash = hash_bytes((const unsigned char *)data + begin * w->text.kind, size);
+/* The number of a word, or -1; its str is `word`, or a part of the text. */
+INLINE int32_t number_of(Words *w, const char *data, size_t size, PyObject *word, Py_ssize_t begin, Py_ssize_t end) {
+    uint64_t hash = hash_bytes((const unsigned char *)data, size);
     if (w->count == w->room && more_words(w) < 0) return -1;
     size_t slot = hash & w->mask;
     for (; w->table[slot] >= 0; slot = (slot + 1) & w->mask) {
-        const Word *word = &w->words[w->table[slot]];
-        if (word->hash == hash && word->length == end - begin && !memcmp(data + word->begin * w->text.kind, data + begin * w->text.kind, size))
-            return w->table[slot];
+        const Word *known = &w->words[w->table[slot]];
+        if (known->hash == hash && known->size == size && !memcmp(known->data, data, size)) return w->table[slot];
     }
-    PyObject *word = PyUnicode_Substring(w->low, begin, end);
+    word = word ? Py_NewRef(word) : PyUnicode_Substring(w->low, begin, end);
     int failed = word ? PyList_Append(w->list, word) : -1;
     Py_XDECREF(word);
     if (failed) return -1;
-    w->words[w->count] = (Word){hash, begin, end - begin};
+    w->words[w->count] = (Word){hash, data, size};
     w->table[slot] = (int32_t)w->count;
     return (int32_t)w->count++;
+}
+
+/* Numbers a word that does not stand in the text as it is. */
+static int number_other(Words *w, PyObject *word, Ints *ids) {
+    Py_ssize_t length = PyUnicode_Check(word) ? PyUnicode_GET_LENGTH(word) : -1;
+    char **others = length < 0 || (int)PyUnicode_KIND(word) > w->text.kind ? NULL : PyMem_Realloc(w->others, (size_t)(w->other_count + 1) * sizeof(char *));
+    char *data = others ? PyMem_Malloc((size_t)length * (size_t)w->text.kind + 1) : NULL;
+    if (others) w->others = others;
+    if (!data) { PyErr_SetString(PyExc_TypeError, "words are parts of the text"); return -1; }
+    w->others[w->other_count++] = data;
+    for (Py_ssize_t i = 0; i < length; i++) PyUnicode_WRITE(w->text.kind, data, i, PyUnicode_READ_CHAR(word, i));
+    int32_t id = number_of(w, data, (size_t)length * (size_t)w->text.kind, word, 0, 0);
+    return id < 0 || push(ids, id) ? -1 : 0;
+}
+
+/* Numbers the words of a part that is not simple. */
+static int number_part(Words *w, Py_ssize_t begin, Py_ssize_t end, Ints *ids) {
+    PyObject *part = PyUnicode_Substring(w->low, begin, end), *found = part ? PyObject_CallOneArg(w->plain, part) : NULL;
+    int failed = !found || !PyList_Check(found) ? -1 : 0;
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(found); i++) failed = number_other(w, PyList_GET_ITEM(found, i), ids);
+    Py_XDECREF(part);
+    Py_XDECREF(found);
+    if (failed && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "words come as a list");
+    return failed;
+}
+
+INLINE int32_t number_here(Words *w, Py_ssize_t begin, Py_ssize_t end) {
+    return number_of(w, (const char *)w->text.data + begin * w->text.kind, (size_t)(end - begin) * (size_t)w->text.kind, NULL, begin, end);
 }
 
 /* Numbers the words of the whole text; `kind` is a constant wherever it is called. */
 INLINE int number_all(Words *w, int kind, Ints *ids, Ints *begins) {
     w->text.kind = kind;
     Chars text = {kind, w->text.data, w->text.length};
+    Py_ssize_t seen = 0;   /* how far the parts are known to be simple */
     for (Py_ssize_t at = 0; at < text.length;) {
         Py_UCS4 c = char_at(&text, at);
+        if (kind != PyUnicode_1BYTE_KIND && at >= seen) {
+            Py_ssize_t end = at;
+            while (end < text.length && char_at(&text, end)) end++;
+            if (!are_simple(&text, at, end)) {
+                if (number_part(w, at, end, ids) < 0) return -1;
+                at = seen = end;
+                continue;
+            }
+            seen = end + 1;
+        }
         if (!is_word(c)) {
             if (!c && push(begins, (int32_t)ids->length)) return -1;
             at++;
             continue;
         }
-        Py_ssize_t end = end_of_token(&text, at);
-        int32_t id = number_of(w, at, end);
-        if (id < 0 || push(ids, id)) return -1;
-        at = end;
+        Py_ssize_t token_end = end_of_token(&text, at);
+        if (kind == PyUnicode_1BYTE_KIND) {
+            int32_t id = number_here(w, at, token_end);
+            if (id < 0 || push(ids, id)) return -1;
+            at = token_end;
+        }
+        for (Py_ssize_t next; at < token_end; at = next) {
+            int32_t id = number_here(w, at, end_of_term(&text, at, token_end, &next));
+            if (id < 0 || push(ids, id)) return -1;
+        }
     }
     return 0;
 }
 
-PyObject *page_terms(PyObject *module, PyObject *argument) {
+PyObject *page_terms(PyObject *module, PyObject *args) {
+    PyObject *text, *plain, *result = NULL;
     (void)module;
-    PyObject *low = folded(argument), *result = NULL;
-    if (!low) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    Words w = {{PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, low, PyList_New(0), NULL, 0, 0, NULL, 0};
+    if (!PyArg_ParseTuple(args, "UO", &text, &plain)) return NULL;
+    PyObject *low = folded(text);
+    if (!low) return NULL;
+    Words w = {.text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)}, .low = low, .list = PyList_New(0), .plain = plain};
     Ints ids = {0}, begins = {0};
     int failed = !w.list || push(&begins, 0);
     if (!failed) {
@@ -164,6 +237,8 @@ PyObject *page_terms(PyObject *module, PyObject *argument) {
     if (!failed && !push(&begins, (int32_t)ids.length)) result = Py_BuildValue("(ONN)", w.list, as_bytes(&ids), as_bytes(&begins));
     Py_XDECREF(w.list);
     Py_DECREF(low);
+    for (Py_ssize_t i = 0; i < w.other_count; i++) PyMem_Free(w.others[i]);
+    PyMem_Free(w.others);
     PyMem_Free(w.words);
     PyMem_Free(w.table);
     PyMem_Free(ids.at);
@@ -277,6 +352,34 @@ PyObject *page_is_utf8(PyObject *module, PyObject *argument) {
     Py_RETURN_TRUE;
 }
 
+/* Bytes of a charset of single bytes as UTF-8. `table` has four bytes for each of the 128 beyond ASCII: how many it becomes, and these. */
+PyObject *page_recoded(PyObject *module, PyObject *args) {
+    Py_buffer page, table;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*", &page, &table)) return NULL;
+    const unsigned char *at = page.buf, *end = at + page.len, *known = table.buf;
+    PyObject *made = NULL;
+    char *buffer = table.len == 4 * 128 ? PyMem_Malloc((size_t)page.len * 3 + 8) : NULL, *to = buffer;
+    if (table.len != 4 * 128) PyErr_SetString(PyExc_ValueError, "the table has four bytes for each of 128");
+    else if (!buffer) PyErr_NoMemory();
+    else {
+        while (at < end) {
+            uint64_t word;
+            for (; end - at >= 8 && (memcpy(&word, at, 8), !(word & 0x8080808080808080ull)); at += 8, to += 8) memcpy(to, &word, 8);
+            if (at == end) break;
+            if (*at < 0x80) { *to++ = (char)*at++; continue; }
+            const unsigned char *as = known + 4 * (*at++ - 0x80);
+            memcpy(to, as + 1, 3);
+            to += as[0] <= 3 ? as[0] : 3;
+        }
+        made = PyBytes_FromStringAndSize(buffer, to - buffer);
+    }
+    PyMem_Free(buffer);
+    PyBuffer_Release(&page);
+    PyBuffer_Release(&table);
+    return made;
+}
+
 /* How often a byte occurs. */
 __attribute__((optimize("O3"))) PyObject *page_count(PyObject *module, PyObject *args) {
     Py_buffer page;
@@ -299,7 +402,8 @@ __attribute__((optimize("O3"))) PyObject *page_count(PyObject *module, PyObject 
 
 enum { GLUED, SPACED, BROKEN };   /* as in spots.py */
 
-PyObject *page_glue(PyObject *module, PyObject *args) {
+/* finish_gaps(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot): white space at the edges of texts, then marks. */
+PyObject *page_finish_gaps(PyObject *module, PyObject *args) {
     Py_buffer gaps, spaced, chunk_row, rows_before, parent, spot, marking;
     PyObject *chunks, *result = NULL;
     (void)module;
@@ -312,6 +416,8 @@ PyObject *page_glue(PyObject *module, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "the columns are of different pages");
         goto done;
     }
+    for (Py_ssize_t c = 0; c < count; c++)
+        if (gap[c] < SPACED && (space[c] & 1 || (c && space[c - 1] & 2))) gap[c] = SPACED;
     for (Py_ssize_t c = 1; c < count; c++) {
         if (gap[c] != SPACED || space[c] & 1 || space[c - 1] & 2) continue;
         PyObject *left = PyTuple_GET_ITEM(chunks, c - 1), *right = PyTuple_GET_ITEM(chunks, c);
