@@ -190,13 +190,14 @@ def _presses(form: Form, page: TagTree) -> Iterator[tuple[Gate, Request]]:
         for number, button in enumerate(buttons if not is_ticked or ticked != required else ()):
             method, action, enctype = form_data.form_target(page, row, button)
             entries = form_data.entry_list(fields, button, form.charset)
-            sent = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
+            request = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
+            sent = replace(request, passes_gate=True)
             label = " ".join(form_data.button_label(page, button.row).split())
-            if not YES_OR_NO.issuperset([*acting_words(sent), *words_of_label(label)]):
+            if acting_words(sent) or not YES_OR_NO.issuperset(words_of_label(label)):
                 continue
             if is_same_host(action, page.url):
                 gate = Gate(url=page.url, label=label, form=_key(form, page), button=number, is_ticked=is_ticked)
-                yield gate, replace(sent, passes_gate=True)
+                yield gate, sent
 
 
 def _key(form: Form, page: TagTree) -> FormKey:
