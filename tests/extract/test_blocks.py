@@ -57,9 +57,15 @@ def test_what_stands_in_the_flow_of_the_text() -> None:
 
 
 def test_a_headline_that_the_page_sets_apart() -> None:
-    """In a header or a main element the headline is a block of its own, and not repeated in the text."""
+    """In a header or a main element, or with many lines below it, the headline is a block of its own, and not repeated in the text."""
     html = page(1).replace("<h1>", "<header><h1>").replace("</h1>", "</h1></header>")
     texts = {block.type: block.text for block in blocks.read_blocks(read(html)).blocks}
+    assert texts["title"] == "Bridge 1 stays closed"
+    assert texts["article"].split("\n") == [f"{sentence} (1)" for sentence in STORY]
+    between = "".join(f"<div class=meta>Note {i}</div>" for i in range(5))
+    texts = {
+        block.type: block.text for block in blocks.read_blocks(read(page(1).replace("</h1>", f"</h1>{between}"))).blocks
+    }
     assert texts["title"] == "Bridge 1 stays closed"
     assert texts["article"].split("\n") == [f"{sentence} (1)" for sentence in STORY]
 
@@ -70,6 +76,39 @@ def test_what_an_aside_says_is_beside_the_text() -> None:
     text = blocks.read_blocks(read(page(1).replace("<div class=share>", f"{aside}<div class=share>"))).blocks[0].text
     assert STORY[2] in text
     assert "In another town" not in text
+
+
+def test_more_prose_in_a_gallery_than_in_the_text() -> None:
+    """Many pictures with prose of their own do not displace the text, nor do comments, or a line of linked names."""
+    items = "".join(
+        f"<li><h2>{i}/30 The year in pictures</h2><p>{sentence}</p></li>"
+        for i in range(10)
+        for sentence in ("A ship that nobody had seen before lay in the harbour for a week, and left without a word.",)
+        * 3
+    )
+    names = "".join(f"<a href=/u/{i}>reader{i}</a> , " for i in range(300))
+    html = page(1).replace(
+        "<div class=share>", f"<div class=full-gallery><ul>{items}</ul></div><p>{names}</p><div class=share>"
+    )
+    text = blocks.read_blocks(read(html)).blocks[0].text.split("\n")
+    assert text == ["Bridge 1 stays closed", *(f"{sentence} (1)" for sentence in STORY)]
+
+
+def test_a_date_is_a_line_of_little_else() -> None:
+    """A line of a date in any language is not of the text; a reference with a date is."""
+    references = "".join(
+        f"<li>Miller, J. ({i} April 2014). Arches of the valley and their builders, volume {i}.</li>"
+        for i in range(1, 4)
+    )
+    html = (
+        page(1)
+        .replace("March 2, 2021", "2 mars 2021")
+        .replace("<div class=share>", f"<ol>{references}</ol><div class=share>")
+    )
+    texts = {block.type: block.text for block in blocks.read_blocks(read(html)).blocks}
+    assert texts["date"] == "2 mars 2021"
+    assert "2 mars 2021" not in texts["article"]
+    assert texts["article"].count("Arches of the valley") == 3
 
 
 def test_the_site_takes_out_what_repeats() -> None:
@@ -140,6 +179,8 @@ def test_snippets_are_no_article() -> None:
     """A page of results has prose, spread over its items."""
     items = "".join(f"<li><a href=/r{i}>Result number {i} of many</a><p>{STORY[i % 3]}</p></li>" for i in range(10))
     assert {block.type for block in blocks.read_blocks(read(f"<h1>Results</h1><ol>{items}</ol>")).blocks} == {"toc"}
+    groups = f"<div><ul>{items}</ul><h2>In texts</h2><ul>{items}{items}</ul></div>"
+    assert "article" not in {block.type for block in blocks.read_blocks(read(f"<h1>Results</h1>{groups}")).blocks}
 
 
 def test_the_structure_is_the_condensed_tree() -> None:

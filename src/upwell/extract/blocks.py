@@ -38,13 +38,13 @@ BlockType = Literal["article", "title", "date", "author", "toc"]
 
 # fitted: `python -m benchmarks.fit_blocks`, which also leaves out site by site
 WEIGHTS = {
-    "constant": -3.1, "size": 1.0, "linked": -1.2, "all_linked": 0.2, "ends_sentence": 1.3, "partly_linked": 0.3, "paragraph": 0.3,
-    "heading": 0.6, "list_item": 6.2, "cell": 1.3, "in_control": -2.5, "in_list": -4.1, "in_form": -1.5, "in_aside": -3.8,
-    "in_figure": -1.1, "in_quote": 3.7, "in_article": 1.7, "in_header": -0.3, "named_caption": -3.4, "named_aside": -3.0,
-    "named_body": 0.6, "named_comment": -0.7, "named_overlay": -1.4, "named_related": -0.8, "in_title": 0.0, "date": -3.5, "byline": -2.1,
-    "copyright": -2.1, "prose_in_style": 0.7, "prose_in_parent": 1.4, "in_main": 0.2, "before_main": 0.0, "after_main": -0.4,
-    "prose_beside": 0.8, "prose_around": 0.5, "linked_in_parent": 0.4, "linked_above": -1.5, "short_in_parent": -0.5, "company": 0.3,
-    "in_core": 0.4, "in_wide_core": 1.6, "before_core": -1.6, "after_core": -0.4,
+    "constant": -4.4, "size": 3.0, "linked": 0.2, "all_linked": -0.8, "ends_sentence": 0.9, "partly_linked": -0.2, "paragraph": 0.5,
+    "heading": 1.3, "list_item": 2.5, "cell": 0.6, "in_control": -1.3, "in_list": 0.3, "in_form": -1.8, "in_aside": -4.1,
+    "in_figure": -0.2, "in_quote": 3.9, "in_article": 2.4, "in_header": -0.9, "named_caption": -4.3, "named_aside": -4.0,
+    "named_body": 0.1, "named_comment": -0.9, "named_overlay": -1.5, "named_related": -1.5, "named_items": -0.9, "in_title": 0.2,
+    "date": -2.0, "byline": -2.3, "copyright": -2.7, "prose_in_style": 0.7, "prose_in_parent": 0.3, "in_main": 0.2, "before_main": -1.2,
+    "after_main": 0.4, "prose_beside": 0.7, "prose_around": 0.3, "linked_in_parent": -0.2, "linked_above": -1.0, "short_in_parent": 0.6,
+    "company": 1.4, "in_core": 0.1, "in_wide_core": 1.6, "before_core": -1.0, "after_core": -1.2,
 }  # fmt: skip
 # What sets a line apart from the text that it stands in.
 SET_APART = [
@@ -72,10 +72,10 @@ class BlockParams:
 
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)  # of the features of a line
     max_evidence: float = 4.0  # a line says at most this much about others of its style
-    own: float = 0.79  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
-    style: float = 0.22  # weight of the mean evidence of its style on the site; fitted: the same
-    repeated: float = 1.26  # weight of the share of other pages that have the line; fitted: the same
-    seen: float = 3.01  # weight of that any other page has it; fitted: the same
+    own: float = 0.75  # weight of a line's own evidence; fitted: `python -m benchmarks.fit_blocks`
+    style: float = 0.25  # weight of the mean evidence of its style on the site; fitted: the same
+    repeated: float = 1.04  # weight of the share of other pages that have the line; fitted: the same
+    seen: float = 2.97  # weight of that any other page has it; fitted: the same
     container_share: float = (
         0.85  # the lowest row with this share of the text found holds the article; swept: 0.8 to 0.95
     )
@@ -86,7 +86,10 @@ class BlockParams:
     max_repeated_share: float = 0.5  # a line on more of the other pages is not text; swept: 0.3, 0.5, 0.7
     min_article_chars: float = 200.0  # characters of prose; swept: 100, 200, 400
     min_title_agreement: float = 0.5  # of a headline with <title>; swept: 0.3 to 0.9, no difference
-    max_share_in_items: float = 0.5  # with more of the prose in items of a table of contents, the page has no article
+    max_lines_to_text: int = 4  # from the headline; with more between it is set apart; swept: 1, 2, 3, 4, 6, any
+    max_share_in_items: float = (
+        0.5  # with more of the prose in items of a table of contents, or right below links, the page has no article
+    )
 
     @cached_property
     def weight_of_features(self) -> Floats:
@@ -245,12 +248,16 @@ def _with_container(
 
 
 def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.Toc], params: BlockParams) -> bool:
-    """Whether there is enough prose, and it is no list: snippets are spread over many items, an article is in one or beside them."""
+    """Whether there is enough prose, and it is no list: snippets follow a link each, or are spread over items; an article is in one or beside them."""
     chars = lines.chars[prose]
     if chars.sum() < params.min_article_chars:
         return False
     rows = lines.row[prose]
+    follows_link = lines.linked[np.maximum(prose - 1, 0)] > 0.5
     for toc in contents:
+        is_snippet = follows_link & (rows > toc.row) & (rows < tree.end[toc.row])
+        if is_snippet.sum() > 1 and chars[is_snippet].sum() > params.max_share_in_items * chars.sum():
+            return False
         item = np.searchsorted(toc.items, rows, side="right") - 1
         is_inside = (item >= 0) & (rows < tree.end[toc.row])
         if len(toc.items) < is_inside.sum():  # else what follows an item belongs to it, as where all are siblings
@@ -265,9 +272,11 @@ def _is_article(tree: TagTree, lines: Lines, prose: Ints, contents: list[tocs.To
 def _article(
     tree: TagTree, lines: Lines, x: Floats, evidence: Floats, kept: Ints, prose: Ints, params: BlockParams
 ) -> list[Block]:
-    """The article and its metadata; the headline is part of its text where no element of the page sets it apart."""
+    """The article and its metadata; the headline is part of its text where no element and no other lines set it apart."""
     headline = _headline(x, evidence, int(prose[0]), params)
-    of_page = headline is not None and bool(np.any(x[headline, OF_PAGE] > 0))
+    of_page = headline is not None and (
+        bool(np.any(x[headline, OF_PAGE] > 0)) or prose[0] - headline > params.max_lines_to_text
+    )
     chosen = sorted(
         {*kept.tolist(), *([headline] if headline is not None else [])} - ({headline} if of_page else set())
     )
