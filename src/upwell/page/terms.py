@@ -101,10 +101,11 @@ def query_words(text: str) -> list[str]:
     >>> query_words("the 検索エンジン")
     ['the', '検索', '索エ', 'エン', 'ンジ', 'ジン', '検索エンジン', 'エンジン', '検', '索', 'エ', 'ン', 'ジ']
     """
-    if compiled is not None and (fast := compiled.tokens(text)) is not None:  # which leaves such scripts to this
+    is_spaced = text.isascii() or not UNSPACED_RUN.search(text)
+    if is_spaced and compiled is not None and (fast := compiled.tokens(text)) is not None:
         return fast
     found = _raw_tokens(text)
-    if text.isascii() or not UNSPACED_RUN.search(text):
+    if is_spaced:
         return found
     words = dict.fromkeys(_pairs(found))
     for token in found:
