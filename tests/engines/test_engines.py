@@ -112,7 +112,10 @@ async def say_process(work: str, observe: Any) -> int:
 @pytest.mark.parametrize("name", ["processes", "ray"])
 @pytest.mark.usefixtures("ray_cluster")
 def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(name: str) -> None:
-    """kill -9 of a worker ends its call with WorkerLost and the next call runs; a cancelled call returns the function's last word."""
+    """kill -9 of a worker ends its call with WorkerLost and the next call runs; a cancelled call returns the function's last word.
+
+    What an observer raises is raised where the result is awaited, and nowhere else.
+    """
 
     async def program() -> None:
         async with engine_of(name, say_process, 1) as engine:
@@ -129,6 +132,13 @@ def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(nam
             await started.get()
             call.cancel()
             assert await call == -pid
+
+            def refuse(event: object) -> None:
+                raise ValueError(f"the observer wants no {event}")
+
+            with pytest.raises(ValueError, match=f"the observer wants no {pid}"):
+                await engine.run("go", "host", refuse)
+            assert await engine.run("go", "host", started.put_nowait) == pid
 
     asyncio.run(program())
 

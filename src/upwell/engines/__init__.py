@@ -6,6 +6,7 @@ frame       what an engine is, and `engine_of`, which makes one by its name
 local       one event loop in this process
 processes   several worker processes, each with an event loop
 worker      what runs in such a process
+elsewhere   who waits for work that runs in another process, here or on a cluster
 ray         actors on the machines of a Ray cluster
 ray_worker  what runs in such an actor
 ray_connection  connecting to Ray, or starting one

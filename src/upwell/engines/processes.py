@@ -5,30 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections import Counter
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from upwell.engines.elsewhere import Elsewhere
 from upwell.engines.frame import Function, Observe
 from upwell.engines.limits import room_for
 from upwell.engines.messages import packed, read
-from upwell.errors import WorkerLost
 
 __all__ = ["ProcessEngine"]
 
 END_SECONDS = 60.0  # for a worker to write what there is when the engine ends; then it is killed
 
 
-@dataclass(eq=False)
-class Worker:
+@dataclass(eq=False, kw_only=True)
+class Worker(Elsewhere):
     """One process, and what it runs."""
 
     process: asyncio.subprocess.Process
     reader: asyncio.Task[None] | None = None
-    waiting: dict[int, tuple[asyncio.Future[Any], Observe]] = field(default_factory=dict)
-    hosts: Counter[str] = field(default_factory=Counter)
 
     def send(self, *message: Any) -> None:
         """Hands a message over; where the process is gone, its reader notices."""
@@ -39,24 +35,9 @@ class Worker:
         """Takes what comes until the process ends; then what it had is lost."""
         assert self.process.stdout is not None  # noqa: S101 # it is a pipe
         while (message := await read(self.process.stdout)) is not None:
-            if message[1] not in self.waiting:
-                continue  # nobody waits for it any more
-            future, observe = self.waiting[message[1]]
-            if message[0] == "event":
-                try:
-                    observe(message[2])
-                except Exception as error:  # noqa: BLE001 # of the observer: raised where the result is awaited
-                    if not future.done():
-                        future.set_exception(error)
-            elif not future.done():
-                if message[3] is not None:
-                    future.set_exception(message[3])
-                else:
-                    future.set_result(message[2])
+            self.take(*message)
         code = await self.process.wait()
-        for future, _ in self.waiting.values():
-            if not future.done():
-                future.set_exception(WorkerLost(f"worker process {self.process.pid} ended with {code}"))
+        self.lose(f"worker process {self.process.pid} ended with {code}")
 
 
 class ProcessEngine:
@@ -65,7 +46,6 @@ class ProcessEngine:
     def __init__(self, function: Function, workers: int) -> None:
         self._function, self.workers = function, workers
         self._running: list[Worker] = []
-        self._numbers = count()
         self._choosing = asyncio.Lock()
 
     @property
@@ -93,19 +73,9 @@ class ProcessEngine:
         """What the function returned in a worker."""
         async with self._choosing:
             worker = await self._worker_for(host)
-        number, future = next(self._numbers), asyncio.get_running_loop().create_future()
-        worker.waiting[number] = future, observe
-        try:
-            worker.send("run", number, work)
-            while not future.done():
-                try:
-                    await asyncio.wait([future])
-                except asyncio.CancelledError:  # the function ends with what there is
-                    worker.send("cancel", number)
-            return future.result()
-        finally:
-            worker.waiting.pop(number, None)
-            worker.hosts[host] -= 1
+        return await worker.result(
+            host, observe, lambda number: worker.send("run", number, work), lambda number: worker.send("cancel", number)
+        )
 
     async def _worker_for(self, host: str) -> Worker:
         """The worker that has the host already, else the one with the least to do; started when it is first needed."""
@@ -127,7 +97,7 @@ class ProcessEngine:
             env=environment,
             start_new_session=True,  # Ctrl-C in a terminal is for the engine alone
         )
-        worker = Worker(process)
+        worker = Worker(process=process)
         self._running.append(worker)
         worker.send("function", self._function)
         worker.reader = asyncio.create_task(worker.listen())

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from upwell.engines.elsewhere import Elsewhere
 from upwell.engines.frame import Function, Observe
 from upwell.engines.limits import room_for
 from upwell.engines.ray_connection import RayConnection
@@ -25,15 +24,13 @@ START_SECONDS = 600.0  # for the first actor to be there: a cluster that grows o
 UNAVAILABLE_SECONDS = 1.0  # before an actor that cannot be reached is asked again; Ray decides when it is dead
 
 
-@dataclass(eq=False)
-class Actor:
+@dataclass(eq=False, kw_only=True)
+class Actor(Elsewhere):
     """One actor, and what it runs."""
 
     handle: Any
     is_ready: asyncio.Task[None]
     listening: asyncio.Task[None] | None = None
-    waiting: dict[int, tuple[asyncio.Future[Any], Observe]] = field(default_factory=dict)
-    hosts: Counter[str] = field(default_factory=Counter)
     is_late: bool = False  # the cluster has not found a place for it yet
     is_lost: bool = False
 
@@ -44,7 +41,6 @@ class RayEngine:
     def __init__(self, function: Function, workers: int = 0) -> None:
         self._function, self._wanted = function, workers
         self._actors: list[Actor] = []
-        self._numbers = count()
         self._connection = RayConnection(workers)
         self._ray: Any = None  # the module, once it is connected
 
@@ -78,19 +74,10 @@ class RayEngine:
     async def run(self, work: Any, host: str, observe: Observe) -> Any:
         """What the function returned in an actor."""
         actor = await self._actor_for(host)
-        number, future = next(self._numbers), asyncio.get_running_loop().create_future()
-        actor.waiting[number] = future, observe
-        try:
-            actor.handle.start.remote(number, work)
-            while not future.done():
-                try:
-                    await asyncio.wait([future])
-                except asyncio.CancelledError:  # the function ends with what there is
-                    actor.handle.cancel.remote(number)
-            return future.result()
-        finally:
-            actor.waiting.pop(number, None)
-            actor.hosts[host] -= 1
+        handle = actor.handle
+        return await actor.result(
+            host, observe, lambda number: handle.start.remote(number, work), lambda number: handle.cancel.remote(number)
+        )
 
     async def _actor_for(self, host: str) -> Actor:
         """An actor that is ready: the one that has the host already, else the one with the least to do."""
@@ -125,7 +112,7 @@ class RayEngine:
     def _start(self) -> Actor:
         kind = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(RayWorker)
         handle = kind.remote(self._function)
-        actor = Actor(handle, asyncio.ensure_future(_wait_for(handle.ready.remote())))
+        actor = Actor(handle=handle, is_ready=asyncio.ensure_future(_wait_for(handle.ready.remote())))
         actor.listening = asyncio.ensure_future(self._listen(actor))
         self._actors.append(actor)
         return actor
@@ -145,20 +132,10 @@ class RayEngine:
                 why = str(error).strip().partition("\n")[0]
                 break
             had += len(messages)
-            for kind, number, value, failure in messages:
-                future, observe = actor.waiting.get(number, (None, None))
-                if future is None or observe is None or future.done():
-                    continue
-                if kind == "event":
-                    observe(value)
-                elif failure is not None:
-                    future.set_exception(failure)
-                else:
-                    future.set_result(value)
+            for message in messages:
+                actor.take(*message)
         actor.is_lost = True
-        for future, _ in actor.waiting.values():
-            if not future.done():
-                future.set_exception(WorkerLost(f"an actor of the Ray cluster is gone: {why}"))
+        actor.lose(f"an actor of the Ray cluster is gone: {why}")
 
 
 async def _wait_for(reference: Any) -> None:
