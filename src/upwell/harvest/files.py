@@ -84,6 +84,8 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
         parquet.write(rows, {name: name for name in CHANGE_COLUMNS}, partial)
         partial.replace(folder / CHANGES)
     models = [json.loads(source.model.to_json()) | {"template": source.interface.as_dict()} for source in site.sources]
+    for model in models if site.gates else ():
+        model["gates"] = [gate.as_dict() for gate in site.gates]
     if models:
         models[0]["tables"] = {table.kind: as_saved(table.columns) for table in tables}
     texts = {

@@ -165,7 +165,8 @@ async def run(
             sessions += [SourceSession(interface, setting, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
-        for gate in discovery.gates:
+        site.gates = discovery.gates
+        for gate in site.gates:
             observe(Passed(url=gate.url, label=gate.label))
         for interface in discovery.interfaces:
             observe(Found(template=interface))

@@ -14,6 +14,7 @@ from upwell.harvest.tables import Table
 from upwell.key_set import KeySet
 from upwell.model import Estimate
 from upwell.queries.size import next_new
+from upwell.site.gate import Gate
 from upwell.store.state import State
 
 __all__ = ["SiteHarvest", "coverage_statement"]
@@ -40,6 +41,7 @@ class SiteHarvest:
     ignored_robots: bool = False
     rate: float = 1.0  # requests a second that are allowed; 0: as many as come
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
+    gates: list[Gate] = field(default_factory=list)  # in front of the site, that were passed
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be tried
     columns: tuple[str, ...] = ()  # that the tables shall have; none: all
     drop: tuple[str, ...] = ()  # and those that they shall not have

@@ -28,7 +28,6 @@ from upwell.net.robots import MAX_AGE_SECONDS as ROBOTS_MAX_AGE_SECONDS
 from upwell.net.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from upwell.net.robots import Robots
 from upwell.page.acting import acting_words
-from upwell.page.acting_words import YES_OR_NO
 from upwell.page.hosts import encoded, host_and_port, is_loopback, is_same_host, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder"]
@@ -144,8 +143,7 @@ class Fetcher:
         self._allowed_words.update(acting_words(request))
 
     def _refuse_acting(self, request: Request) -> None:
-        allowed = self._allowed_words | YES_OR_NO if request.passes_gate else self._allowed_words
-        words = [word for word in acting_words(request) if word not in allowed]
+        words = [word for word in acting_words(request) if word not in self._allowed_words]
         if words:
             raise WouldAct(
                 f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to ask it, "

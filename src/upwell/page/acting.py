@@ -15,7 +15,18 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 from upwell.model import Request
-from upwell.page.acting_words import ALWAYS, AS_A_VERB, GLUED, NOUNS, OBJECTS, PAGES, PHRASES, SUBSTRINGS, folded
+from upwell.page.acting_words import (
+    ALWAYS,
+    AS_A_VERB,
+    GLUED,
+    NOUNS,
+    OBJECTS,
+    PAGES,
+    PHRASES,
+    SUBSTRINGS,
+    YES_OR_NO,
+    folded,
+)
 
 __all__ = ["acting_words", "words_of_address", "words_of_fields", "words_of_label", "words_of_text"]
 
@@ -82,6 +93,8 @@ def acting_words(request: Request) -> list[str]:
     found = words_of_address(request.url, request.query)
     if request.body:
         found += words_of_fields(_fields_of_body(request), request.query)
+    if request.passes_gate:  # yes and no change nothing there but what the site shows
+        found = [word for word in found if word not in YES_OR_NO]
     return list(dict.fromkeys(found))
 
 

@@ -4,9 +4,9 @@ gate     a page that stands in place of others, and leads nowhere but through a 
 press    what one of its buttons sends: nothing is filled in but boxes to tick, and what says more than yes or no is not sent
 """
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from upwell.errors import Forbidden, MissingExtra, Unreachable
@@ -23,10 +23,12 @@ from upwell.site.interface_trial import is_usable
 from upwell.site.start_page import check_start_page
 from upwell.site.steps import Steps, fetch
 
-__all__ = ["Gate", "open_site", "through_gates"]
+__all__ = ["Gate", "open_site", "press_again", "through_gates"]
 
 T = TypeVar("T")
-FormKey = tuple[str, frozenset[str]]  # the path that a form is sent to, and the names of its fields
+FormKey = tuple[
+    str, frozenset[str]
+]  # the path that a form is sent to ("": that of its page), and the names of its fields
 MAX_LINKS = 8  # of a gate to other pages of the site: its terms, its imprint; not swept
 MAX_LOOKS = 3  # of these that are opened, to see that they lead nowhere else
 MAX_PRESSES = 3  # of a gate that cannot be passed
@@ -49,12 +51,33 @@ class Gate:
     button: int  # its number among the buttons of the form
     is_ticked: bool = False  # boxes were ticked that a browser does not insist on
 
+    @property
+    def mark(self) -> bytes:
+        """What every page has that shows it."""
+        path, names = self.form
+        return (path.rpartition("/")[2] or max(names, key=len, default="") or "<form").encode()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `source.json` keeps it."""
+        return {**asdict(self), "form": [self.form[0], sorted(self.form[1])]}
+
+    @classmethod
+    def of_dict(cls, saved: Mapping[str, Any]) -> "Gate":
+        """The way back.
+
+        >>> gate = Gate(url="http://x/gate", label="Enter", form=("/enter", frozenset(["token"])), button=0)
+        >>> Gate.of_dict(gate.as_dict()) == gate
+        True
+        """
+        path, names = saved["form"]
+        return cls(**{**saved, "form": (str(path), frozenset(names))})
+
     def request_on(self, page: TagTree) -> Request | None:
         """What passes it on a page that shows it, with the tokens of that page; None where the page does not."""
         same = (
             press
             for form in forms.find(page)
-            if _key(form) == self.form
+            if _key(form, page) == self.form
             for gate, press in _presses(form, page)
             if (gate.button, gate.is_ticked) == (self.button, self.is_ticked)
         )
@@ -93,21 +116,23 @@ def through_gates(
         answer = error = None
         try:
             answer = yield wanted
-            if isinstance(answer, Response) and isinstance(wanted, Request):
-                press = next(filter(None, (_again(gate, answer) for gate in gates)), None)
-                if press is not None:
-                    yield press
-                    again = yield replace(wanted, query="", reuses=False)  # not from memory
-                    answer = replace(again, request=wanted) if isinstance(again, Response) else answer
+            press = press_again(gates, answer) if isinstance(answer, Response) else None
+            if press is not None and isinstance(wanted, Request):
+                yield press
+                again = yield replace(wanted, query="", reuses=False)  # not from memory
+                answer = replace(again, request=wanted) if isinstance(again, Response) else answer
         except (Unreachable, Forbidden, MissingExtra) as trouble:
             error = trouble
 
 
-def _again(gate: Gate, answer: Response) -> Request | None:
-    """What passes a gate that an answer shows; None where it shows none. Most pages do not even name where it is sent."""
-    if gate.form[0].rpartition("/")[2].encode() not in answer.body:
-        return None
-    return gate.request_on(read_page(answer.body, answer.url, answer.headers))
+def press_again(gates: Iterable[Gate], answer: Response) -> Request | None:
+    """What passes the gate that an answer shows; None where it shows none. Most pages do not even have a mark of one."""
+    for gate in gates:
+        if gate.mark in answer.body:
+            press = gate.request_on(read_page(answer.body, answer.url, answer.headers))
+            if press is not None:
+                return press
+    return None
 
 
 def _stands_in_front(page: TagTree, url: str) -> Steps[bool]:
@@ -165,21 +190,23 @@ def _presses(form: Form, page: TagTree) -> Iterator[tuple[Gate, Request]]:
         for number, button in enumerate(buttons if not is_ticked or ticked != required else ()):
             method, action, enctype = form_data.form_target(page, row, button)
             entries = form_data.entry_list(fields, button, form.charset)
-            sent = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
+            request = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
+            sent = replace(request, passes_gate=True)
             label = " ".join(form_data.button_label(page, button.row).split())
-            if not YES_OR_NO.issuperset([*acting_words(sent), *words_of_label(label)]):
+            if acting_words(sent) or not YES_OR_NO.issuperset(words_of_label(label)):
                 continue
             if is_same_host(action, page.url):
-                gate = Gate(url=page.url, label=label, form=_key(form), button=number, is_ticked=is_ticked)
-                yield gate, replace(sent, passes_gate=True)
+                gate = Gate(url=page.url, label=label, form=_key(form, page), button=number, is_ticked=is_ticked)
+                yield gate, sent
 
 
-def _key(form: Form) -> FormKey:
-    return urlsplit(form.action).path, frozenset(field.name for field in form.fields)
+def _key(form: Form, page: TagTree) -> FormKey:
+    path = urlsplit(form.action).path
+    return path if path != urlsplit(page.url).path else "", frozenset(field.name for field in form.fields)
 
 
 def _form_keys(page: TagTree) -> set[FormKey]:
-    return {_key(form) for form in forms.find(page)}
+    return {_key(form, page) for form in forms.find(page)}
 
 
 def _links(page: TagTree) -> list[str]:

@@ -24,6 +24,7 @@ from upwell.page.data import read_page
 from upwell.page.tree import TagTree
 from upwell.site import interfaces
 from upwell.site.browser_search import SearchJudge
+from upwell.site.gate import Gate, press_again
 from upwell.site.index_source import records_of_index
 from upwell.site.steps import with_fresh_tokens
 from upwell.source.apply import Reading, apply
@@ -154,13 +155,18 @@ class _Network:
 
     net: Fetcher
     chromium: Chromium | None
+    gates: tuple[Gate, ...] = ()
     indexes: dict[str, IndexSearch] = field(default_factory=dict)  # that were fetched, by address
 
     async def send(self, request: Request) -> Response:
-        """The answer to a request."""
+        """The answer to a request; a gate that stands in front of it is passed."""
         if self.chromium is not None:
             return await self.chromium.fetch(request)
-        return await self.net.fetch(request, reuse=True)
+        response = await self.net.fetch(request, reuse=True)
+        if (press := press_again(self.gates, response)) is not None:
+            await self.net.fetch(press)
+            response = await self.net.fetch(request)
+        return response
 
 
 @asynccontextmanager
@@ -170,7 +176,7 @@ async def _network(source: LearnedSource, manners: Manners, memory: Memory | Non
         fetcher = Fetcher(manners, user_urls=(interface.page or interface.url,), memory=memory)
         net = await stack.enter_async_context(fetcher)
         chromium = await stack.enter_async_context(Chromium(net, SearchJudge())) if interface.rendered else None
-        yield _Network(net, chromium)
+        yield _Network(net, chromium, source.gates)
 
 
 @dataclass

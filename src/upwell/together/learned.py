@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from upwell.errors import WrongUsage
 from upwell.extract.tidy import TableColumn, load_columns, rows_of
 from upwell.model import Record, SearchInterface, interface_of
+from upwell.site.gate import Gate
 from upwell.source.model import SourceModel, load_all
 from upwell.store.remote import local_copy
 from upwell.store.typed import typed_fields
@@ -26,6 +27,7 @@ class LearnedSource:
     interface: SearchInterface
     model: SourceModel
     tables: Mapping[str, Sequence[TableColumn]] = field(default_factory=dict)  # kind of thing → columns of its table
+    gates: tuple[Gate, ...] = ()  # in front of the site, that were passed
 
     def fields(self, records: Sequence[Record]) -> list[dict[str, object]]:
         """The fields of the records of an answer, named and typed as in the table of the harvest; as they were read where there is none."""
@@ -90,6 +92,7 @@ def load_sources(file: Path) -> list[LearnedSource]:
         if "template" not in saved[0]:
             raise WrongUsage(f"{file} does not say how its source is asked; `upwell harvest` writes one that does")
         interfaces = [interface_of(one["template"]) for one in saved]
+        gates = [tuple(Gate.of_dict(gate) for gate in one.get("gates", ())) for one in saved]
         tables = {kind: load_columns(columns) for kind, columns in saved[0].get("tables", {}).items()}
     except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise WrongUsage(f"{file} cannot be read ({error!r}); harvest the site again") from error
@@ -97,8 +100,8 @@ def load_sources(file: Path) -> list[LearnedSource]:
         raise WrongUsage(f"{file}: {error}") from error
     several = len(interfaces) > 1
     return [
-        LearnedSource(name=_name(interface, several), interface=interface, model=model, tables=tables)
-        for interface, model in zip(interfaces, models, strict=True)
+        LearnedSource(name=_name(interface, several), interface=interface, model=model, tables=tables, gates=passed)
+        for interface, model, passed in zip(interfaces, models, gates, strict=True)
     ]
 
 
