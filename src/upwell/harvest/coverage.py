@@ -168,9 +168,8 @@ class Coverage:
         missing = held / max(0.01, min(shares)) - held
         is_uncounted = self.cuts_off and not self.is_counted
         margin, hidden = (UNCOUNTED_MARGIN, UNCOUNTED_HIDDEN) if is_uncounted else (MARGIN, HIDDEN)
-        last = pages[-MIN_PAGES:]
-        found = sum(records - before for records, before in last)
-        missing = max((1 + margin) * missing, self.behind_unasked((found + RULE_OF_THREE) / len(last)))
+        found = sum(records - before for records, before in pages[-MIN_PAGES:])
+        missing = max((1 + margin) * missing, self.behind_unasked((found + RULE_OF_THREE) / MIN_PAGES))
         high = held + missing + hidden * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
         # where less than half is held, what comes is no measure of what there is

@@ -14,6 +14,7 @@ MAX_SLOWDOWN = 64.0  # times the usual gap: the most that failures can slow a ho
 RECOVERY_FACTOR = 0.8  # each good answer multiplies the slowdown by this
 LATENCY_WEIGHT = 0.3  # of the latest answer in the running average of latencies
 LOAD_FACTOR = 2.0  # times the seconds of an answer between two requests, at least: a host rests for as long as it worked; not swept
+SLACK = 1.02  # times the gap, from when a request was sent: the next may be faster on its way, and the server counts from arrivals
 
 
 # Of each loop, by host; a pace lives as long as somebody asks the host, the lease on disk lives on.
@@ -67,8 +68,9 @@ class Pace:
 
     def was_sent(self) -> None:
         """Counts the gap from now on: the request has just been sent."""
-        self._next_start = max(self._next_start, time.monotonic() + self.current_gap)
-        self._extend_lease(self.current_gap)
+        gap = SLACK * self.current_gap
+        self._next_start = max(self._next_start, time.monotonic() + gap)
+        self._extend_lease(gap)
 
     @property
     def seconds_to_wait(self) -> float:
