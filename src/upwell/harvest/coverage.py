@@ -168,8 +168,7 @@ class Coverage:
         missing = held / max(0.01, min(shares)) - held
         is_uncounted = self.cuts_off and not self.is_counted
         margin, hidden = (UNCOUNTED_MARGIN, UNCOUNTED_HIDDEN) if is_uncounted else (MARGIN, HIDDEN)
-        found = sum(records - before for records, before in pages[-MIN_PAGES:])
-        missing = max((1 + margin) * missing, self.behind_unasked((found + RULE_OF_THREE) / MIN_PAGES))
+        missing = max((1 + margin) * missing, self.behind_unasked(RULE_OF_THREE / MIN_PAGES))
         high = held + missing + hidden * held + UNCONNECTED * self.unconnected()
         middle = math.sqrt(low * max(low, high))
         # where less than half is held, what comes is no measure of what there is
@@ -178,7 +177,7 @@ class Coverage:
         return Statement(Estimate(estimate=middle, low=low, high=max(low, high)), "bracket", is_lower_bound=is_open)
 
     def behind_unasked(self, new_per_page: float) -> float:
-        """How many records the words that were not asked yet may bring, at what the last pages brought: a record has several of them.
+        """How many records the words that were not asked yet may bring, at so many a page: a record has several of them.
 
         Short texts in languages with many forms of a word have few, and many words left; the last pages alone say too little there.
         """

@@ -615,9 +615,21 @@ static void *take_document(void) {
 
 enum { MOST_KEPT_BYTES = 1 << 20 };   /* the buffers of a document that has read a larger page are given back to the system */
 
+/* Quirks change what a table does to a paragraph. Emptying a document leaves them on, and a page that wants none does not turn them off. */
+typedef struct { Node node; int quirks; } Document;
+
+/* Whether quirks stand where `Document` says: a page without a document type has them. */
+static int finds_quirks(void) {
+    Document *document = lexbor.create();
+    int found = document && !document->quirks && !lexbor.parse(document, (const unsigned char *)"x", 1) && document->quirks == 1;
+    if (document) lexbor.destroy(document);
+    return found;
+}
+
 static void give_back(void *document, Py_ssize_t size) {
     if (spare_document || size > MOST_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have read a page meanwhile */
     lexbor.clean(document);
+    ((Document *)document)->quirks = 0;
     spare_document = document;
 }
 
@@ -658,9 +670,9 @@ PyObject *page_bind(PyObject *module, PyObject *args) {
     int found = 1;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) found &= (*(void **)functions[i].function = dlsym(library, functions[i].name)) != NULL;
     dlclose(library);   /* it stays loaded: its module is imported */
-    if (!found) {
+    if (!found || !finds_quirks()) {
         lexbor.create = NULL;
-        PyErr_SetString(PyExc_OSError, "the parser's library does not show its functions");
+        PyErr_SetString(PyExc_OSError, "the parser's library is another one");
         return NULL;
     }
     Py_RETURN_NONE;
