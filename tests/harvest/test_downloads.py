@@ -7,6 +7,17 @@ from upwell import api
 from upwell.harvest.loop import Plan
 
 
+def feed(sent: dict[str, str]) -> bytes:
+    """A part of a feed of everything, thirty entries, with a link to the next."""
+    start = int(sent.get("from", "0"))
+    entries = "".join(
+        f"<entry><title>{title}</title><link href='/item/{n}'/><summary>{text}</summary></entry>"
+        for n, title, text in ITEMS[start : start + 30]
+    )
+    more = f"<link rel='next' href='/feed.atom?from={start + 30}'/>" if start + 30 < len(ITEMS) else ""
+    return f"<?xml version='1.0'?><feed><title>Things</title>{more}{entries}</feed>".encode()
+
+
 def test_a_feed_that_goes_on(tmp_path: Path) -> None:
     """Nothing links to the items but a feed in parts (RFC 5005): it is walked like a list."""
 
@@ -15,13 +26,7 @@ def test_a_feed_that_goes_on(tmp_path: Path) -> None:
             return "<link rel=alternate type=application/atom+xml href=/feed.atom><h1>Things</h1><p>Old and new."
         if path != "/feed.atom":
             return shop(path, sent) if path.startswith("/item/") else None
-        start = int(sent.get("from", "0"))
-        entries = "".join(
-            f"<entry><title>{title}</title><link href='/item/{n}'/><summary>{text}</summary></entry>"
-            for n, title, text in ITEMS[start : start + 30]
-        )
-        more = f"<link rel='next' href='/feed.atom?from={start + 30}'/>" if start + 30 < len(ITEMS) else ""
-        return f"<?xml version='1.0'?><feed><title>Things</title>{more}{entries}</feed>".encode()
+        return feed(sent)
 
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
@@ -89,13 +94,7 @@ def test_a_feed_that_goes_on_beside_a_search(tmp_path: Path) -> None:
         if path != "/feed.atom":
             page = shop(path, sent) if path != "/catalogue" else None
             return page and f"<link rel=alternate type=application/atom+xml href=/feed.atom>{page}"
-        start = int(sent.get("from", "0"))
-        entries = "".join(
-            f"<entry><title>{title}</title><link href='/item/{n}'/><summary>{text}</summary></entry>"
-            for n, title, text in ITEMS[start : start + 30]
-        )
-        more = f"<link rel='next' href='/feed.atom?from={start + 30}'/>" if start + 30 < len(ITEMS) else ""
-        return f"<?xml version='1.0'?><feed><title>Things</title>{more}{entries}</feed>".encode()
+        return feed(sent)
 
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=150, browser="never"), manners=FREE)
