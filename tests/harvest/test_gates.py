@@ -1,15 +1,15 @@
 """Pages in front of a site that want a button pressed: pressed where that is all they want, and nowhere else."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
 from tests.harvest.test_lists import BOX, FREE, ITEMS, MENU, shop
+from tests.running_server import running
 from upwell import api
 from upwell.errors import UpwellError
 from upwell.harvest.events import Event, Passed
@@ -52,15 +52,8 @@ def served(site: Callable[[Visit], Shown]) -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with running(Handler) as url:
+        yield url, asked
 
 
 def behind(gate: str, cookie: str, action: str, accepts: Callable[[dict[str, str]], bool]) -> Callable[[Visit], Shown]:

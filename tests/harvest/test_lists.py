@@ -1,16 +1,16 @@
 """Lists without a query: found by links, walked to their end, compared with queries; on sites that a small server plays."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.running_server import running
 from upwell import api
 from upwell.errors import NothingLearned, UpwellError
 from upwell.harvest.loop import Plan
@@ -58,15 +58,8 @@ def served(site: Site, robots: str | Callable[[str], str] = "") -> Iterator[tupl
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with running(Handler) as url:
+        yield url, asked
 
 
 def source_of(result: api.Result) -> dict[str, Any]:

@@ -4,13 +4,13 @@ import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.running_server import running
 from upwell import api
 from upwell.errors import WrongUsage
 from upwell.net.manners import Manners
@@ -41,15 +41,8 @@ def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             asked.append(self.path)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with running(partial(Handler, directory=str(folder))) as url:
+        yield url, asked
 
 
 def test_a_site_becomes_two_tables_and_is_not_fetched_twice(tmp_path: Path) -> None:
