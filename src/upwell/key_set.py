@@ -6,14 +6,18 @@
 Two keys in a million million have the same hash. The hashes are the same in every process, so that what is drawn by them is, too.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KeyNumbers", "KeySet", "hash_of"]
+from upwell.page.compiled import compiled
+
+__all__ = ["KeyNumbers", "KeySet", "PlainKeyNumbers", "hash_of", "plain_hash_of"]
 
 Hashes = NDArray[np.int64]
 MIN_RECENT = 256  # keys that wait in a dict or set before they are sorted into the array
@@ -21,9 +25,12 @@ RECENT_SHARE = 16  # or one for so many in the array: each key is moved about so
 
 
 @lru_cache(maxsize=32768)
-def hash_of(key: str) -> int:
+def plain_hash_of(key: str) -> int:
     """64 bits of a key, the same in every process."""
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)
+
+
+hash_of = compiled.hash_of if compiled is not None else plain_hash_of
 
 
 class KeySet:
@@ -108,13 +115,22 @@ class KeySet:
             self._recent = set()
 
 
-class KeyNumbers:
-    """Hashes with their numbers, from 0 on."""
+class PlainKeyNumbers:
+    """Hashes with their numbers, from 0 on; `hashes` in the order of their numbers."""
 
-    def __init__(self) -> None:
-        self._sorted: Hashes = np.zeros(0, dtype=np.int64)
-        self._numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+    def __init__(self, hashes: bytes = b"") -> None:
+        by_number = np.frombuffer(hashes, dtype=np.int64)
+        self._numbers: NDArray[np.int32] = np.argsort(by_number, kind="stable").astype(np.int32)
+        self._sorted: Hashes = by_number[self._numbers]
         self._recent: dict[int, int] = {}
+        if len(by_number) and not np.all(np.diff(self._sorted) > 0):
+            raise ValueError("a hash comes twice")
+
+    def __reduce__(self) -> "tuple[type[PlainKeyNumbers], tuple[bytes]]":
+        self._sort_in()
+        by_number = np.zeros(len(self), dtype=np.int64)
+        by_number[self._numbers] = self._sorted
+        return type(self), (by_number.tobytes(),)
 
     def __len__(self) -> int:
         return len(self._sorted) + len(self._recent)
@@ -128,25 +144,58 @@ class KeyNumbers:
                 return int(self._numbers[at])
         return number
 
-    def find(self, hashes: Sequence[int]) -> Iterator[int]:
+    def find(self, hashes: Sequence[int]) -> list[int]:
         """The number of each hash; -1 where it has none."""
+        recent = self._recent
         if not len(self._sorted):
-            return (self._recent.get(hashed, -1) for hashed in hashes)
+            return [recent.get(hashed, -1) for hashed in hashes]
         wanted = np.array(hashes, dtype=np.int64)
         at = np.minimum(self._sorted.searchsorted(wanted), len(self._sorted) - 1)
         numbers = np.where(self._sorted[at] == wanted, self._numbers[at], -1).tolist()
-        recent = self._recent
-        return (
+        return [
             number if number >= 0 else recent.get(hashed, -1) for hashed, number in zip(hashes, numbers, strict=True)
-        )
+        ]
 
     def add(self, hashed: int) -> int:
         """The number of a hash that has none yet."""
         number = self._recent[hashed] = len(self)
         if len(self._recent) > MIN_RECENT + len(self._sorted) // RECENT_SHARE:
-            hashes = np.concatenate((self._sorted, np.fromiter(self._recent, dtype=np.int64, count=len(self._recent))))
-            numbers = np.fromiter(self._recent.values(), dtype=np.int32, count=len(self._recent))
-            order = np.argsort(hashes, kind="stable")
-            self._sorted, self._numbers = hashes[order], np.concatenate((self._numbers, numbers))[order]
-            self._recent = {}
+            self._sort_in()
         return number
+
+    def number_words(
+        self, lists: Sequence[Sequence[str]], stops: frozenset[str] | None
+    ) -> tuple[bytes, bytes, list[list[str]]]:
+        """The numbers of the words of each list, sorted and each once: all of them, where those of each list end, and its new words.
+
+        Words that have no number get one in the order in which they come; with stop words, these and single letters do not.
+        """
+        cells, ends, new_words = array("i"), array("i"), []
+        for words in lists:
+            distinct = list(dict.fromkeys(words))
+            hashes = [plain_hash_of(word) for word in distinct]
+            numbers, own = [], []
+            for word, hashed, number in zip(distinct, hashes, self.find(hashes), strict=True):
+                if number < 0:
+                    if stops is not None and (len(word) < 2 or word in stops):
+                        continue
+                    number = self.add(hashed)
+                    own.append(word)
+                numbers.append(number)
+            cells.extend(sorted(numbers))
+            ends.append(len(cells))
+            new_words.append(own)
+        return cells.tobytes(), ends.tobytes(), new_words
+
+    def _sort_in(self) -> None:
+        hashes = np.concatenate((self._sorted, np.fromiter(self._recent, dtype=np.int64, count=len(self._recent))))
+        numbers = np.fromiter(self._recent.values(), dtype=np.int32, count=len(self._recent))
+        order = np.argsort(hashes, kind="stable")
+        self._sorted, self._numbers = hashes[order], np.concatenate((self._numbers, numbers))[order]
+        self._recent = {}
+
+
+if TYPE_CHECKING or compiled is None:  # noqa: SIM108 # mypy takes both as the plain one
+    KeyNumbers = PlainKeyNumbers
+else:
+    KeyNumbers = compiled.KeyNumbers

@@ -3,8 +3,8 @@
 Languages with many forms of a word (Arabic, Greek, Finnish) share few whole words between short texts, and many beginnings.
 """
 
-import math
-from collections import defaultdict
+import heapq
+from array import array
 
 import numpy as np
 
@@ -18,6 +18,7 @@ STAR = "*"  # as most search engines write it
 MIN_LETTERS = 2  # of a beginning: engines refuse a single letter
 MAX_LETTERS = 4
 MAX_TRIALS = 2  # that bring nothing, before the source is taken not to know the star
+MAX_KEPT = 1000  # beginnings that are kept, the largest, until they are counted again
 RECOUNT_FACTOR = 1.3  # records held for each one when beginnings were counted, from which on they are counted again
 
 
@@ -29,6 +30,9 @@ class Beginnings:
 
     def __init__(self, words: Promising) -> None:
         self.words = words
+        self._numbers: dict[str, int] = {}  # of the beginnings of all words that were looked at
+        self._looked_at = 0  # words
+        self._word, self._beginning = array("i"), array("i")  # numbers of a word and of one of its beginnings, for each
         self._shares: dict[str, float] = {}  # of the records held that have a word that begins so; the largest first
         self._counted_at = 0  # records held when they were counted
         self._asked: set[str] = set()
@@ -39,7 +43,8 @@ class Beginnings:
         words, held = self.words, max(1, self.words.held)
         if not self._matched and self._tried >= MAX_TRIALS:
             return None
-        if held >= RECOUNT_FACTOR * self._counted_at:
+        is_used_up = len(self._shares) == MAX_KEPT and self._asked.issuperset(self._shares)
+        if held >= RECOUNT_FACTOR * self._counted_at or is_used_up:
             self._shares, self._counted_at = self._count(), held
         for beginning, share in self._shares.items():
             if beginning in self._asked or (not self._matched and words.records_with(beginning)):
@@ -68,14 +73,31 @@ class Beginnings:
         Longer ones only below those that more records should have than the source gives for one query.
         """
         words = self.words
-        missing: defaultdict[str, float] = defaultdict(float)  # logarithm of the share of the records without it
-        inside = np.minimum(words.inside / max(1, words.held), 0.99)
-        shortest = max(MIN_LETTERS, words.min_chars)
-        for word, without in zip(words.words(), np.log1p(-inside).tolist(), strict=True):
-            if without and word.isalpha() and not is_unspaced(word):
-                for length in range(shortest, min(MAX_LETTERS, len(word) - 1) + 1):
-                    missing[word[:length]] += without
-        shares = {beginning: -math.expm1(without) for beginning, without in missing.items()}
+        self._look_at_new_words()
+        # logarithm of the share of the records without a word, then without any word that begins so
+        without_word = np.log1p(-np.minimum(words.inside / max(1, words.held), 0.99))
+        without = np.bincount(self._beginning, without_word[np.frombuffer(self._word, np.int32)], len(self._numbers))
+        shares = dict(zip(self._numbers, (-np.expm1(without)).tolist(), strict=True))
         reach = words.limit / max(words.size, words.held, 1) if words.limit else 1.0
-        kept = {b: s for b, s in shares.items() if len(b) == shortest or shares[b[:-1]] > reach}
-        return dict(sorted(kept.items(), key=lambda item: (-item[1], item[0])))
+        shortest = self._shortest
+        kept = [
+            (-share, beginning)
+            for beginning, share in shares.items()
+            if share and beginning not in self._asked and len(beginning) >= shortest
+            if len(beginning) == shortest or shares[beginning[:-1]] > reach
+        ]
+        return {beginning: -share for share, beginning in heapq.nsmallest(MAX_KEPT, kept)}
+
+    def _look_at_new_words(self) -> None:
+        """Numbers the beginnings of the words that came since."""
+        shortest, numbers = self._shortest, self._numbers
+        for number, word in enumerate(self.words.words(self._looked_at), self._looked_at):
+            if word.isalpha() and not is_unspaced(word):
+                for length in range(shortest, min(MAX_LETTERS, len(word) - 1) + 1):
+                    self._word.append(number)
+                    self._beginning.append(numbers.setdefault(word[:length], len(numbers)))
+            self._looked_at = number + 1
+
+    @property
+    def _shortest(self) -> int:
+        return max(MIN_LETTERS, self.words.min_chars)

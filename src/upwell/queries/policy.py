@@ -137,7 +137,7 @@ class Promising(Policy):
             words = np.arange(len(self._texts))
         else:
             words = _distinct(np.concatenate((self._pool, *self._changed)))
-        self._changed = []
+        self._changed, self._changes = [], 0
         return words[~self._done[words] & (self._in[words] > 0)]
 
 

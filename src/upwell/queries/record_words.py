@@ -24,6 +24,8 @@ BLOCKS = 16  # a block has one of so many of the records
 FENCE = 1024  # words of a block for each one that is kept in memory, to find the others by
 MAX_GAP = 32  # records between two that are read at one go
 INT = 4  # bytes
+MAX_KEPT, MAX_LOOKED_UP = 250_000, 1000  # records, and words, of what was looked up last
+NONE: Numbers = np.zeros(0, dtype=np.int32)
 
 
 class Blobs(Protocol):
@@ -75,14 +77,19 @@ class RecordWords:
         self._blocks: list[_Block] = []
         self._first = 0  # record that is in memory
         self._cells, self._starts = array("i"), array("i", [0])
+        self._looked_up: dict[int, tuple[int, Numbers]] = {}  # word → blocks, records in them that have it
+        self._kept = 0  # records of these words
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_looked_up": {}, "_kept": 0}  # what can be looked up again is no part of a checkpoint
 
     def __len__(self) -> int:
         return self._first + len(self._starts) - 1
 
-    def add(self, words: Sequence[int]) -> None:
-        """The words of a further record."""
-        self._cells.extend(words)
-        self._starts.append(len(self._cells))
+    def extend(self, cells: Numbers, ends: Numbers) -> None:
+        """The words of further records, those of each up to its end."""
+        self._starts.frombytes((ends + np.int32(len(self._cells))).tobytes())
+        self._cells.frombytes(cells.tobytes())
         if len(self._starts) > max(MIN_BLOCK, len(self) // BLOCKS):
             self._put_away()
 
@@ -111,29 +118,47 @@ class RecordWords:
 
     def records_with(self, word: int, first: int = 0) -> Numbers:
         """The records that have a word, from a number on."""
-        parts = [self._with(block, word) for block in self._blocks if block.end > first]
-        at = np.flatnonzero(np.frombuffer(self._cells, dtype=np.int32) == word) if self._cells else np.zeros(0)
-        parts.append((np.searchsorted(self._starts, at, "right") - 1 + self._first).astype(np.int32))
-        records = np.concatenate(parts)
-        return records[np.searchsorted(records, first) :]
+        records = self._recent_with(word)
+        if first < self._first:
+            records = np.concatenate((self._away_with(word), records))
+        return records[records.searchsorted(first) :] if first else records
 
     def records_with_all(self, words: Sequence[int], first: int = 0) -> Numbers:
         """The records that have all of some words, from a number on."""
         fewest, *others = sorted((self.records_with(word, first) for word in words), key=len)
         for records in others:
             if len(records) and len(fewest):
-                fewest = fewest[records[np.minimum(np.searchsorted(records, fewest), len(records) - 1)] == fewest]
+                fewest = fewest[records[np.minimum(records.searchsorted(fewest), len(records) - 1)] == fewest]
         return fewest
 
+    def _recent_with(self, word: int) -> Numbers:
+        """The records in memory that have a word."""
+        at = np.flatnonzero(np.frombuffer(self._cells, dtype=np.int32) == word) if self._cells else NONE
+        if not len(at):
+            return NONE
+        return (np.frombuffer(self._starts, np.int32).searchsorted(at, "right") + (self._first - 1)).astype(np.int32)
+
+    def _away_with(self, word: int) -> Numbers:
+        """The records that were put away that have a word; those of the words that were looked up last are kept."""
+        blocks, records = self._looked_up.pop(word, (0, NONE))
+        self._kept -= len(records)
+        if blocks < len(self._blocks):
+            records = np.concatenate((records, *(self._with(block, word) for block in self._blocks[blocks:])))
+        self._looked_up[word] = len(self._blocks), records  # as the last: the first were not asked for longest
+        self._kept += len(records)
+        while self._kept > MAX_KEPT or len(self._looked_up) > MAX_LOOKED_UP:
+            self._kept -= len(self._looked_up.pop(next(iter(self._looked_up)))[1])
+        return records
+
     def _with(self, block: _Block, word: int) -> Numbers:
-        fence = int(np.searchsorted(block.fences, word, "right")) - 1
+        fence = int(block.fences.searchsorted(word, "right")) - 1
         if fence < 0:
-            return np.zeros(0, dtype=np.int32)
+            return NONE
         low = fence * FENCE
         words = self._read(block.words_at, low, min(block.words, low + FENCE))
-        at = int(np.searchsorted(words, word))
+        at = int(words.searchsorted(word))
         if at == len(words) or words[at] != word:
-            return np.zeros(0, dtype=np.int32)
+            return NONE
         start, end = self._read(block.ends_at, low + at, low + at + 2).tolist()
         return self._read(block.records_at, start, end)
 
@@ -165,12 +190,15 @@ class WordTexts:
     def __len__(self) -> int:
         return TEXT_BLOCK * len(self._places) + len(self._last)
 
-    def __iter__(self) -> Iterator[str]:
-        for place in self._places:  # a block at a time: two reads for each text would take ten times as long
+    def since(self, first: int) -> Iterator[str]:
+        """The texts from a number on, read a block at a time: two reads for each would take ten times as long."""
+        skipped, at = divmod(first, TEXT_BLOCK)
+        for place in self._places[skipped:]:
             ends = np.frombuffer(self._blobs.read(place, INT * (TEXT_BLOCK + 1)), dtype=np.int32).tolist()
             data = self._blobs.read(place + INT * (TEXT_BLOCK + 1), ends[-1])
-            yield from (data[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends))
-        yield from self._last
+            yield from (data[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends[at:]))
+            at = 0
+        yield from self._last[at:]
 
     def __getitem__(self, number: int) -> str:
         block, at = divmod(number, TEXT_BLOCK)
@@ -183,12 +211,16 @@ class WordTexts:
 
     def append(self, text: str) -> None:
         """A further text."""
-        self._last.append(text)
-        if len(self._last) == TEXT_BLOCK:
-            texts = [text.encode("utf-8", "surrogatepass") for text in self._last]
-            ends = np.cumsum([0, *map(len, texts)]).astype(np.int32)
-            self._places.append(self._blobs.append(ends.tobytes() + b"".join(texts)))
-            self._last = []
+        self.extend((text,))
+
+    def extend(self, texts: Sequence[str]) -> None:
+        """Further texts."""
+        self._last += texts
+        while len(self._last) >= TEXT_BLOCK:
+            block = [text.encode("utf-8", "surrogatepass") for text in self._last[:TEXT_BLOCK]]
+            ends = np.cumsum([0, *map(len, block)]).astype(np.int32)
+            self._places.append(self._blobs.append(ends.tobytes() + b"".join(block)))
+            del self._last[:TEXT_BLOCK]
 
 
 def _picked(cells: Numbers, starts: Numbers, records: NDArray[np.integer]) -> Numbers:

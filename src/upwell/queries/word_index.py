@@ -4,9 +4,8 @@ What is counted about each word and each record is in compact arrays (about 40 b
 has which words, are put away (`record_words`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from upwell.key_set import KeyNumbers, hash_of
 from upwell.page.terms import query_words, stop_words_of, words_of_query
 from upwell.queries.calibration import Calibration
 from upwell.queries.record_words import Blobs, MemoryBlobs, RecordWords, WordTexts
+from upwell.queries.word_counts import count_words
 from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of
 
 __all__ = ["CLASSES", "Came", "Floats", "Numbers", "WordIndex"]
@@ -27,7 +27,7 @@ PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts wher
 MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
 MAX_COUNTED = 4096  # groups of words whose counts are kept, so that only the records that came since are counted
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
-MAX_CHANGED = 1000  # records whose words are kept as changed
+MAX_CHANGES = 20_000  # words of records that are kept as changed
 FEW_WORDS = 4  # that are looked up faster one by one than together
 MANY_SHARED = 3  # words that a record shares with others, beyond which they are not counted
 
@@ -75,14 +75,17 @@ class WordIndex:
         self._done = np.zeros(256, bool)
         self._barren = np.zeros(256, bool)  # whether it was asked for and matched nothing
         self._told = np.zeros(256, np.float32)  # matches in the source, where they are known; else 0
+        # of the words that were not asked for: how many stand in records, and in how many those of them do that stand in several
+        self._open_words = self._open_common = 0
         # for each record
         self._times = bytearray()  # it came, at most 3
         self._shared = bytearray()  # words that it shares with others, at most MANY_SHARED
         self._is_exhausted = bytearray()  # whether it came in a whole answer
-        self._sharing = [0] * (MANY_SHARED + 1)  # records by how many words they share
+        self._sharing = np.zeros(MANY_SHARED + 1, np.int64)  # records by how many words they share
         self._exhausted = 0
         self._counted: dict[tuple[int, ...], tuple[int, int]] = {}  # words → records counted, of these with all words
         self._changed: list[Numbers] = []  # words whose counts have changed since a policy looked
+        self._changes = 0
         self._is_changed_everywhere = False  # too many have
         self._classes: dict[tuple[str, int], int] = {}  # column and shape
         self._tried: list[int] = []  # for each class
@@ -99,13 +102,14 @@ class WordIndex:
         """The records of a page came, each once; looked up together, and their words counted the first time that they come."""
         hashes = [hash_of(record.key) for record in records]
         new = []
-        for record, hashed, number in zip(records, hashes, list(self._keys.find(hashes)), strict=True):
+        for record, hashed, number in zip(records, hashes, self._keys.find(hashes), strict=True):
             if number < 0:
                 self._keys.add(hashed)
                 new.append(record)
             else:
                 self._see_again(number)
-        self._add_new(self._ids_of_each(new))
+        if new:
+            self._add_new(new)
 
     def _see_again(self, number: int) -> None:
         times = self._times[number] = min(3 + 1, self._times[number] + 1)
@@ -122,45 +126,31 @@ class WordIndex:
             self._twice[ids] -= 1
             self.seen_twice -= 1
 
-    def _add_new(self, words_of_each: Sequence[Sequence[int]]) -> None:
-        """The words of records that came for the first time."""
-        # views: for single numbers several times as fast as arrays
-        inside, once, first = self._in.data, self._once.data, self._first.data
-        sharing, shared_words = self._sharing, self._shared
-        for number, ids in enumerate(words_of_each, self.held):
-            shared = 0
-            for word in ids:
-                before = inside[word]
-                if before == 0:
-                    first[word] = number
-                else:
-                    shared += 1
-                    if before == 1 and (of_first := shared_words[first[word]]) < MANY_SHARED:
-                        # the first record that has the word shares it now
-                        shared_words[first[word]] = of_first + 1
-                        sharing[of_first] -= 1
-                        sharing[of_first + 1] += 1
-                inside[word] = before + 1
-                once[word] += 1
-            shared = min(MANY_SHARED, shared)
-            sharing[shared] += 1
-            shared_words.append(shared)
-            self._records.add(ids)
-            self._note_change(np.array(ids, dtype=np.int64))
-        self._times.extend(b"\1" * len(words_of_each))
-        self._is_exhausted.extend(b"\0" * len(words_of_each))
-        self.held += len(words_of_each)
-        self.seen_once += len(words_of_each)
+    def _add_new(self, records: Sequence[Came]) -> None:
+        """Records came for the first time."""
+        cells, ends = self._number([record.words for record in records], [record.fields for record in records])
+        self._shared.extend(bytes(len(records)))
+        counts = (self._in, self._once, self._first, self._done, self._shared, self._sharing)
+        open_words, common = count_words(cells, ends, *counts, self.held)
+        self._open_words += open_words
+        self._open_common += common
+        self._records.extend(cells, ends)
+        self._note_change(cells)
+        self._times.extend(b"\1" * len(records))
+        self._is_exhausted.extend(bytes(len(records)))
+        self.held += len(records)
+        self.seen_once += len(records)
 
     def _note_change(self, ids: Numbers) -> None:
         self._changed.append(ids)
-        if len(self._changed) > MAX_CHANGED:  # nobody looks
-            self._changed, self._is_changed_everywhere = [], True
+        self._changes += len(ids)
+        if self._changes > MAX_CHANGES:  # nobody looks
+            self._changed, self._changes, self._is_changed_everywhere = [], 0, True
 
     def asked(self, query: str, matches: int) -> None:
         """A query was asked; `matches` is 0 where it brought nothing."""
         if len(ids := self._ids(words_of_query(query))) == 1:
-            self._done[ids[0]] = True
+            self._set_done(ids[0])
             if not matches:
                 self._barren[ids[0]] = True
         kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", query)
@@ -175,14 +165,19 @@ class WordIndex:
         self._exhausted += len(numbers)
         for ids in self._records.words_of(np.array(sorted(numbers), dtype=np.int64)):
             np.add.at(self._whole, ids, 1)
-            if len(numbers) <= MAX_CHANGED:
-                self._note_change(ids)
-        self._is_changed_everywhere |= len(numbers) > MAX_CHANGED
+            self._note_change(ids)
 
     def mark_asked(self, query: str) -> None:
         """A query is on its way: it is not given again."""
         if len(ids := self._ids(words_of_query(query))) == 1:
-            self._done[ids[0]] = True
+            self._set_done(ids[0])
+
+    def _set_done(self, number: int) -> None:
+        """A word is not given any more."""
+        if not self._done[number]:
+            self._done[number], inside = True, int(self._in[number])
+            self._open_words -= inside > 0
+            self._open_common -= inside if inside > 1 else 0
 
     def takes(self, word: str) -> bool:
         """Whether a word has as many letters as the source wants."""
@@ -191,7 +186,9 @@ class WordIndex:
     def leave_out_shorter(self, min_chars: int) -> None:
         """Words with fewer letters are not given any more."""
         self.min_chars = min_chars
-        self._done[[number for number, word in enumerate(self._texts) if not self.takes(word)]] = True
+        for number, word in enumerate(self.words()):
+            if not self.takes(word):
+                self._set_done(number)
 
     def observe_cut_off(self, predicted: float, new: float) -> None:
         """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
@@ -204,9 +201,9 @@ class WordIndex:
             kind = int(self._class[number])
             self._calibration.add_page(kind, expected / self._calibration.share(kind), new)
 
-    def words(self) -> list[str]:
-        """All words by number."""
-        return list(self._texts)
+    def words(self, first: int = 0) -> list[str]:
+        """All words by number, from one on."""
+        return list(self._texts.since(first))
 
     def count_with(self, *words: str) -> int:
         """How many records held have all of these words; only those that came since it was asked last are counted."""
@@ -229,27 +226,25 @@ class WordIndex:
         if not words or -1 in numbers:
             return 0, none, none
         records = self._records.records_with_all(sorted(set(numbers)))
-        counts = np.zeros(len(self._texts), dtype=np.int64)
-        for cells in self._records.words_of(records):
-            counts += np.bincount(cells, minlength=len(counts))
+        cells = list(self._records.words_of(records))
+        counts = np.bincount(np.concatenate(cells) if cells else none, minlength=len(self._texts))
         counts[numbers] = 0
         beside = np.flatnonzero(counts)
-        return len(records), beside, counts[beside]
+        return len(records), beside, np.asarray(counts[beside], dtype=np.int64)
 
     def unasked(self) -> tuple[int, float]:
         """How many words of the records held were not asked for, and how many of them a record shares with others on average."""
-        inside = self._in[: len(self._texts)][~self._done[: len(self._texts)]]
-        return int(np.count_nonzero(inside)), float(inside[inside > 1].sum()) / max(1, self.held)
+        return self._open_words, self._open_common / max(1, self.held)
 
     def connections(self) -> tuple[int, int]:
         """How many records held share just one word with others, and how many two."""
-        return self._sharing[1], self._sharing[2]
+        return int(self._sharing[1]), int(self._sharing[2])
 
     def words_of_each(self, step: int) -> Iterable[Numbers]:
         """The words of the first record and of each that is `step` after another, in parts."""
         return self._records.words_of(np.arange(0, self.held, step))
 
-    def record_numbers(self, hashes: Sequence[int]) -> Iterator[int]:
+    def record_numbers(self, hashes: Sequence[int]) -> list[int]:
         """The numbers of records by the hashes of their keys; -1 for those that are not held."""
         return self._keys.find(hashes)
 
@@ -319,29 +314,21 @@ class WordIndex:
         """The numbers of words; -1 for those that no record held has."""
         if len(words) <= FEW_WORDS:
             return [self.number(word) for word in words]
-        return list(self._numbers.find([hash_of(word) for word in words]))
+        return self._numbers.find([hash_of(word) for word in words])
 
     def _ids(self, words: Sequence[str]) -> list[int]:
         """The numbers of words, sorted; those that have none get one."""
-        return self._ids_of_each([Came("", words, {})])[0]
+        return self._number([words], [{}])[0].tolist()  # type: ignore[no-any-return] # a list of int
 
-    def _ids_of_each(self, records: Sequence[Came]) -> list[list[int]]:
-        """The numbers of the words of each record, sorted; those that have none get one, in the order in which they come."""
-        words = list(
-            dict.fromkeys(word for record in records for word in record.words)
-        )  # a set has another order in each process
-        known = {word: number for word, number in zip(words, self._found(words), strict=True) if number >= 0}
-        found = []
-        for record in records:
-            own = set(record.words)
-            if unknown := [word for word in dict.fromkeys(record.words) if word not in known]:
-                if not self.keeps_stop_words:
-                    unknown = [word for word in unknown if len(word) > 1 and word not in self._stops]
-                    own = {word for word in own if word in known} | set(unknown)
-                known.update(zip(unknown, count(len(self._texts)), strict=False))
-                self._add(unknown, _columns_of(unknown, record.fields))
-            found.append(sorted(map(known.__getitem__, own)))
-        return found
+    def _number(
+        self, words: Sequence[Sequence[str]], fields: Sequence[Mapping[str, str]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The numbers of the words of each record, sorted, and where those of each end; words that have none get one."""
+        cells, ends, new_words = self._numbers.number_words(words, None if self.keeps_stop_words else self._stops)
+        for own, of_record in zip(new_words, fields, strict=True):
+            if own:
+                self._add(own, _columns_of(own, of_record))
+        return np.frombuffer(cells, np.int32), np.frombuffer(ends, np.int32)
 
     def records_with(self, word: str) -> int:
         """How many records held have a word."""
@@ -368,9 +355,7 @@ class WordIndex:
     def _add(self, words: Sequence[str], columns: Mapping[str, str]) -> None:
         """Numbers further words, which stand in columns."""
         first = len(self._texts)
-        for word in words:
-            self._numbers.add(hash_of(word))
-            self._texts.append(word)
+        self._texts.extend(words)
         if len(self._texts) > len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
                 old = getattr(self, name)
@@ -381,10 +366,12 @@ class WordIndex:
 
 
 def _columns_of(words: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
-    """The last field that has each of some words; only the fields in which one of them stands are taken apart."""
-    columns = {}
-    for name, value in fields.items():
-        text = value.lower().replace("’", "'")  # as tokens are read
-        if any(word in text for word in words):
-            columns.update(dict.fromkeys(query_words(value), name))
+    """The last field that has each of some words."""
+    columns, left = {}, set(words)
+    for name, value in reversed(list(fields.items())):
+        if here := left.intersection(query_words(value)):
+            columns.update(dict.fromkeys(here, name))
+            left -= here
+            if not left:
+                break
     return columns

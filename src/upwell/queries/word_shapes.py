@@ -24,7 +24,7 @@ def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
         return 7
     if is_unspaced(word):
         return PAIR if len(characters(word)) == PAIR_CHARACTERS else 10
-    if not any(c.isdigit() for c in word):
-        return 0
     digits = word.translate(AROUND_DIGITS)
-    return 1 + min(5, len(digits)) if digits.isdigit() else 1
+    if digits.isdigit():
+        return 1 + min(5, len(digits))
+    return 1 if any(map(str.isdigit, word)) else 0

@@ -7,6 +7,8 @@
    pieces.c       the pieces and texts of records, as extract/fields.py and extract/leaves.py have them
    cuts.c         how a page is cut into records, as extract/cut_rules.py has it
    records.c      the fields and links of records, as extract/columns.py has them
+   keys.c         hashes of keys and their numbers, as key_set.py has them
+   counts.c       what is counted of the words of records, as queries/word_counts.py has it
 
    The Python modules are the reference: tests/page/test_compiled.py holds both against each other.  */
 
@@ -88,6 +90,20 @@ typedef struct Sink {
     PyObject *place_of;
 } Sink;
 
+/* Hashes with their numbers (`key_set.KeyNumbers`): a table with open addressing; -1 is the number of an empty slot. */
+typedef struct {
+    PyObject_HEAD
+    int64_t *hashes;
+    int32_t *numbers;
+    Py_ssize_t room;
+    int32_t count;
+} KeyNumbers;
+
+int hash_key(PyObject *key, int64_t *hash);
+int32_t find_number(const KeyNumbers *table, int64_t hash);
+int32_t add_number(KeyNumbers *table, int64_t hash);
+PyObject *numbers_number_words(PyObject *table, PyObject *args);
+
 int read_pieces(const Leaves *leaves, Sink *sink, Py_ssize_t first, Py_ssize_t last, PyObject *below);
 PyObject *place_info(PyObject *below, PyObject *spot, PyObject *place_of);
 int has_letter(PyObject *text);
@@ -95,7 +111,7 @@ PyObject *make_piece(PyTypeObject *type, PyObject *info, PyObject *text, int32_t
 PyObject *leaves_records(PyObject *object, PyObject *args);
 PyObject *leaves_cuts(PyObject *object, PyObject *args);
 
-extern PyTypeObject AttributesType, LeavesType;
+extern PyTypeObject AttributesType, LeavesType, KeyNumbersType;
 PyObject *make_attributes(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values);
 PyObject *page_bind(PyObject *module, PyObject *args);
 PyObject *page_walk(PyObject *module, PyObject *args);
@@ -107,3 +123,5 @@ PyObject *page_count(PyObject *module, PyObject *args);
 PyObject *page_steps_below(PyObject *module, PyObject *args);
 PyObject *page_finish_gaps(PyObject *module, PyObject *args);
 PyObject *page_recoded(PyObject *module, PyObject *args);
+PyObject *page_hash_of(PyObject *module, PyObject *key);
+PyObject *page_count_words(PyObject *module, PyObject *args);

@@ -11,15 +11,18 @@ static PyMethodDef functions[] = {
     {"count", page_count, METH_VARARGS, "count(bytes, byte): how often it occurs."},
     {"recoded", page_recoded, METH_VARARGS, "recoded(bytes, table): bytes of a charset of single bytes as UTF-8."},
     {"finish_gaps", page_finish_gaps, METH_VARARGS, "finish_gaps(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
+    {"hash_of", page_hash_of, METH_O, "hash_of(key): 64 bits of a key, the same in every process."},
+    {"count_words", page_count_words, METH_VARARGS, "count_words(cells, ends, in, once, first, done, shared, sharing, number): see queries/word_counts.py."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
 
-enum { INTERFACE = 7 };   /* as in compiled.py: it goes up with every change of these files */
+enum { INTERFACE = 8 };   /* as in compiled.py: it goes up with every change of these files */
 
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddType(made, &AttributesType) < 0 || PyModule_AddType(made, &LeavesType) < 0 || PyModule_AddIntConstant(made, "INTERFACE", INTERFACE) < 0))
+    if (made && (PyModule_AddType(made, &AttributesType) < 0 || PyModule_AddType(made, &LeavesType) < 0 || PyModule_AddType(made, &KeyNumbersType) < 0 ||
+                  PyModule_AddIntConstant(made, "INTERFACE", INTERFACE) < 0))
         Py_CLEAR(made);
     return made;
 }

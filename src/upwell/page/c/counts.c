@@ -1,0 +1,107 @@
+#include "compiled.h"
+
+/* What is counted of the words of records, as queries/word_counts.py has it. */
+
+static int compare(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The number of a word, a new one where it has none; -1 for a stop word, -2 with an error set. `known` has those of the words of this call. */
+static int32_t number_word(KeyNumbers *table, PyObject *word, PyObject *stops, PyObject *known, PyObject *new_words) {
+    PyObject *number = PyDict_GetItemWithError(known, word);
+    if (number) return (int32_t)PyLong_AsLong(number);
+    int64_t hash;
+    if (PyErr_Occurred() || hash_key(word, &hash) < 0) return -2;
+    int32_t found = find_number(table, hash);
+    if (found < 0) {
+        int is_stop = stops == Py_None ? 0 : PyUnicode_GET_LENGTH(word) < 2 ? 1 : PySet_Contains(stops, word);
+        if (is_stop) return is_stop < 0 ? -2 : -1;
+        if ((found = add_number(table, hash)) < 0 || PyList_Append(new_words, word) < 0) return -2;
+    }
+    if (!(number = PyLong_FromLong(found))) return -2;
+    int is_kept = PyDict_SetItem(known, word, number);
+    Py_DECREF(number);
+    return is_kept < 0 ? -2 : found;
+}
+
+/* The numbers of the words of one record, each once and sorted, behind `cells`. */
+static int number_record(KeyNumbers *table, PyObject *words, PyObject *stops, PyObject *known, Ints *cells, PyObject *new_words) {
+    Py_ssize_t first = cells->length, kept = first;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(words); i++) {
+        int32_t number = number_word(table, PySequence_Fast_GET_ITEM(words, i), stops, known, new_words);
+        if (number < -1 || (number >= 0 && push(cells, number) < 0)) return -1;
+    }
+    if (cells->length == first) return 0;
+    qsort(cells->at + first, (size_t)(cells->length - first), sizeof(int32_t), compare);
+    for (Py_ssize_t i = first; i < cells->length; i++)
+        if (i == first || cells->at[i] != cells->at[kept - 1]) cells->at[kept++] = cells->at[i];
+    cells->length = kept;
+    return 0;
+}
+
+PyObject *numbers_number_words(PyObject *table, PyObject *args) {
+    PyObject *lists, *stops, *all = NULL, *new_words = NULL, *known = PyDict_New(), *result = NULL;
+    Ints cells = {0}, ends = {0};
+    if (!known || !PyArg_ParseTuple(args, "OO", &lists, &stops)) goto done;
+    if (stops != Py_None && !PyAnySet_Check(stops)) { PyErr_SetString(PyExc_TypeError, "stop words are a set"); goto done; }
+    if (!(all = PySequence_Fast(lists, "lists of words")) || !(new_words = PyList_New(0))) goto done;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(all); i++) {
+        PyObject *words = PySequence_Fast(PySequence_Fast_GET_ITEM(all, i), "words"), *own = words ? PyList_New(0) : NULL;
+        int is_good = own && number_record((KeyNumbers *)table, words, stops, known, &cells, own) == 0 && push(&ends, (int32_t)cells.length) == 0 &&
+                      PyList_Append(new_words, own) == 0;
+        Py_XDECREF(own);
+        Py_XDECREF(words);
+        if (!is_good) goto done;
+    }
+    result = Py_BuildValue("NNO", as_bytes(&cells), as_bytes(&ends), new_words);
+done:
+    Py_XDECREF(known);
+    Py_XDECREF(all);
+    Py_XDECREF(new_words);
+    PyMem_Free(cells.at);
+    PyMem_Free(ends.at);
+    return result;
+}
+
+/* count_words(cells, ends, in, once, first, done, shared, sharing, number): the words of records that came for the first time, from `number` on. */
+PyObject *page_count_words(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer cells, ends, in, once, first, done, shared, sharing;
+    Py_ssize_t number, open = 0, common = 0;
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*y*w*w*n", &cells, &ends, &in, &once, &first, &done, &shared, &sharing, &number)) return NULL;
+    const int32_t *word = cells.buf, *end = ends.buf;
+    const uint8_t *is_done = done.buf;
+    int32_t *inside = in.buf, *seen_once = once.buf, *first_record = first.buf;
+    uint8_t *shared_words = shared.buf;
+    int64_t *by_shared = sharing.buf;
+    Py_ssize_t records = ends.len / (Py_ssize_t)sizeof(int32_t), at = 0, most = sharing.len / (Py_ssize_t)sizeof(int64_t) - 1;
+    Py_ssize_t words = Py_MIN(in.len, Py_MIN(once.len, first.len)) / (Py_ssize_t)sizeof(int32_t), cell_count = cells.len / (Py_ssize_t)sizeof(int32_t);
+    int fits = most >= 0 && most < 256 && number >= 0 && shared.len >= number + records;
+    for (Py_ssize_t i = 0; fits && i < records; i++) fits = end[i] <= cell_count && end[i] >= (i ? end[i - 1] : 0);
+    for (Py_ssize_t i = 0; fits && i < cell_count; i++) fits = word[i] >= 0 && word[i] < words && word[i] < done.len;
+    for (Py_ssize_t i = 0; fits && i < records; i++, number++) {
+        Py_ssize_t own = 0;
+        for (; at < end[i]; at++) {
+            int32_t before = inside[word[at]]++;
+            seen_once[word[at]]++;
+            if (!is_done[word[at]]) {
+                open += !before;
+                common += before == 1 ? 2 : before > 1;
+            }
+            if (!before) { first_record[word[at]] = (int32_t)number; continue; }
+            own++;
+            if (before != 1 || first_record[word[at]] < 0 || first_record[word[at]] >= number) continue;
+            uint8_t *of_first = &shared_words[first_record[word[at]]];   /* the first record that has the word shares it now */
+            if (*of_first >= most) continue;
+            by_shared[*of_first]--;
+            by_shared[++*of_first]++;
+        }
+        shared_words[number] = (uint8_t)Py_MIN(own, most);
+        by_shared[shared_words[number]]++;
+    }
+    Py_buffer *all[] = {&cells, &ends, &in, &once, &first, &done, &shared, &sharing};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
+    if (!fits) { PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays"); return NULL; }
+    return Py_BuildValue("nn", open, common);
+}

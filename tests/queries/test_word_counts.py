@@ -1,0 +1,78 @@
+"""What is counted of words: compiled as plain Python counts it."""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upwell.key_set import KeyNumbers, PlainKeyNumbers, hash_of, plain_hash_of
+from upwell.page.compiled import compiled
+from upwell.queries.word_counts import count_words, plain_count_words
+
+if compiled is None:
+    pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
+
+
+@given(st.text(st.characters(), max_size=300))
+def test_hashes_of_any_text(text: str) -> None:
+    """Of all lengths and scripts, lone surrogates too."""
+    assert hash_of(text) == plain_hash_of(text)
+
+
+def _pages(seed: int) -> list[list[list[str]]]:
+    """Pages of records of words, some of which come again and again."""
+    rng = random.Random(seed)
+    words = [f"{rng.choice(('wört', 'w', 'the'))}{int(rng.paretovariate(0.6)) % 6000}" for _ in range(9000)]
+    return [[rng.choices(words, k=rng.randrange(12)) for _ in range(rng.randrange(20))] for _ in range(150)]
+
+
+@pytest.mark.parametrize("stops", [None, frozenset({"the1", "wört2"})])
+def test_words_get_the_same_numbers(stops: frozenset[str] | None) -> None:
+    """In the order in which they come; a pickle of either class can be read as the other."""
+    compiled_numbers, plain = KeyNumbers(), PlainKeyNumbers()
+    for page in _pages(1):
+        assert compiled_numbers.number_words(page, stops) == plain.number_words(page, stops)
+    assert len(compiled_numbers) == len(plain) > 300
+    assert compiled_numbers.__reduce__()[1] == plain.__reduce__()[1]
+    for numbers in (compiled_numbers, plain):
+        again = pickle.loads(pickle.dumps(numbers))  # noqa: S301 # its own
+        hashes = [hash_of(f"w{i}") for i in range(500)]
+        assert again.find(hashes) == list(plain.find(hashes))
+        assert type(again) is type(numbers)
+
+
+@pytest.mark.parametrize("numbers", [KeyNumbers, PlainKeyNumbers])
+def test_a_damaged_pickle_is_refused(numbers: type[PlainKeyNumbers]) -> None:
+    """A hash has one number."""
+    with pytest.raises(ValueError, match="twice"):
+        numbers(np.array([5, 7, 5], dtype=np.int64).tobytes())
+
+
+def test_words_are_counted_alike() -> None:
+    """In how many records each stands, which is the first, how many words each record shares, and what is left to ask."""
+    numbers, held, totals = KeyNumbers(), 0, [np.zeros(2, np.int64), np.zeros(2, np.int64)]
+    both = [
+        (*(np.zeros(9000, np.int32) for _ in range(3)), np.arange(9000) % 7 == 0, bytearray(), np.zeros(4, np.int64))
+        for _ in range(2)
+    ]
+    for page in _pages(2):
+        cells, ends = (np.frombuffer(part, np.int32) for part in numbers.number_words(page, None)[:2])
+        for count, counts, total in zip((count_words, plain_count_words), both, totals, strict=True):
+            inside, once, first, done, shared, sharing = counts
+            shared.extend(bytes(len(page)))
+            total += count(cells, ends, inside, once, first, done, shared, sharing, held)
+        held += len(page)
+    for ours, plain in zip(*both, strict=True):
+        assert bytes(ours) == bytes(plain)
+    assert totals[0].tolist() == totals[1].tolist()
+    assert both[0][5].sum() == held
+
+
+def test_counts_that_do_not_fit_are_refused() -> None:
+    """A number beyond the arrays is an error, not a write beyond them."""
+    cells, ends, small = np.array([9], np.int32), np.array([1], np.int32), np.zeros(4, np.int32)
+    with pytest.raises(ValueError, match="fit"):
+        count_words(cells, ends, small, small, small, np.zeros(4, bool), bytearray(1), np.zeros(4, np.int64), 0)
