@@ -156,6 +156,10 @@ class PlainKeyNumbers:
             number if number >= 0 else recent.get(hashed, -1) for hashed, number in zip(hashes, numbers, strict=True)
         ]
 
+    def find_words(self, words: Sequence[str]) -> list[int]:
+        """The number of each of some texts; -1 where it has none."""
+        return self.find([plain_hash_of(word) for word in words])
+
     def add(self, hashed: int) -> int:
         """The number of a hash that has none yet."""
         number = self._recent[hashed] = len(self)

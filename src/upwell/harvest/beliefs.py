@@ -25,6 +25,9 @@ KINDS: tuple[By, ...] = (
 )  # fmt: skip
 
 
+NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+
+
 def rate(belief: Belief) -> float:
     """New records for a request."""
     new, requests = belief.within(HORIZON)
@@ -64,7 +67,7 @@ class Beliefs:
 
     def share(self, by: By) -> float:
         """How much of what is predicted for a kind of question comes."""
-        return self._of_questions.share(KINDS.index(by))
+        return self._of_questions.share(NUMBERS[by])
 
     def of(self, query: OpenQuery, size: float) -> Belief:
         """What the rest of an open query should bring; notes what its next page should, before calibration."""
@@ -118,8 +121,8 @@ class Beliefs:
         self._tried[by] += 1
         self._matched[by] += bool(query.last_page_size)
         if query.last_page_size and expected:  # that it does not match at all is counted as its chance
-            self._of_questions.add_page(KINDS.index(by), expected / self.share(by), new)
+            self._of_questions.add_page(NUMBERS[by], expected / self.share(by), new)
 
     def _kind(self, query: OpenQuery) -> int:
         is_cut_off = not query.listing and 0 < self.ledger.limit < (query.stated_total or 0)
-        return KINDS.index(query.question.by) + is_cut_off * len(KINDS)
+        return NUMBERS[query.question.by] + is_cut_off * len(KINDS)

@@ -87,6 +87,10 @@ class OpenQuery:
     last_value: float = math.inf  # by which it was compared when it was looked at last; new again after each page
 
     def __post_init__(self) -> None:
+        question = self.question
+        self.query, self.pair, self.facet, self.listing = question.query, question.pair, question.facet, question.listing
+        # whether it asks for all words that begin alike
+        self.is_beginning = len(self.query) > 1 and self.query.endswith("*")
         self.words = tuple(dict.fromkeys(self._words()))
         # whether it asks for whole words, neither narrowed nor reordered
         self.is_plain = not (self.pair or self.facet or self.listing or self.is_beginning)
@@ -97,31 +101,6 @@ class OpenQuery:
         if self.facet:
             return self.facet.words
         return () if self.is_beginning else tuple(words_of_query(self.query))
-
-    @property
-    def is_beginning(self) -> bool:
-        """Whether it asks for all words that begin alike."""
-        return len(self.query) > 1 and self.query.endswith("*")
-
-    @property
-    def query(self) -> str:
-        """What is asked."""
-        return self.question.query
-
-    @property
-    def pair(self) -> Pair | None:
-        """The pair that it asks for."""
-        return self.question.pair
-
-    @property
-    def facet(self) -> FacetQuestion | None:
-        """The facet or order that it asks for."""
-        return self.question.facet
-
-    @property
-    def listing(self) -> Listing | None:
-        """The list that it walks through."""
-        return self.question.listing
 
     @property
     def asked(self) -> str:

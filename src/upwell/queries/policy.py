@@ -10,6 +10,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.compiled import compiled
 from upwell.queries.word_index import SHRINK, Floats, Numbers, WordIndex
 
 __all__ = ["NEARLY_BEST_SHARE", "Frequency", "Greedy", "Policy", "Promising", "Random"]
@@ -111,22 +112,45 @@ class Promising(Policy):
         words = self._candidates()
         if not len(words):
             return None
-        new, pages = self.beliefs(words)
-        classes = self._class[words]
-        share = self._shares_matched()[classes]
-        new = new * self._calibration.shares(np.arange(len(self._tried)))[classes]
-        near = np.minimum(pages, horizon)
-        gain = share * new * near / pages
-        cost = 1 + share * (near - 1)
-        rates = gain / cost
-        values = gain - good_share * max(best_rate, float(rates.max())) * cost
+        share, calibration = self._shares_matched(), self._calibration.shares(np.arange(len(self._tried)))
+        values, rates, new, pages = self.weigh(words, share, calibration, (float(horizon), good_share, best_rate))
         at = int(np.argmax(values))
         if len(words) > 2 * POOL:
             best = [np.argpartition(-each, POOL)[:POOL] for each in (values, rates)]
             self._pool = _distinct(words[np.concatenate(best)])
         else:
             self._pool = words
-        return self.word(int(words[at])), float(new[at]), float(pages[at]), float(share[at])
+        word = int(words[at])
+        return self.word(word), float(new[at]), float(pages[at]), float(share[self._class[word]])
+
+    def weigh(
+        self, words: NDArray[np.int64], share: Floats, calibration: Floats, scale: tuple[float, float, float]
+    ) -> "tuple[Floats, Floats, Floats, Floats]":
+        """The value of each of some words, its rate, new records and pages; shares and calibration are those of each class."""
+        if compiled is None:
+            return self.plain_weigh(words, share, calibration, scale)
+        held = max(1, self.held)
+        numbers = (
+            held, max(self.seen_once, 1) / held, (self.seen_twice + 1) / held, 1 - self._exhausted / held,
+            max(_unseen(self), self.size - self.held), self.shrink, LIFT, self.limit, self.top, self.page_size, *scale,
+        )  # fmt: skip
+        counts = (self._in, self._once, self._twice, self._whole, self._class)
+        weighed = np.frombuffer(compiled.weigh_words(words, *counts, share, calibration, numbers))
+        values, rates, new, pages = weighed.reshape(4, -1)
+        return values, rates, new, pages
+
+    def plain_weigh(
+        self, words: NDArray[np.int64], share: Floats, calibration: Floats, scale: tuple[float, float, float]
+    ) -> "tuple[Floats, Floats, Floats, Floats]":
+        """As `weigh`, without the compiled module."""
+        horizon, good_share, best_rate = scale
+        new, pages = self.beliefs(words)
+        share, new = share[self._class[words]], new * calibration[self._class[words]]
+        near = np.minimum(pages, horizon)
+        gain = share * new * near / pages
+        cost = 1 + share * (near - 1)
+        rates = gain / cost
+        return gain - good_share * max(best_rate, float(rates.max())) * cost, rates, new, pages
 
     def _candidates(self) -> NDArray[np.int64]:
         """The words that may be the best: all, now and then; else those that were it when all were looked at, or have changed since."""

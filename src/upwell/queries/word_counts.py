@@ -1,13 +1,14 @@
 """What is counted of each word when records come for the first time, compiled where that was built."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.compiled import compiled
+from upwell.page.terms import query_words
 
-__all__ = ["count_words", "plain_count_words"]
+__all__ = ["columns_of", "count_words", "plain_columns_of", "plain_count_words"]
 
 Counts = NDArray[np.int32]
 
@@ -55,3 +56,21 @@ def plain_count_words(
 
 
 count_words = compiled.count_words if compiled is not None else plain_count_words
+
+
+def columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | None]:
+    """The last field in which each of some words stands; None where none has it."""
+    if compiled is None:
+        return plain_columns_of(words, fields)
+    return compiled.columns_of(words, dict(fields), query_words)
+
+
+def plain_columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | None]:
+    """As `columns_of`, without the compiled module."""
+    columns: dict[str, str] = {}
+    left = set(words)
+    for name, value in reversed(list(fields.items())):
+        here = left.intersection(query_words(value) if left else ())
+        columns.update(dict.fromkeys(here, name))
+        left -= here
+    return [columns.get(word) for word in words]

@@ -15,7 +15,7 @@ from upwell.key_set import KeyNumbers, hash_of
 from upwell.page.terms import query_words, stop_words_of, words_of_query
 from upwell.queries.calibration import Calibration
 from upwell.queries.record_words import Blobs, MemoryBlobs, RecordWords, WordTexts
-from upwell.queries.word_counts import count_words
+from upwell.queries.word_counts import columns_of, count_words
 from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of
 
 __all__ = ["CLASSES", "Came", "Floats", "Numbers", "WordIndex"]
@@ -28,7 +28,6 @@ MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each on
 MAX_COUNTED = 4096  # groups of words whose counts are kept, so that only the records that came since are counted
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 MAX_CHANGES = 20_000  # words of records that are kept as changed
-FEW_WORDS = 4  # that are looked up faster one by one than together
 MANY_SHARED = 3  # words that a record shares with others, beyond which they are not counted
 
 
@@ -304,17 +303,16 @@ class WordIndex:
     def _class_of(self, column: str, word: str) -> int:
         shape = shape_of(word, self._stops)
         column = "" if shape >= PAIR else column  # whether parts and runs are found does not depend on where they stand
-        kind = self._classes.setdefault((column, shape), len(self._classes))
-        if kind == len(self._tried):
+        kind = self._classes.get((column, shape))
+        if kind is None:
+            kind = self._classes[column, shape] = len(self._classes)
             self._tried.append(0)
             self._matched.append(0)
         return kind
 
     def _found(self, words: Sequence[str]) -> list[int]:
         """The numbers of words; -1 for those that no record held has."""
-        if len(words) <= FEW_WORDS:
-            return [self.number(word) for word in words]
-        return self._numbers.find([hash_of(word) for word in words])
+        return self._numbers.find_words(words)
 
     def _ids(self, words: Sequence[str]) -> list[int]:
         """The numbers of words, sorted; those that have none get one."""
@@ -327,7 +325,7 @@ class WordIndex:
         cells, ends, new_words = self._numbers.number_words(words, None if self.keeps_stop_words else self._stops)
         for own, of_record in zip(new_words, fields, strict=True):
             if own:
-                self._add(own, _columns_of(own, of_record))
+                self._add(own, columns_of(own, of_record))
         return np.frombuffer(cells, np.int32), np.frombuffer(ends, np.int32)
 
     def records_with(self, word: str) -> int:
@@ -352,26 +350,16 @@ class WordIndex:
         """The way back."""
         return self._texts[number]
 
-    def _add(self, words: Sequence[str], columns: Mapping[str, str]) -> None:
-        """Numbers further words, which stand in columns."""
+    def _add(self, words: Sequence[str], columns: Sequence[str | None]) -> None:
+        """Takes in further words, each with the column in which it stands."""
         first = len(self._texts)
         self._texts.extend(words)
         if len(self._texts) > len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2 + len(words), old.dtype))))
-        self._class[first : len(self._texts)] = [self._class_of(columns.get(word, ""), word) for word in words]
+        self._class[first : len(self._texts)] = [
+            self._class_of(column or "", word) for word, column in zip(words, columns, strict=True)
+        ]
         if self.min_chars:
             self._done[first : len(self._texts)] = [not self.takes(word) for word in words]
-
-
-def _columns_of(words: Sequence[str], fields: Mapping[str, str]) -> dict[str, str]:
-    """The last field that has each of some words."""
-    columns, left = {}, set(words)
-    for name, value in reversed(list(fields.items())):
-        if here := left.intersection(query_words(value)):
-            columns.update(dict.fromkeys(here, name))
-            left -= here
-            if not left:
-                break
-    return columns

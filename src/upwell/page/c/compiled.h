@@ -15,6 +15,7 @@
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -123,5 +124,7 @@ PyObject *page_count(PyObject *module, PyObject *args);
 PyObject *page_steps_below(PyObject *module, PyObject *args);
 PyObject *page_finish_gaps(PyObject *module, PyObject *args);
 PyObject *page_recoded(PyObject *module, PyObject *args);
+PyObject *page_columns_of(PyObject *module, PyObject *args);
 PyObject *page_hash_of(PyObject *module, PyObject *key);
 PyObject *page_count_words(PyObject *module, PyObject *args);
+PyObject *page_weigh_words(PyObject *module, PyObject *args);

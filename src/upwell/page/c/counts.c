@@ -105,3 +105,54 @@ PyObject *page_count_words(PyObject *module, PyObject *args) {
     if (!fits) { PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays"); return NULL; }
     return Py_BuildValue("nn", open, common);
 }
+
+static inline double least(double a, double b) { return a < b ? a : b; }
+static inline double most(double a, double b) { return a > b ? a : b; }
+
+/* weigh_words(words, in, once, twice, whole, class, share of each class, calibration of each class, numbers): what each word is worth. */
+PyObject *page_weigh_words(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer words, in, once, twice, whole, class, share, calibration;
+    double held, usual, usual_twice, outside, unseen, shrink, lift, limit, top, page_size, horizon, good_share, best_rate;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*(ddddddddddddd)", &words, &in, &once, &twice, &whole, &class, &share, &calibration, &held, &usual,
+                          &usual_twice, &outside, &unseen, &shrink, &lift, &limit, &top, &page_size, &horizon, &good_share, &best_rate))
+        return NULL;
+    Py_ssize_t count = words.len / (Py_ssize_t)sizeof(int64_t), known = Py_MIN(Py_MIN(in.len, once.len), Py_MIN(twice.len, whole.len)) / 4;
+    Py_ssize_t classes = Py_MIN(share.len, calibration.len) / (Py_ssize_t)sizeof(double);
+    PyObject *result = PyBytes_FromStringAndSize(NULL, 4 * count * (Py_ssize_t)sizeof(double));
+    double *values = result ? (double *)PyBytes_AS_STRING(result) : NULL;
+    known = Py_MIN(known, class.len / (Py_ssize_t)sizeof(int16_t));
+    for (Py_ssize_t i = 0; values && i < count; i++) {
+        int64_t word = ((const int64_t *)words.buf)[i];
+        int16_t kind = word >= 0 && word < known ? ((const int16_t *)class.buf)[word] : -1;
+        if (kind < 0 || kind >= classes) { Py_CLEAR(result); break; }
+        double *rates = values + count, *all_new = rates + count, *all_pages = all_new + count;
+        double inside = AT(in, word), seen_once = AT(once, word);
+        double once_share = (seen_once + shrink * usual) / (inside + shrink) / usual;
+        double once_per_twice = (seen_once + shrink * usual) / (AT(twice, word) + shrink * usual_twice) * usual_twice / usual;
+        double lifted = (inside - AT(whole, word) + lift) / (inside * outside + lift);
+        double new = inside * least(50.0, unseen / held * once_share * once_per_twice * lifted);
+        double matches = inside + new;
+        if (limit) {
+            if (matches > limit) new = new * top * limit / most(matches, 1e-9);
+            matches = least(matches, limit);
+        }
+        double pages = page_size ? most(1.0, ceil(matches / page_size)) : 1.0, near = least(pages, horizon);
+        double matched = ((const double *)share.buf)[kind];
+        new = new * ((const double *)calibration.buf)[kind];
+        double gain = matched * new * near / pages, cost = 1 + matched * (near - 1);
+        values[i] = gain;
+        rates[i] = gain / cost;
+        all_new[i] = new;
+        all_pages[i] = pages;
+        best_rate = most(best_rate, rates[i]);
+    }
+    for (Py_ssize_t i = 0; result && i < count; i++) {
+        double pages = values[3 * count + i], matched = ((const double *)share.buf)[((const int16_t *)class.buf)[((const int64_t *)words.buf)[i]]];
+        values[i] -= good_share * best_rate * (1 + matched * (least(pages, horizon) - 1));
+    }
+    Py_buffer *all[] = {&words, &in, &once, &twice, &whole, &class, &share, &calibration};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
+    if (values && !result) PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays");
+    return result;
+}

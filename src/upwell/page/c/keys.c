@@ -170,6 +170,19 @@ static PyObject *numbers_find(PyObject *table, PyObject *hashes) {
     return found;
 }
 
+static PyObject *numbers_find_words(PyObject *table, PyObject *words) {
+    PyObject *found = NULL, *list = PySequence_Fast(words, "words are a sequence");
+    if (list) found = PyList_New(PySequence_Fast_GET_SIZE(list));
+    for (Py_ssize_t i = 0; found && i < PySequence_Fast_GET_SIZE(list); i++) {
+        int64_t hash;
+        PyObject *number = hash_key(PySequence_Fast_GET_ITEM(list, i), &hash) < 0 ? NULL : PyLong_FromLong(find_number((KeyNumbers *)table, hash));
+        if (number) PyList_SET_ITEM(found, i, number);
+        else Py_CLEAR(found);
+    }
+    Py_XDECREF(list);
+    return found;
+}
+
 static PyObject *numbers_add(PyObject *table, PyObject *object) {
     int64_t hash;
     if (as_hash(object, &hash) < 0) return NULL;
@@ -192,6 +205,7 @@ static PyObject *numbers_reduce(PyObject *object, PyObject *none) {
 static PyMethodDef numbers_methods[] = {
     {"find_one", numbers_find_one, METH_O, "find_one(hash): its number; -1 where it has none."},
     {"find", numbers_find, METH_O, "find(hashes): the number of each."},
+    {"find_words", numbers_find_words, METH_O, "find_words(words): the number of each, by the hash of its text."},
     {"add", numbers_add, METH_O, "add(hash): the number of one that has none yet."},
     {"number_words", numbers_number_words, METH_VARARGS, "number_words(lists of words, stop words or None): see queries/word_counts.py."},
     {"__reduce__", numbers_reduce, METH_NOARGS, NULL},

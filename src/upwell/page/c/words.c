@@ -104,6 +104,63 @@ PyObject *page_tokens(PyObject *module, PyObject *argument) {
     return list;
 }
 
+static int is_token(const Chars *text, Py_ssize_t begin, Py_ssize_t end, PyObject *word) {
+    if (PyUnicode_GET_LENGTH(word) != end - begin) return 0;
+    for (Py_ssize_t i = begin; i < end; i++)
+        if (PyUnicode_READ(text->kind, text->data, i) != PyUnicode_READ_CHAR(word, i - begin)) return 0;
+    return 1;
+}
+
+/* Writes a field's name to `columns` for each of the words that stands in its value and has none yet; how many, or -1. */
+static Py_ssize_t name_column(PyObject *words, PyObject *columns, PyObject *name, PyObject *value, PyObject *plain) {
+    PyObject *low = folded(value), *others = NULL;
+    if (!low) return -1;
+    Chars text = {PyUnicode_KIND(low), PyUnicode_DATA(low), PyUnicode_GET_LENGTH(low)};
+    Py_ssize_t count = PyList_GET_SIZE(words), named = 0;
+    int is_plain = text.kind == PyUnicode_1BYTE_KIND;
+    for (Py_ssize_t i = 0; !is_plain && i < text.length && is_simple(char_at(&text, i)) && !is_unspaced(char_at(&text, i)); i++)
+        is_plain = i + 1 == text.length;
+    if (!is_plain && text.length && !(others = PyObject_CallOneArg(plain, value))) named = -1;
+    for (Py_ssize_t i = 0; others && named >= 0 && i < count; i++) {
+        int is_in = PyList_GET_ITEM(columns, i) == Py_None ? PySequence_Contains(others, PyList_GET_ITEM(words, i)) : 0;
+        if (is_in > 0) PyList_SetItem(columns, i, Py_NewRef(name));
+        named = is_in < 0 ? -1 : named + is_in;
+    }
+    for (Py_ssize_t at = 0, end; is_plain && at < text.length; at = end) {
+        if (!is_word(char_at(&text, at))) { end = at + 1; continue; }
+        end = end_of_token(&text, at);
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (PyList_GET_ITEM(columns, i) == Py_None && is_token(&text, at, end, PyList_GET_ITEM(words, i))) {
+                PyList_SetItem(columns, i, Py_NewRef(name));
+                named++;
+            }
+    }
+    Py_XDECREF(others);
+    Py_DECREF(low);
+    return named;
+}
+
+/* columns_of(words, fields, plain): for each word the last field in whose value it stands, or None. */
+PyObject *page_columns_of(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *words, *fields, *plain, *columns = NULL, *items = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!O", &PyList_Type, &words, &PyDict_Type, &fields, &plain)) return NULL;
+    Py_ssize_t left = PyList_GET_SIZE(words);
+    for (Py_ssize_t i = 0; i < left; i++)
+        if (!PyUnicode_Check(PyList_GET_ITEM(words, i))) { PyErr_SetString(PyExc_TypeError, "a word is a str"); return NULL; }
+    if (!(items = PyDict_Items(fields)) || !(columns = PyList_New(left))) goto done;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(words); i++) PyList_SET_ITEM(columns, i, Py_NewRef(Py_None));
+    for (Py_ssize_t i = PyList_GET_SIZE(items) - 1; left > 0 && i >= 0; i--) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        Py_ssize_t named = name_column(words, columns, PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1), plain);
+        if (named < 0) { Py_CLEAR(columns); goto done; }
+        left -= named;
+    }
+done:
+    Py_XDECREF(items);
+    return columns;
+}
+
 /* ---- terms: each word once, with a number, in order of appearance -------------------------------------------------------- */
 
 typedef struct { uint64_t hash; const char *data; size_t size; } Word;   /* the bytes of its characters, each as long as those of the text */
