@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from upwell.key_set import KeyNumbers, PlainKeyNumbers, hash_of, plain_hash_of
 from upwell.page.compiled import compiled
-from upwell.queries.word_counts import count_words, plain_count_words
+from upwell.page.terms import query_words
+from upwell.queries.policy import Promising
+from upwell.queries.word_counts import columns_of, count_words, plain_columns_of, plain_count_words
+from upwell.queries.word_index import Came
 
 if compiled is None:
     pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
@@ -76,3 +79,29 @@ def test_counts_that_do_not_fit_are_refused() -> None:
     cells, ends, small = np.array([9], np.int32), np.array([1], np.int32), np.zeros(4, np.int32)
     with pytest.raises(ValueError, match="fit"):
         count_words(cells, ends, small, small, small, np.zeros(4, bool), bytearray(1), np.zeros(4, np.int64), 0)
+
+
+FIELDS = st.dictionaries(st.sampled_from("abcd"), st.text("ab Äß’'12.,-検索エ가𝔘\u0301", max_size=30), max_size=4)
+
+
+@given(FIELDS, st.lists(st.text("abäß'12検", min_size=1, max_size=3), max_size=3))
+def test_words_are_found_in_the_same_columns(fields: dict[str, str], others: list[str]) -> None:
+    """The last field that has a word, in any script; words that stand in none have none."""
+    words = list(dict.fromkeys((*(word for text in fields.values() for word in query_words(text)), *others)))
+    assert columns_of(words, fields) == plain_columns_of(words, fields)
+
+
+@pytest.mark.parametrize("limit", [0, 40])
+def test_words_are_weighed_alike(limit: int) -> None:
+    """To the last bit, so that the same word is asked for with and without the compiled module."""
+    index = Promising(keeps_stop_words=True, limit=limit, page_size=10)
+    index.size = 5000.0
+    for number, page in enumerate(_pages(3)):
+        index.add_records([Came(f"{number % 50} {i}", words, {}) for i, words in enumerate(page)])
+    words = np.arange(0, len(index.words()), 2)
+    share, calibration = np.linspace(0.2, 1, 64), np.linspace(0.5, 2, 64)
+    ours = index.weigh(words, share, calibration, (1000.0, 0.6, 3.0))
+    plain = index.plain_weigh(words, share, calibration, (1000.0, 0.6, 3.0))
+    assert [each.tolist() for each in ours] == [each.tolist() for each in plain]
+    with pytest.raises(ValueError, match="fit"):
+        index.weigh(np.array([10**9]), share, calibration, (1000.0, 0.6, 3.0))

@@ -6,6 +6,7 @@ known where the records held show the facet's name.
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -66,14 +67,15 @@ class FacetQuestions:
     word_index: WordIndex
     urls: UrlRepository = field(default_factory=UrlRepository)  # the note is the candidate
     _heap: list[tuple[float, int]] = field(default_factory=list)  # minus the expected records, number of the link
+    _first: tuple[int, str, _Candidate] | None = None  # of the heap, as it was read last
 
     def add_links(self, links: Sequence[SecondLevelLink], query: str, matches: float) -> None:
         """Takes in the facets and orders that an answer links to whose matches will not all come."""
+        siblings = Counter(link.sets for link in links)
         for link in links:
             if link.count == 0 or self.urls.find("facet", link.key) >= 0:
                 continue
-            siblings = sum(other.sets == link.sets for other in links)
-            facet_matches = min(matches, link.count or matches / siblings) if link.narrows else matches
+            facet_matches = min(matches, link.count or matches / siblings[link.sets]) if link.narrows else matches
             candidate = _Candidate(query, link.url, link.text, link.relation, facet_matches, matches)
             number = self.urls.add("facet", link.key, json.dumps(candidate))
             if not link.narrows or facet_matches <= MAX_SHARE * matches:
@@ -85,10 +87,12 @@ class FacetQuestions:
         What is expected only falls as records come in, so that it is enough to look again at the best of the heap.
         """
         while self._heap:
-            _, number = heapq.heappop(self._heap)
-            key, note = self.urls.text(number)
-            question = self._question(key, _Candidate(*json.loads(note)))
-            heapq.heappush(self._heap, (-question.expected, number))
+            number = self._heap[0][1]
+            if self._first is None or number != self._first[0]:
+                key, note = self.urls.text(number)
+                self._first = number, key, _Candidate(*json.loads(note))
+            question = self._question(*self._first[1:])
+            heapq.heapreplace(self._heap, (-question.expected, number))
             if self._heap[0][1] == number:
                 return question
         return None

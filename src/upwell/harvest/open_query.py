@@ -88,7 +88,12 @@ class OpenQuery:
 
     def __post_init__(self) -> None:
         question = self.question
-        self.query, self.pair, self.facet, self.listing = question.query, question.pair, question.facet, question.listing
+        self.query, self.pair, self.facet, self.listing = (
+            question.query,
+            question.pair,
+            question.facet,
+            question.listing,
+        )
         # whether it asks for all words that begin alike
         self.is_beginning = len(self.query) > 1 and self.query.endswith("*")
         self.words = tuple(dict.fromkeys(self._words()))

@@ -51,6 +51,8 @@ class _Beside:
     held: int
     words: Counts
     both: Counts
+    kinds: Counts  # by which predictions are calibrated
+    is_asked: dict[Operator, NDArray[np.bool_]]  # whether the query was asked with a word, as far as it came up
     is_all: bool  # else the best of them
 
 
@@ -158,11 +160,14 @@ class Pairs:
     def _count(self, a: str) -> _Beside:
         """Counts the words beside a query, and keeps those that promise most."""
         held, words, both = self.word_index.words_beside(*self._words[a])
-        beside = _Beside(held, words, both, is_all=True)
+        kinds = self.word_index.classes[words].astype(np.int64) * SIZES + _sizes(both)
+        asked = {operator: np.isin(words, list(numbers)) for operator, numbers in self._asked_words.get(a, {}).items()}
+        beside = _Beside(held, words, both, kinds, asked, is_all=True)
         if len(words) > 2 * MAX_BESIDE:
             kept = [np.argsort(-worth, kind="stable")[:MAX_BESIDE] for _, _, worth, _ in self._worths(a, held, beside)]
             some = np.unique(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
-            beside = _Beside(held, words[some], both[some], is_all=False)
+            asked = {operator: is_asked[some] for operator, is_asked in asked.items()}
+            beside = _Beside(held, words[some], both[some], kinds[some], asked, is_all=False)
         self._beside[a] = beside
         return beside
 
@@ -172,9 +177,8 @@ class Pairs:
         odds = max(0.0, self._matches[a] / held - 1)
         both: Floats = np.asarray(beside.both * (held / max(1, beside.held)), dtype=float)
         missing_per_held = self.word_index.missing_per_held(odds, words)
-        calibration = self._calibration.shares(self._kinds(beside))
+        calibration = self._calibration.shares(beside.kinds)
         left_out = (beside.both > MAX_SHARE * beside.held) | self.word_index.is_barren(words)
-        asked = self._asked_words.get(a, {})
         both_ways: tuple[tuple[Operator, Floats], ...] = (("and", both), ("not", np.asarray(held - both)))
         for operator, inside in both_ways:
             if not self._forms[operator] or (operator == "not" and len(self._words[a]) > 1):
@@ -189,12 +193,9 @@ class Pairs:
             worth[left_out | (inside < 1)] = 0.0
             if operator == "not" and limit:
                 worth[inside + new > limit] = 0.0  # what is left out is not what comes first
-            if operator in asked:
-                worth[np.isin(words, list(asked[operator]))] = 0.0
+            if operator in beside.is_asked:
+                worth[beside.is_asked[operator]] = 0.0
             yield operator, inside, worth, pages
-
-    def _kinds(self, beside: _Beside) -> Counts:
-        return self.word_index.classes[beside.words].astype(np.int64) * SIZES + _sizes(beside.both)
 
     def _best_of(self, a: str, held: int, beside: _Beside) -> Pair | None:
         best: Pair | None = None
@@ -206,12 +207,13 @@ class Pairs:
                 worth[at] > 0 and self._of(a, b := self.word_index.word(int(beside.words[at])), operator) in self._asked
             ):
                 self._asked_words.setdefault(a, {}).setdefault(operator, set()).add(int(beside.words[at]))
+                beside.is_asked.setdefault(operator, np.zeros(len(worth), dtype=bool))[at] = True
                 worth[at] = 0.0
                 at = int(np.argmax(worth))
             if worth[at] > (best.expected if best else 0.0):
                 form, b = self._forms[operator][0], self.word_index.word(int(beside.words[at]))
                 shown = (*self._words[a], b) if operator == "and" else ()
-                kind = int(self._kinds(beside)[at])
+                kind = int(beside.kinds[at])
                 best = Pair(
                     a, b, operator, write(form, a, b), shown, float(inside[at]), float(worth[at]),
                     float(pages[at]), kind, self._calibration.share(kind),

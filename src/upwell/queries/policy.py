@@ -115,7 +115,7 @@ class Promising(Policy):
         share, calibration = self._shares_matched(), self._calibration.shares(np.arange(len(self._tried)))
         values, rates, new, pages = self.weigh(words, share, calibration, (float(horizon), good_share, best_rate))
         at = int(np.argmax(values))
-        if len(words) > 2 * POOL:
+        if len(words) > 4 * POOL:
             best = [np.argpartition(-each, POOL)[:POOL] for each in (values, rates)]
             self._pool = _distinct(words[np.concatenate(best)])
         else:

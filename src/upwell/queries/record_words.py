@@ -118,9 +118,9 @@ class RecordWords:
 
     def records_with(self, word: int, first: int = 0) -> Numbers:
         """The records that have a word, from a number on."""
-        records = self._recent_with(word)
-        if first < self._first:
-            records = np.concatenate((self._away_with(word), records))
+        if first >= self._first:
+            return self._recent_with(word, first - self._first)
+        records = np.concatenate((self._away_with(word), self._recent_with(word)))
         return records[records.searchsorted(first) :] if first else records
 
     def records_with_all(self, words: Sequence[int], first: int = 0) -> Numbers:
@@ -131,12 +131,16 @@ class RecordWords:
                 fewest = fewest[records[np.minimum(records.searchsorted(fewest), len(records) - 1)] == fewest]
         return fewest
 
-    def _recent_with(self, word: int) -> Numbers:
-        """The records in memory that have a word."""
-        at = np.flatnonzero(np.frombuffer(self._cells, dtype=np.int32) == word) if self._cells else NONE
+    def _recent_with(self, word: int, skipped: int = 0) -> Numbers:
+        """The records in memory that have a word, but for the first ones."""
+        starts = np.frombuffer(self._starts, np.int32)[skipped:]
+        if len(starts) < 2:
+            return NONE
+        at = (np.frombuffer(self._cells, np.int32)[starts[0] :] == word).nonzero()[0]
         if not len(at):
             return NONE
-        return (np.frombuffer(self._starts, np.int32).searchsorted(at, "right") + (self._first - 1)).astype(np.int32)
+        records = starts.searchsorted(at + starts[0], "right") + (self._first + skipped - 1)
+        return np.asarray(records, dtype=np.int32)
 
     def _away_with(self, word: int) -> Numbers:
         """The records that were put away that have a word; those of the words that were looked up last are kept."""

@@ -6,6 +6,7 @@ has which words, are put away (`record_words`).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -323,9 +324,9 @@ class WordIndex:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The numbers of the words of each record, sorted, and where those of each end; words that have none get one."""
         cells, ends, new_words = self._numbers.number_words(words, None if self.keeps_stop_words else self._stops)
-        for own, of_record in zip(new_words, fields, strict=True):
-            if own:
-                self._add(own, columns_of(own, of_record))
+        if any(new_words):
+            columns = [columns_of(own, some) if own else () for own, some in zip(new_words, fields, strict=True)]
+            self._add(list(chain.from_iterable(new_words)), list(chain.from_iterable(columns)))
         return np.frombuffer(cells, np.int32), np.frombuffer(ends, np.int32)
 
     def records_with(self, word: str) -> int:
