@@ -5,7 +5,6 @@ import pytest
 from benchmarks.papers.text_source import Order, TextSource
 
 from tests.queries.test_select import made
-from upwell.page.terms import query_words
 from upwell.page.tree import read
 from upwell.queries import grammar, policy, size
 from upwell.queries.snapshot import of_texts
@@ -247,7 +246,7 @@ def test_a_page_at_once_counts_like_one_record_after_the_other(keeps_stop_words:
         page = [int(i) for i in dict.fromkeys((rng.random(20) ** 2 * len(texts)).astype(int).tolist())]
         for i in page:
             one.add_record(str(i), texts[i], fields[i])
-        many.add_records([Came(str(i), query_words(texts[i]), fields[i]) for i in page])
+        many.add_records([Came(str(i), texts[i], fields[i]) for i in page])
         assert one.propose(1.0, 10, 0.6) == many.propose(1.0, 10, 0.6)
     assert one.words() == many.words()
     assert one.connections() == many.connections()

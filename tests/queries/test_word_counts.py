@@ -97,7 +97,7 @@ def test_words_are_weighed_alike(limit: int) -> None:
     index = Promising(keeps_stop_words=True, limit=limit, page_size=10)
     index.size = 5000.0
     for number, page in enumerate(_pages(3)):
-        index.add_records([Came(f"{number % 50} {i}", words, {}) for i, words in enumerate(page)])
+        index.add_records([Came(f"{number % 50} {i}", " ".join(words), {}) for i, words in enumerate(page)])
     words = np.arange(0, len(index.words()), 2)
     share, calibration = np.linspace(0.2, 1, 64), np.linspace(0.5, 2, 64)
     ours = index.weigh(words, share, calibration, (1000.0, 0.6, 3.0))

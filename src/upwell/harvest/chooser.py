@@ -272,18 +272,17 @@ class Chooser:
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
         records = distinct(records)
-        came = [Came(record.key, query_words(record.text), record.fields) for record in records]
-        for record, (key, words, _) in zip(records, came, strict=True):
-            query.showing += query.is_shown(record.text, words)
-            if key not in new_keys:
-                query.note_held(self.words, key)
-            for proposer in self.proposers if key in new_keys else ():
+        for record in records:
+            query.showing += query.is_shown(record.text)
+            if record.key not in new_keys:
+                query.note_held(self.words, record.key)
+                continue
+            for proposer in self.proposers:
                 proposer.hold(record.text)
-            if key in new_keys and narrow:
-                shown = set(words)
-                for other in narrow:
-                    other.held_showing += shown.issuperset(other.words)
-        self.words.add_records(came)
+            shown = set(query_words(record.text)) if narrow else set()
+            for other in narrow:
+                other.held_showing += shown.issuperset(other.words)
+        self.words.add_records([Came(record.key, record.text, record.fields) for record in records])
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:

@@ -104,13 +104,17 @@ class RecordWords:
 
     def words_of(self, records: NDArray[np.integer]) -> Iterator[Numbers]:
         """The words of some records, which are sorted by number: one array for records near each other."""
-        for block in self._blocks:
-            low, high = np.searchsorted(records, (block.first, block.end))
+        if not len(records):
+            return
+        edges = records.searchsorted([*(block.first for block in self._blocks), self._first]).tolist()
+        for block, low, high in zip(self._blocks, edges, edges[1:], strict=False):
+            if low == high:
+                continue
             part = records[low:high] - block.first
-            for run in np.split(part, np.flatnonzero(np.diff(part) > MAX_GAP) + 1) if len(part) else ():
+            for run in np.split(part, np.flatnonzero(np.diff(part) > MAX_GAP) + 1):
                 starts = self._read(block.starts_at, int(run[0]), int(run[-1]) + 2)
                 yield _picked(self._read(block.cells_at, int(starts[0]), int(starts[-1])), starts, run - run[0])
-        part = records[np.searchsorted(records, self._first) :] - self._first
+        part = records[edges[-1] :] - self._first
         if len(part):
             starts = np.array(self._starts[int(part[0]) : int(part[-1]) + 2], dtype=np.int32)
             cells = np.array(self._cells[int(starts[0]) : int(starts[-1])], dtype=np.int32)

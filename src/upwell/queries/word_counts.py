@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from upwell.page.compiled import compiled
 from upwell.page.terms import query_words
 
-__all__ = ["columns_of", "count_words", "plain_columns_of", "plain_count_words"]
+__all__ = ["columns_of", "count_words", "has_words", "plain_columns_of", "plain_count_words"]
 
 Counts = NDArray[np.int32]
 
@@ -74,3 +74,8 @@ def plain_columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | 
         columns.update(dict.fromkeys(here, name))
         left -= here
     return [columns.get(word) for word in words]
+
+
+def has_words(text: str, words: Sequence[str]) -> bool:
+    """Whether all of some words are among those of a text."""
+    return None not in columns_of(list(words), {"": text})

@@ -33,10 +33,10 @@ MANY_SHARED = 3  # words that a record shares with others, beyond which they are
 
 
 class Came(NamedTuple):
-    """A record that came: its key, its words (`query_words` of its text), and its fields."""
+    """A record that came."""
 
     key: str
-    words: Sequence[str]
+    text: str
     fields: Mapping[str, str]
 
 
@@ -96,39 +96,43 @@ class WordIndex:
 
     def add_record(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
         """A record came; its words are counted the first time."""
-        self.add_records([Came(key, query_words(text), fields or {})])
+        self.add_records([Came(key, text, fields or {})])
 
     def add_records(self, records: Sequence[Came]) -> None:
         """The records of a page came, each once; looked up together, and their words counted the first time that they come."""
         hashes = [hash_of(record.key) for record in records]
-        new = []
-        for record, hashed, number in zip(records, hashes, self._keys.find(hashes), strict=True):
-            if number < 0:
-                self._keys.add(hashed)
-                new.append(record)
-            else:
-                self._see_again(number)
+        numbers = self._keys.find(hashes)
+        new = [at for at, number in enumerate(numbers) if number < 0]
+        if len(new) < len(records):
+            self._see_again([number for number in numbers if number >= 0])
+        for at in new:
+            self._keys.add(hashes[at])
         if new:
-            self._add_new(new)
+            self._add_new([records[at] for at in new])
 
-    def _see_again(self, number: int) -> None:
-        times = self._times[number] = min(3 + 1, self._times[number] + 1)
-        if times > 3:
-            return
-        ids = self._records.words_of_one(number)
-        self._note_change(ids)
-        if times == 2:
-            self._once[ids] -= 1
-            self._twice[ids] += 1
-            self.seen_once -= 1
-            self.seen_twice += 1
-        else:
-            self._twice[ids] -= 1
-            self.seen_twice -= 1
+    def _see_again(self, numbers: Sequence[int]) -> None:
+        """Records came again."""
+        second: list[int] = []
+        third: list[int] = []
+        for number in numbers:
+            times = self._times[number] = min(3 + 1, self._times[number] + 1)
+            if times <= 3:
+                (second if times == 2 else third).append(number)
+        for ids in self._records.words_of(np.array(sorted(second), dtype=np.int64)):
+            np.subtract.at(self._once, ids, 1)
+            np.add.at(self._twice, ids, 1)
+            self._note_change(ids)
+        for ids in self._records.words_of(np.array(sorted(third), dtype=np.int64)):
+            np.subtract.at(self._twice, ids, 1)
+            self._note_change(ids)
+        self.seen_once -= len(second)
+        self.seen_twice += len(second) - len(third)
 
     def _add_new(self, records: Sequence[Came]) -> None:
         """Records came for the first time."""
-        cells, ends = self._number([record.words for record in records], [record.fields for record in records])
+        cells, ends = self._number(
+            [query_words(record.text) for record in records], [record.fields for record in records]
+        )
         self._shared.extend(bytes(len(records)))
         counts = (self._in, self._once, self._first, self._done, self._shared, self._sharing)
         open_words, common = count_words(cells, ends, *counts, self.held)
