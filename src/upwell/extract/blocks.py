@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from upwell.extract import tocs
 from upwell.extract.entropy import Entropies
 from upwell.extract.flow import LISTED, MIN_KEPT_SHARE, flow_rows, heads_nothing, kept_share, runs_on
-from upwell.extract.lines import FEATURES, SHORT_LINE_CHARS, Floats, Lines, line_features, lines_of
+from upwell.extract.line_features import FEATURES, SHORT_LINE_CHARS, line_features
+from upwell.extract.lines import Floats, Lines, lines_of
 from upwell.page.tree import Ints, TagTree
 
 __all__ = [

@@ -7,7 +7,8 @@ its own. So a list of links belongs to the text where it stands in the flow of t
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.lines import FEATURES, IN_FLOW, IS_CELL, Floats, Lines
+from upwell.extract.line_features import FEATURES
+from upwell.extract.lines import IN_FLOW, IS_CELL, Floats, Lines
 from upwell.page.tree import Ints, TagTree
 
 __all__ = ["flow_rows", "heads_nothing", "kept_share", "runs_on"]

@@ -7,6 +7,7 @@
    pieces.c       the pieces and texts of records, as extract/fields.py and extract/leaves.py have them
    cuts.c         how a page is cut into records, as extract/cut_rules.py has it
    records.c      the fields and links of records, as extract/columns.py has them
+   lines.c        the lines of a page and their features, as extract/lines.py and extract/line_features.py have them
 
    The Python modules are the reference: tests/page/test_compiled.py holds both against each other.  */
 
@@ -72,6 +73,14 @@ static inline uint64_t hash_bytes(const unsigned char *data, size_t length) {
     return mix(hash, word);
 }
 
+/* Whether a character is of a script that is written without spaces: CJK of terms.py. */
+static inline int is_unspaced(Py_UCS4 c) {
+    if (c < 0x2e80) return 0;
+    return c < 0x2fe0 || (c >= 0x3005 && c <= 0x3007) || (c >= 0x3021 && c <= 0x3029) || (c >= 0x3038 && c <= 0x303b) || (c >= 0x3040 && c < 0x3100) ||
+           (c >= 0x3400 && c < 0x4dc0) || (c >= 0x4e00 && c < 0xa000) || (c >= 0xac00 && c < 0xd7b0) || (c >= 0xf900 && c < 0xfb00) ||
+           (c >= 0x20000 && c < 0x40000);
+}
+
 /* The leaves of a page as `extract.leaves` has them, of which the pieces and texts of records are made (`extract.fields`). */
 typedef struct {
     PyObject_HEAD
@@ -107,3 +116,5 @@ PyObject *page_count(PyObject *module, PyObject *args);
 PyObject *page_steps_below(PyObject *module, PyObject *args);
 PyObject *page_finish_gaps(PyObject *module, PyObject *args);
 PyObject *page_recoded(PyObject *module, PyObject *args);
+PyObject *page_lines(PyObject *module, PyObject *args);
+PyObject *page_line_features(PyObject *module, PyObject *args);

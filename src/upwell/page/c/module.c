@@ -11,11 +11,13 @@ static PyMethodDef functions[] = {
     {"count", page_count, METH_VARARGS, "count(bytes, byte): how often it occurs."},
     {"recoded", page_recoded, METH_VARARGS, "recoded(bytes, table): bytes of a charset of single bytes as UTF-8."},
     {"finish_gaps", page_finish_gaps, METH_VARARGS, "finish_gaps(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
+    {"lines", page_lines, METH_VARARGS, "lines(chunks, gap, chunk_row, parent, spot, spots, known_codes, code_of): the columns of the lines of a page."},
+    {"line_features", page_line_features, METH_VARARGS, "line_features(x, columns of the lines, columns of the page, texts, what is asked of texts, limits): fills x; gives the lines that may agree with the title."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
 
-enum { INTERFACE = 7 };   /* as in compiled.py: it goes up with every change of these files */
+enum { INTERFACE = 8 };   /* as in compiled.py: it goes up with every change of these files */
 
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);

@@ -9,13 +9,6 @@ static inline int is_simple(Py_UCS4 c) {
            (c >= 0xfe30 && c < 0x10000) || (c >= 0x20000 && c < 0x40000);
 }
 
-/* Whether a character is of a script that is written without spaces: CJK of terms.py. */
-static inline int is_unspaced(Py_UCS4 c) {
-    if (c < 0x2e80) return 0;
-    return c < 0x2fe0 || (c >= 0x3005 && c <= 0x3007) || (c >= 0x3021 && c <= 0x3029) || (c >= 0x3038 && c <= 0x303b) || (c >= 0x3040 && c < 0x3100) ||
-           (c >= 0x3400 && c < 0x4dc0) || (c >= 0x4e00 && c < 0xa000) || (c >= 0xac00 && c < 0xd7b0) || (c >= 0xf900 && c < 0xfb00) || c >= 0x20000;
-}
-
 static inline int is_word(Py_UCS4 c) {
     return c < 128 ? ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' : Py_UNICODE_ISALNUM(c);
 }
