@@ -68,11 +68,33 @@ static int are_simple(const Chars *text, Py_ssize_t begin, Py_ssize_t end) {
     return 1;
 }
 
+/* Writes a text in lower case with plain apostrophes; -1 where one character has two in lower case, or another one at the end of a word. */
+INLINE int write_low(void *low, const Chars *text, int kind) {
+    Chars own = {kind, text->data, text->length};
+    for (Py_ssize_t i = 0; i < own.length; i++) {
+        Py_UCS4 c = char_at(&own, i);
+        if (c < 128) c = (Py_UCS4)Py_TOLOWER(c);
+        else if (c == 0x2019) c = '\'';
+        else if (c == 0x130 || c == 0x3a3) return -1;
+        else c = Py_UNICODE_TOLOWER(c);
+        PyUnicode_WRITE(kind, low, i, c);
+    }
+    return 0;
+}
+
 /* A text in lower case with plain apostrophes, as terms.py compares it. */
 static PyObject *folded(PyObject *text) {
     if (!PyUnicode_Check(text)) { PyErr_SetString(PyExc_TypeError, "text is a str"); return NULL; }
-    PyObject *low = PyObject_CallMethod(text, "lower", NULL);
-    if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x300) return low;
+    if (PyUnicode_IS_ASCII(text)) return PyObject_CallMethod(text, "lower", NULL);
+    Chars own = {PyUnicode_KIND(text), PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)};
+    char *written = PyMem_Malloc((size_t)own.length * (size_t)own.kind);
+    if (!written) return PyErr_NoMemory();
+    int failed = own.kind == PyUnicode_1BYTE_KIND   ? write_low(written, &own, PyUnicode_1BYTE_KIND)
+                 : own.kind == PyUnicode_2BYTE_KIND ? write_low(written, &own, PyUnicode_2BYTE_KIND)
+                                                    : write_low(written, &own, PyUnicode_4BYTE_KIND);
+    PyObject *low = failed ? PyObject_CallMethod(text, "lower", NULL) : PyUnicode_FromKindAndData(own.kind, written, own.length);
+    PyMem_Free(written);
+    if (!failed || !low) return low;
     PyObject *plain = PyObject_CallMethod(low, "replace", "ss", "\xe2\x80\x99", "'");
     Py_DECREF(low);
     return plain;
