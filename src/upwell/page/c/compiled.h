@@ -81,6 +81,8 @@ static inline int is_unspaced(Py_UCS4 c) {
            (c >= 0x20000 && c < 0x40000);
 }
 
+static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' : Py_UNICODE_ISDECIMAL(c); }
+
 /* The leaves of a page as `extract.leaves` has them, of which the pieces and texts of records are made (`extract.fields`). */
 typedef struct {
     PyObject_HEAD

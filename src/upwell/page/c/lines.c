@@ -322,7 +322,7 @@ static int may_be_dated(PyObject *text) {
     while (i < length && Py_UNICODE_ISSPACE(PyUnicode_READ_CHAR(text, i))) i++;
     if (i < length && PyUnicode_READ_CHAR(text, i) < 128 && strchr("abdpv", (int)PyUnicode_READ_CHAR(text, i) | 32)) return 1;
     for (; i < length; i++)
-        if (Py_UNICODE_ISDECIMAL(PyUnicode_READ_CHAR(text, i))) return 1;
+        if (is_decimal(PyUnicode_READ_CHAR(text, i))) return 1;
     return 0;
 }
 

@@ -13,8 +13,6 @@ static inline int is_word(Py_UCS4 c) {
     return c < 128 ? ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' : Py_UNICODE_ISALNUM(c);
 }
 
-static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' : Py_UNICODE_ISDECIMAL(c); }
-
 typedef struct { int kind; const void *data; Py_ssize_t length; } Chars;
 
 #define INLINE static inline __attribute__((always_inline))   /* so that the compiler makes one loop for each kind of str */
@@ -290,6 +288,7 @@ static const char *end_of_raw(const char *name, const char *tag_end, const char 
     static const char *const raw[] = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"};
     if (!strchr("stxin", name[0] | 32)) return NULL;
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
+        if ((name[0] | 32) != raw[i][0]) continue;
         size_t size = strlen(raw[i]);
         if ((size_t)(end - name) < size || PyOS_strnicmp(name, raw[i], (Py_ssize_t)size)) continue;
         if (name + size < end && !Py_ISSPACE(name[size]) && name[size] != '/' && name[size] != '>') continue;
