@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from benchmarks.corpora import CORPORA, labels, require, scorer
 from benchmarks.papers.wisdom import truth
 from upwell.extract.blocks import BlockParams, learn_blocks, read_blocks
-from upwell.extract.lines import FEATURES, line_features, lines_of
+from upwell.extract.line_features import FEATURES, line_features
+from upwell.extract.lines import lines_of
 from upwell.page.tree import read
 
 Floats = NDArray[np.float64]

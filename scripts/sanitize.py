@@ -98,6 +98,8 @@ def use(html: bytes) -> None:
     from upwell.extract.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
     from upwell.extract.fields import RecordReader
     from upwell.extract.leaves import leaves_of
+    from upwell.extract.line_features import line_features
+    from upwell.extract.lines import lines_of
     from upwell.page import terms
     from upwell.page.tree import read
 
@@ -109,6 +111,7 @@ def use(html: bytes) -> None:
             attributes.value(row, name)
     for name in page.attribute_names:
         page.having(name)
+    line_features(page, lines_of(page))
     leaves = leaves_of(page)
     if len(leaves) < 2000:  # looking for cuts takes long on larger pages
         for cut in candidates(leaves)[:MAX_CUTS]:

@@ -9,7 +9,8 @@ import numpy as np
 import upwell
 from upwell.demo import Running
 from upwell.extract import blocks, tocs
-from upwell.extract.lines import line_features, lines_of
+from upwell.extract.line_features import line_features
+from upwell.extract.lines import lines_of
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
 

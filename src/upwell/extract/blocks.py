@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from upwell.extract import tocs
 from upwell.extract.entropy import Entropies
-from upwell.extract.flow import LISTED, MIN_KEPT_SHARE, flow_rows, heads_nothing, kept_share, runs_on
-from upwell.extract.lines import FEATURES, SHORT_LINE_CHARS, Floats, Lines, line_features, lines_of
+from upwell.extract.flow import Bools, Flow, flow_of, heads_nothing, runs_on
+from upwell.extract.line_features import FEATURES, SHORT_LINE_CHARS, line_features
+from upwell.extract.lines import Floats, Lines, lines_of
 from upwell.page.tree import Ints, TagTree
 
 __all__ = [
@@ -46,12 +46,8 @@ WEIGHTS = {
     "after_main": 0.4, "prose_beside": 0.7, "prose_around": 0.3, "linked_in_parent": -0.2, "linked_above": -1.0, "short_in_parent": 0.6,
     "company": 1.4, "in_core": 0.1, "in_wide_core": 1.6, "before_core": -1.0, "after_core": -1.2,
 }  # fmt: skip
-# What sets a line apart from the text that it stands in.
-SET_APART = [
-    FEATURES.index(name)
-    for name in ("in_control", "in_aside", "in_figure", "named_caption", "named_aside", "date", "byline")
-]
 IN_ASIDE = FEATURES.index("in_aside")  # nav, footer, aside: beside the text, as the HTML standard has it
+NAMED_ASIDE, IN_TITLE, HEADING = (FEATURES.index(name) for name in ("named_aside", "in_title", "heading"))
 # Elements (header; article, main) in which a headline is the page's own, and a block of its own.
 OF_PAGE = [FEATURES.index(name) for name in ("in_header", "in_article")]
 # An address in a piece of script: a quoted path, or a quoted file name of a page.
@@ -63,6 +59,7 @@ MAX_SITE_STYLES = 100_000  # styles that are remembered of a site
 # Lines from the headline within which its date and author stand; by eye on the news pages, there are no labels.
 MAX_METADATA_DISTANCE = 12
 MAX_LINKED_METADATA_DISTANCE = 3  # the same for a date or an author that is a link
+METADATA: tuple[tuple[BlockType, int], ...] = (("date", FEATURES.index("date")), ("author", FEATURES.index("byline")))
 HEADING_BONUS = 0.25  # what it adds to the agreement with <title> that a line is a heading
 
 
@@ -200,17 +197,20 @@ def read_blocks(
         evidence = params.own * evidence + params.style * site.style_evidence(lines)
         evidence -= params.repeated * repeated + params.seen * (repeated > 0)
         evidence[repeated > params.max_repeated_share] = -2 * params.max_evidence
-    flow = flow_rows(tree, lines)
-    evidence = _with_container(tree, lines, x, flow, evidence, params)
-    is_new = np.ones(len(lines), dtype=bool) if repeated is None else repeated == 0
-    is_lifted = is_new & runs_on(flow, lines, x, evidence > 0, _is_prose(lines))
+    flow = flow_of(tree, lines, x)
+    is_prose = (lines.chars > SHORT_LINE_CHARS / 2) & (lines.linked < 0.5)
+    evidence = _with_container(tree, lines, x, flow, evidence, is_prose, params)
+    is_lifted = runs_on(flow, lines, x, evidence > 0, is_prose)
+    if repeated is not None:
+        is_lifted &= repeated == 0
     evidence = np.where(is_lifted, np.maximum(evidence, params.lifted), evidence)
-    evidence[heads_nothing(x, evidence > 0)] = -params.lifted
-    is_beside = x[:, IN_ASIDE] > 0
-    if 2 * lines.chars[is_beside & (evidence > 0)].sum() < lines.chars[evidence > 0].sum():
-        evidence[is_beside] = np.minimum(evidence[is_beside], -params.lifted)  # but where the whole text stands in one
-    kept = np.flatnonzero(evidence > 0).astype(np.int32)
-    prose = kept[_is_prose(lines)[kept]]
+    evidence[heads_nothing(flow, x, evidence > 0)] = -params.lifted
+    is_beside, is_kept = x[:, IN_ASIDE] > 0, evidence > 0
+    if 2 * lines.chars[is_beside & is_kept].sum() < lines.chars[is_kept].sum():
+        is_kept &= ~is_beside  # but where the whole text stands in one
+        evidence[is_beside] = np.minimum(evidence[is_beside], -params.lifted)
+    kept = is_kept.nonzero()[0].astype(np.int32)
+    prose = kept[is_prose[kept]]
     # without links between its lines, prose cannot be a list of results
     links_between = (lines.linked[prose[0] : prose[-1]] >= 0.5).sum() if len(prose) else 0
     contents = tocs.find_tocs(tree, lines, repeated) if tables or 4 * links_between >= len(prose) else []
@@ -226,23 +226,20 @@ def read_blocks(
     return BlockReading(tuple(blocks), site.pages if site else 1)
 
 
-def _is_prose(lines: Lines) -> NDArray[np.bool_]:
-    return (lines.chars > SHORT_LINE_CHARS / 2) & (lines.linked < 0.5)
-
-
 def _with_container(
-    tree: TagTree, lines: Lines, x: Floats, flow: Ints, evidence: Floats, params: BlockParams
+    tree: TagTree, lines: Lines, x: Floats, flow: Flow, evidence: Floats, is_prose: Bools, params: BlockParams
 ) -> Floats:
     """The evidence with what follows from where the text was found: beside it plain lines are likelier, links and all outside less likely."""
+    is_found = evidence > 0
     mass = np.zeros(len(tree.chunks))
-    mass[lines.first] = lines.chars * ((evidence > 0) & _is_prose(lines))
-    rows = np.flatnonzero(tree.sum_chunks(mass) >= max(1.0, params.container_share * mass.sum()))
+    mass[lines.first] = lines.chars * (is_found & is_prose)
+    rows = (tree.sum_chunks(mass) >= max(1.0, params.container_share * mass.sum())).nonzero()[0]
     if not len(rows):
         return evidence
     container = int(rows[-1])
     is_inside = (lines.row >= container) & (lines.row < tree.end[container])
-    is_plain = ~np.any(x[:, SET_APART] > 0, axis=1)
-    in_flow = np.any(x[:, LISTED] > 0, axis=1) & (kept_share(flow, lines, evidence > 0) > MIN_KEPT_SHARE)
+    is_plain = ~(flow.is_apart | (x[:, NAMED_ASIDE] > 0))
+    in_flow = (flow.in_list | flow.in_cell) & flow.is_mostly(lines, is_found)
     less = np.where(in_flow, params.linked_in_flow, 2.0) * lines.linked
     return np.where(is_inside, evidence + params.inside * is_plain * (1 - less), evidence - params.outside)
 
@@ -274,29 +271,29 @@ def _article(
 ) -> list[Block]:
     """The article and its metadata; the headline is part of its text where no element and no other lines set it apart."""
     headline = _headline(x, evidence, int(prose[0]), params)
-    of_page = headline is not None and (
-        bool(np.any(x[headline, OF_PAGE] > 0)) or prose[0] - headline > params.max_lines_to_text
-    )
-    chosen = sorted(
-        {*kept.tolist(), *([headline] if headline is not None else [])} - ({headline} if of_page else set())
-    )
+    chosen = kept.tolist()
+    if headline is not None:
+        of_page = x[headline, OF_PAGE].any() or prose[0] - headline > params.max_lines_to_text
+        chosen = sorted({*chosen, headline} - ({headline} if of_page else set()))
     row = common_row(tree, lines.row[prose])
-    score = float(np.average(1 / (1 + np.exp(-evidence[prose])), weights=lines.chars[prose]))
-    text = "\n".join(lines.texts[i] for i in chosen)
-    rows = tuple(dict.fromkeys(int(lines.row[i]) for i in chosen))
+    chars = lines.chars[prose]
+    score = float((chars / (1 + np.exp(-evidence[prose]))).sum() / chars.sum())
+    text = "\n".join([lines.texts[i] for i in chosen])
+    rows = tuple(dict.fromkeys(lines.row[chosen].tolist()))
     blocks = [Block("article", row, text, round(score, 3), rows)]
     if headline is not None:
         blocks.append(_line_block(lines, "title", headline, 1.0))
     # of several dates or authors the one closest to the headline, or to the beginning of the text
     start = headline if headline is not None else int(prose[0])
-    metadata: tuple[tuple[BlockType, str], ...] = (("date", "date"), ("author", "byline"))
-    for kind, feature in metadata:
-        found = np.flatnonzero(x[:, FEATURES.index(feature)] > 0)
-        distance = abs(found - start)
-        is_near = (distance <= MAX_METADATA_DISTANCE) & (lines.linked[found] < 1)
-        found = found[is_near | (distance <= MAX_LINKED_METADATA_DISTANCE)]
-        if len(found):
-            blocks.append(_line_block(lines, kind, int(found[np.argmin(abs(found - start))]), 0.5))
+    for kind, feature in METADATA:
+        near = [
+            (distance, i)
+            for i in x[:, feature].nonzero()[0].tolist()
+            if (distance := abs(i - start)) <= MAX_LINKED_METADATA_DISTANCE
+            or (distance <= MAX_METADATA_DISTANCE and lines.linked[i] < 1)
+        ]
+        if near:
+            blocks.append(_line_block(lines, kind, min(near)[1], 0.5))
     return blocks
 
 
@@ -320,18 +317,14 @@ def _line_block(lines: Lines, kind: BlockType, i: int, score: float) -> Block:
 def _headline(x: Floats, evidence: Floats, body: int, params: BlockParams) -> int | None:
     """The line above the text, or in its first lines, that agrees best with <title>; lines of the article and the later of equals first."""
     end = body + 3
-    agreement = x[:end, FEATURES.index("in_title")] + HEADING_BONUS * x[:end, FEATURES.index("heading")]
-    possible = np.flatnonzero(agreement >= params.min_title_agreement)
-    if not len(possible):
-        return None
-    in_article = possible[evidence[possible] > 0]
-    possible = in_article if len(in_article) else possible
-    return int(possible[np.lexsort((possible, agreement[possible]))[-1]])
+    agreement = x[:end, IN_TITLE] + HEADING_BONUS * x[:end, HEADING]
+    possible = (agreement >= params.min_title_agreement).nonzero()[0].tolist()
+    return max(possible, key=lambda i: (evidence[i] > 0, agreement[i], i), default=None)
 
 
 def common_row(tree: TagTree, rows: Sequence[int] | Ints) -> int:
     """The lowest row that has all of these at or below it."""
-    row, last = int(min(rows)), int(max(rows))
+    row, last = int(np.min(rows)), int(np.max(rows))
     while row > 0 and tree.end[row] <= last:
         row = int(tree.parent[row])
     return row

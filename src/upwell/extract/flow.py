@@ -4,13 +4,16 @@ What a writer types has only such elements. What a template puts between (relate
 its own. So a list of links belongs to the text where it stands in the flow of the text, and not where it has a block for itself.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.extract.lines import FEATURES, IN_FLOW, IS_CELL, Floats, Lines
+from upwell.extract.line_features import FEATURES
+from upwell.extract.lines import IN_FLOW, IS_CELL, Floats, Lines
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["flow_rows", "heads_nothing", "kept_share", "runs_on"]
+__all__ = ["Bools", "Flow", "flow_of", "heads_nothing", "runs_on"]
 
 # Where most of a flow is text, the rest is too; swept: 0.5, 0.7, no difference
 MIN_KEPT_SHARE = 0.5
@@ -18,7 +21,6 @@ MIN_KEPT_SHARE = 0.5
 SET_APART = [
     FEATURES.index(name) for name in ("in_control", "in_aside", "in_figure", "named_caption", "date", "byline")
 ]
-LISTED = [FEATURES.index(name) for name in ("in_list", "cell")]
 IN_FIGURE, IN_CONTROL, IN_LIST, CELL, HEADING = (
     FEATURES.index(name) for name in ("in_figure", "in_control", "in_list", "cell", "heading")
 )
@@ -26,53 +28,71 @@ IN_FIGURE, IN_CONTROL, IN_LIST, CELL, HEADING = (
 Bools = NDArray[np.bool_]
 
 
-def flow_rows(tree: TagTree, lines: Lines) -> Ints:
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """The flows of a page, and how its lines stand in them."""
+
+    row: Ints  # whose flow each line is in
+    chars: Floats  # of the lines in the flow of each row, at least 1
+    is_apart: Bools  # lines that something sets apart from their flow
+    in_list: Bools
+    in_cell: Bools
+
+    def is_mostly(self, lines: Lines, is_kept: Bools) -> Bools:
+        """For each line, whether most of the characters of its flow are kept."""
+        kept = np.bincount(self.row, lines.chars * is_kept)
+        return np.asarray((kept / self.chars > MIN_KEPT_SHARE)[self.row])
+
+
+def flow_of(tree: TagTree, lines: Lines, x: Floats) -> Flow:
+    """The flows of a page from its lines and their features."""
+    row = _flow_rows(tree, lines)
+    chars = np.maximum(np.bincount(row, lines.chars), 1)
+    return Flow(row, chars, np.any(x[:, SET_APART] > 0, axis=1), x[:, IN_LIST] > 0, x[:, CELL] > 0)
+
+
+def _flow_rows(tree: TagTree, lines: Lines) -> Ints:
     """The row whose flow each line is in; a cell with one line is text, one with more is a place of its own (as in layout tables)."""
     is_text = lines.codes & IN_FLOW > 0
-    cells = np.flatnonzero(lines.codes & IS_CELL)
+    cells = (lines.codes & IS_CELL).nonzero()[0]
     if len(cells):
         count = np.searchsorted(lines.first, tree.text_end[cells]) - np.searchsorted(lines.first, tree.text_at[cells])
         is_text[cells[count <= 1]] = True
-    is_text[0] = False
+    is_text[:1] = False
     row = lines.row
-    while np.any(is_inside := is_text[row]):
+    while (is_inside := is_text[row]).any():
         row = np.where(is_inside, tree.parent[row], row)
     return row
 
 
-def kept_share(flow: Ints, lines: Lines, is_kept: Bools) -> Floats:
-    """For each line, the share of the characters of its flow that are kept."""
-    kept = np.bincount(flow, lines.chars * is_kept)
-    return np.asarray((kept / np.maximum(np.bincount(flow, lines.chars), 1))[flow])
-
-
-def runs_on(flow: Ints, lines: Lines, x: Floats, is_kept: Bools, is_prose: Bools) -> Bools:
+def runs_on(flow: Flow, lines: Lines, x: Floats, is_kept: Bools, is_prose: Bools) -> Bools:
     """Which lines belong to the text because of where they stand: in its flow, or as a caption between its paragraphs.
 
     Of lines that are links only those of lists and tables after the first paragraph: alone they are related pages.
     """
-    prose = np.flatnonzero(is_kept & is_prose)
+    prose = (is_kept & is_prose).nonzero()[0]
     if not len(prose):
         return np.zeros(len(lines), dtype=bool)
     at = np.arange(len(lines))
-    first, last = np.full(int(flow.max()) + 1, len(lines)), np.full(int(flow.max()) + 1, -1)
-    np.minimum.at(first, flow[prose], prose)
-    np.maximum.at(last, flow[prose], prose)
-    is_after = at > first[flow]
-    is_listed = is_after & ((x[:, IN_LIST] > 0) | ((x[:, CELL] > 0) & (at < last[flow])))
-    in_flow = (kept_share(flow, lines, is_kept) > MIN_KEPT_SHARE) & ~np.any(x[:, SET_APART] > 0, axis=1)
+    first, last = np.full(len(flow.chars), len(lines)), np.full(len(flow.chars), -1)
+    rows = flow.row[prose]
+    first[rows[::-1]], last[rows] = prose[::-1], prose  # of several lines of one flow the last one given stays
+    is_listed = (at > first[flow.row]) & (flow.in_list | (flow.in_cell & (at < last[flow.row])))
+    in_flow = flow.is_mostly(lines, is_kept) & ~flow.is_apart
     is_caption = (x[:, IN_FIGURE] > 0) & (x[:, IN_CONTROL] == 0) & (at > prose[0]) & (at < prose[-1])
     is_plain = lines.linked < 0.5
     return np.asarray((in_flow & (is_plain | is_listed)) | (is_caption & is_plain))
 
 
-def heads_nothing(x: Floats, is_kept: Bools) -> Ints:
+def heads_nothing(flow: Flow, x: Floats, is_kept: Bools) -> list[int]:
     """The kept headings that no kept line follows (`See also` over links); captions and the like between do not count."""
+    heads: list[int] = []
     left = is_kept.copy()
-    is_apart = np.any(x[:, SET_APART] > 0, axis=1)
-    for i in np.flatnonzero(is_kept & (x[:, HEADING] > 0))[::-1].tolist():
+    for i in (is_kept & (x[:, HEADING] > 0)).nonzero()[0][::-1].tolist():
         after = i + 1
-        while after < len(left) and is_apart[after]:
+        while after < len(left) and flow.is_apart[after]:
             after += 1
-        left[i] = after < len(left) and left[after]
-    return np.flatnonzero(is_kept & ~left).astype(np.int32)
+        if after == len(left) or not left[after]:
+            left[i] = False
+            heads.append(i)
+    return heads

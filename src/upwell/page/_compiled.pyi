@@ -148,3 +148,21 @@ def weigh_words(
     calibration: NDArray[np.float64],
     numbers: tuple[float, ...],
 ) -> bytes: ...
+def lines(
+    chunks: tuple[str, ...],
+    gap: NDArray[np.int8],
+    chunk_row: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    spot: NDArray[np.int32],
+    spots: tuple[Spot, ...],
+    known_codes: dict[Spot, int],
+    code_of: Callable[[Spot], int],
+) -> tuple[bytes, bytes, bytes, tuple[str, ...], bytes, bytes, tuple[str, ...], bytes]: ...
+def line_features(
+    x: NDArray[np.float64],
+    lines: tuple[NDArray[Any], ...],
+    page: tuple[NDArray[np.int32], ...],
+    texts: tuple[tuple[str, ...], tuple[str, ...], dict[int, str], str],
+    asked: tuple[Callable[[str], int], Callable[[str], tuple[bool, bool]], str, tuple[str, ...]],
+    limits: tuple[float, ...],
+) -> list[int]: ...

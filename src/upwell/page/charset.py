@@ -2,7 +2,6 @@
 
 import codecs
 import importlib.util
-import re
 import string
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
@@ -25,7 +24,6 @@ LEGACY_CHARSETS = (
 BINARY_ONE_IN = 50
 BINARY_BYTES = bytes(b for b in range(0x20) if b not in b"\x00\t\n\x0c\r\x1b")
 HEAD = 4096
-CHARSET = re.compile(rb"charset", re.I)
 MAX_KNOWN_HEAD = 1024  # bytes of a beginning that is remembered
 
 
@@ -57,20 +55,23 @@ def to_utf8(body: bytes, content_type: str = "") -> tuple[bytes, str, tuple[str,
         return body, "utf-8", (f"declared as {said}, read as utf-8",) if lie else ()
     if said and said != "utf-8":
         return _recoded(body, said), said, ()
+    if said:
+        damaged = to_unicode(body, "utf-8")
+        broken = damaged.count("\ufffd")
+        if broken * 200 < len(damaged) and broken * 4 < _beyond_ascii(damaged):
+            # a few broken bytes in a page that is UTF-8 otherwise
+            return _encoded(damaged), "utf-8", ("some bytes are not utf-8",)
     guess = chardetng_py.detect(body, allow_utf8=False)
-    damaged = to_unicode(body, "utf-8")
-    if said and damaged.count("\ufffd") * 200 < len(damaged) and damaged.count("\ufffd") * 4 < _beyond_ascii(damaged):
-        # a few broken bytes in a page that is UTF-8 otherwise
-        return _encoded(damaged), "utf-8", ("some bytes are not utf-8",)
     return _recoded(body, guess), guess, (f"declared as utf-8, read as {guess}",) if said else ()
 
 
 def _declared(body: bytes) -> str | None:
     """The charset that a page declares in its head; pages of a source mostly begin alike, up to there."""
-    word = CHARSET.search(body, 0, HEAD)
-    if word is None:
-        return None if b"<?xml" not in body[:HEAD].lower() else html_body_declared_encoding(body)
-    end = body.find(b">", word.end(), HEAD) + 1
+    head = body[:HEAD].lower()
+    word = head.find(b"charset")
+    if word < 0:
+        return None if b"<?xml" not in head else html_body_declared_encoding(body)
+    end = head.find(b">", word) + 1
     return (_declared_in(body[:end]) if 0 < end <= MAX_KNOWN_HEAD else None) or html_body_declared_encoding(body)
 
 

@@ -38,8 +38,9 @@ def _hidden_rows(
     rules: StyleRules, attributes: Attributes, spots: Sequence[Spot], spot: Ints, end: Ints
 ) -> NDArray[np.bool_] | None:
     """For each row, whether the rules hide it; None where they name none."""
-    is_named = np.array([rules.name_class(at.cls) for at in spots], dtype=bool)
-    rows: list[int] = np.flatnonzero(is_named[spot]).tolist() if is_named.any() else []
+    rows: list[int] = []
+    if named := rules.named(spots):
+        rows = np.flatnonzero(np.array([at in named for at in spots])[spot]).tolist()
     if rules.ids:
         rows = sorted({*rows, *(row for row, name in having(attributes, "id").items() if name in rules.ids)})
     if not rows:

@@ -7,13 +7,15 @@ like: whether these hold, only a browser knows.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from itertools import filterfalse
+from typing import NamedTuple
+
+from upwell.page.spots import Spot
 
 __all__ = ["StyleRule", "StyleRules", "style_rules"]
 
-K = TypeVar("K")
 MAX_STYLE_CHARS = 1_000_000  # of a page's style sheets that are read
-MAX_KNOWN = 10_000  # elements of which it is remembered whether the rules hide them
+MAX_KNOWN = 10_000  # elements, and spots, of which it is remembered whether the rules hide them
 SELECTOR = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)", re.I)
 SETS = re.compile(r"(?:^|[;\s])(display|visibility)\s*:\s*([a-z-]+)", re.I)
 HIDES = {("display", "none"), ("visibility", "hidden"), ("visibility", "collapse")}
@@ -40,20 +42,26 @@ class StyleRules:
         # only an element that a hiding rule names by a class, or by its id, can be hidden
         self.classes = frozenset(name for rule in hiding for name in rule.classes)
         self.ids = frozenset(name for rule in hiding if not rule.classes for name in rule.ids)
-        self._is_named: dict[str, bool] = {}
+        self._unnamed: set[Spot] = set()
         self._hides: dict[tuple[str, str, str], bool] = {}
 
-    def name_class(self, cls: str) -> bool:
-        """Whether a hiding rule names one of the classes of an element."""
-        if (known := self._is_named.get(cls)) is None:
-            known = _keep(self._is_named, cls, not self.classes.isdisjoint(cls.split()))
-        return known
+    def named(self, spots: Sequence[Spot]) -> set[Spot]:
+        """The spots of which a hiding rule names a class: few, and the others are remembered."""
+        found = set(filterfalse(self._unnamed.__contains__, spots))
+        others = {at for at in found if self.classes.isdisjoint(at.cls.split())}
+        if others:
+            if len(self._unnamed) >= MAX_KNOWN:
+                self._unnamed.clear()
+            self._unnamed |= others
+        return found - others
 
     def hide(self, tag: str, attributes: Mapping[str, str | None]) -> bool:
         """Whether the rules hide an element of a tag with these attributes, if they are all that is said of it."""
         key = tag, attributes.get("class") or "", attributes.get("id") or ""
         if (known := self._hides.get(key)) is None:
-            known = _keep(self._hides, key, self._decide(tag, frozenset(key[1].split()), key[2]))
+            if len(self._hides) >= MAX_KNOWN:
+                self._hides.clear()
+            known = self._hides[key] = self._decide(tag, frozenset(key[1].split()), key[2])
         return known
 
     def _decide(self, tag: str, classes: frozenset[str], name: str) -> bool:
@@ -64,13 +72,6 @@ class StyleRules:
                 if before is None or rule.weight > before.weight:
                     deciding[rule.sets] = rule
         return any(rule.hides for rule in deciding.values())
-
-
-def _keep(known: dict[K, bool], key: K, value: bool) -> bool:
-    if len(known) >= MAX_KNOWN:
-        known.clear()
-    known[key] = value
-    return value
 
 
 def style_rules(sheets: Iterable[tuple[str, str | None]]) -> StyleRules | None:

@@ -9,6 +9,7 @@
    records.c      the fields and links of records, as extract/columns.py has them
    keys.c         hashes of keys and their numbers, as key_set.py has them
    counts.c       what is counted of the words of records, as queries/word_counts.py has it
+   lines.c        the lines of a page and their features, as extract/lines.py and extract/line_features.py have them
 
    The Python modules are the reference: tests/page/test_compiled.py holds both against each other.  */
 
@@ -75,6 +76,16 @@ static inline uint64_t hash_bytes(const unsigned char *data, size_t length) {
     return mix(hash, word);
 }
 
+/* Whether a character is of a script that is written without spaces: CJK of terms.py. */
+static inline int is_unspaced(Py_UCS4 c) {
+    if (c < 0x2e80) return 0;
+    return c < 0x2fe0 || (c >= 0x3005 && c <= 0x3007) || (c >= 0x3021 && c <= 0x3029) || (c >= 0x3038 && c <= 0x303b) || (c >= 0x3040 && c < 0x3100) ||
+           (c >= 0x3400 && c < 0x4dc0) || (c >= 0x4e00 && c < 0xa000) || (c >= 0xac00 && c < 0xd7b0) || (c >= 0xf900 && c < 0xfb00) ||
+           (c >= 0x20000 && c < 0x40000);
+}
+
+static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' : Py_UNICODE_ISDECIMAL(c); }
+
 /* The leaves of a page as `extract.leaves` has them, of which the pieces and texts of records are made (`extract.fields`). */
 typedef struct {
     PyObject_HEAD
@@ -128,3 +139,5 @@ PyObject *page_columns_of(PyObject *module, PyObject *args);
 PyObject *page_hash_of(PyObject *module, PyObject *key);
 PyObject *page_count_words(PyObject *module, PyObject *args);
 PyObject *page_weigh_words(PyObject *module, PyObject *args);
+PyObject *page_lines(PyObject *module, PyObject *args);
+PyObject *page_line_features(PyObject *module, PyObject *args);

@@ -9,18 +9,9 @@ static inline int is_simple(Py_UCS4 c) {
            (c >= 0xfe30 && c < 0x10000) || (c >= 0x20000 && c < 0x40000);
 }
 
-/* Whether a character is of a script that is written without spaces: CJK of terms.py. */
-static inline int is_unspaced(Py_UCS4 c) {
-    if (c < 0x2e80) return 0;
-    return c < 0x2fe0 || (c >= 0x3005 && c <= 0x3007) || (c >= 0x3021 && c <= 0x3029) || (c >= 0x3038 && c <= 0x303b) || (c >= 0x3040 && c < 0x3100) ||
-           (c >= 0x3400 && c < 0x4dc0) || (c >= 0x4e00 && c < 0xa000) || (c >= 0xac00 && c < 0xd7b0) || (c >= 0xf900 && c < 0xfb00) || c >= 0x20000;
-}
-
 static inline int is_word(Py_UCS4 c) {
     return c < 128 ? ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' : Py_UNICODE_ISALNUM(c);
 }
-
-static inline int is_decimal(Py_UCS4 c) { return c < 128 ? c >= '0' && c <= '9' : Py_UNICODE_ISDECIMAL(c); }
 
 typedef struct { int kind; const void *data; Py_ssize_t length; } Chars;
 
@@ -75,11 +66,33 @@ static int are_simple(const Chars *text, Py_ssize_t begin, Py_ssize_t end) {
     return 1;
 }
 
+/* Writes a text in lower case with plain apostrophes; -1 where one character has two in lower case, or another one at the end of a word. */
+INLINE int write_low(void *low, const Chars *text, int kind) {
+    Chars own = {kind, text->data, text->length};
+    for (Py_ssize_t i = 0; i < own.length; i++) {
+        Py_UCS4 c = char_at(&own, i);
+        if (c < 128) c = (Py_UCS4)Py_TOLOWER(c);
+        else if (c == 0x2019) c = '\'';
+        else if (c == 0x130 || c == 0x3a3) return -1;
+        else c = Py_UNICODE_TOLOWER(c);
+        PyUnicode_WRITE(kind, low, i, c);
+    }
+    return 0;
+}
+
 /* A text in lower case with plain apostrophes, as terms.py compares it. */
 static PyObject *folded(PyObject *text) {
     if (!PyUnicode_Check(text)) { PyErr_SetString(PyExc_TypeError, "text is a str"); return NULL; }
-    PyObject *low = PyObject_CallMethod(text, "lower", NULL);
-    if (!low || PyUnicode_MAX_CHAR_VALUE(low) < 0x300) return low;
+    if (PyUnicode_IS_ASCII(text)) return PyObject_CallMethod(text, "lower", NULL);
+    Chars own = {PyUnicode_KIND(text), PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)};
+    char *written = PyMem_Malloc((size_t)own.length * (size_t)own.kind);
+    if (!written) return PyErr_NoMemory();
+    int failed = own.kind == PyUnicode_1BYTE_KIND   ? write_low(written, &own, PyUnicode_1BYTE_KIND)
+                 : own.kind == PyUnicode_2BYTE_KIND ? write_low(written, &own, PyUnicode_2BYTE_KIND)
+                                                    : write_low(written, &own, PyUnicode_4BYTE_KIND);
+    PyObject *low = failed ? PyObject_CallMethod(text, "lower", NULL) : PyUnicode_FromKindAndData(own.kind, written, own.length);
+    PyMem_Free(written);
+    if (!failed || !low) return low;
     PyObject *plain = PyObject_CallMethod(low, "replace", "ss", "\xe2\x80\x99", "'");
     Py_DECREF(low);
     return plain;
@@ -332,6 +345,7 @@ static const char *end_of_raw(const char *name, const char *tag_end, const char 
     static const char *const raw[] = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"};
     if (!strchr("stxin", name[0] | 32)) return NULL;
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
+        if ((name[0] | 32) != raw[i][0]) continue;
         size_t size = strlen(raw[i]);
         if ((size_t)(end - name) < size || PyOS_strnicmp(name, raw[i], (Py_ssize_t)size)) continue;
         if (name + size < end && !Py_ISSPACE(name[size]) && name[size] != '/' && name[size] != '>') continue;
