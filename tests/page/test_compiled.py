@@ -28,9 +28,10 @@ from upwell.extract.line_features import line_features
 from upwell.extract.lines import lines_of
 from upwell.page import attribute_limit, terms, tree
 from upwell.page import charset as charset_module
+from upwell.page.attribute_views import having
 from upwell.page.charset import to_utf8
 from upwell.page.compiled import compiled
-from upwell.page.tag_tree import TagTree, having
+from upwell.page.tag_tree import TagTree
 
 if compiled is None:
     pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)

@@ -4,6 +4,7 @@ Names are compared in lower case without the marks that some frameworks put arou
 """
 
 import re
+from functools import lru_cache
 
 __all__ = [
     "DISPLAY",
@@ -28,10 +29,14 @@ __all__ = [
 ]
 
 
+MAX_KNOWN_NAMES = 2000  # that are remembered: a source has few
+
+
 def _names(words: str) -> re.Pattern[str]:
     return re.compile(words, re.I)
 
 
+@lru_cache(maxsize=MAX_KNOWN_NAMES)
 def plain(name: str) -> str:
     """A name without its marks.
 
@@ -135,6 +140,7 @@ OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
 SWITCH = re.compile(r"1|on|true|yes|y|t|ja|oui", re.I)
 
 
+@lru_cache(maxsize=MAX_KNOWN_NAMES)
 def is_usual_name(name: str) -> bool:
     """Whether an argument has a name that pagers use: the query, a place in the list, a size, an order, a view, a session.
 

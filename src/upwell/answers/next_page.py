@@ -59,8 +59,9 @@ def only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
     changed = [
         (name, value) for name, value in split(request.url, query).arguments if value and (name, value) not in own
     ]
-    fields = {tree.attr(row, "name") for row in tree.rows("input", "select", "button")}
-    unknown = {name for name, value in changed if name not in fields and not is_usual_name(name) and value != query}
+    unknown = {name for name, value in changed if not is_usual_name(name) and value != query}
+    if unknown:
+        unknown -= {tree.attr(row, "name") for row in tree.rows("input", "select", "button").tolist()}
     return not unknown or (len(unknown) == 1 and not any(PAGE.fullmatch(plain(name)) for name, _ in changed))
 
 

@@ -51,8 +51,8 @@ def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
 
 def _container_of_numbers(tree: TagTree, row: int) -> int:
     """What holds a number link and its neighbours: the first row above it with more than one child."""
-    container = int(tree.parent[row])
-    while container > 0 and tree.fanout[container] < 2 and tree.chars[container] <= MAX_NUMBER_CHARS:
+    end, container = tree.end, int(tree.parent[row])
+    while container > 0 and end[container + 1] == end[container] and tree.chars_of(container) <= MAX_NUMBER_CHARS:
         container = int(tree.parent[container])
     return container
 
@@ -62,12 +62,12 @@ def _current_number(tree: TagTree, container: int, group: list[tuple[int, int]])
     linked = {number for number, _ in group}
     rows = sorted(row for _, row in group)
     unlinked = []
-    for i in range(int(tree.text_at[container]), int(tree.text_end[container])):
-        text_row = int(tree.chunk_row[i])
-        before = bisect_right(rows, text_row) - 1  # no link holds another
-        if before >= 0 and text_row < int(tree.end[rows[before]]):
+    texts = slice(int(tree.text_at[container]), int(tree.text_end[container]))
+    for text, text_row in zip(tree.chunks[texts], tree.chunk_row[texts].tolist(), strict=True):
+        if (number := plain_number(text)) is None:
             continue
-        if (number := plain_number(tree.chunks[i])) is not None:
+        before = bisect_right(rows, text_row) - 1  # no link holds another
+        if before < 0 or text_row >= tree.end[rows[before]]:
             unlinked.append(number)
     before_link = [number for number in unlinked if number + 1 in linked and number not in linked]
     if before_link:

@@ -13,16 +13,18 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 import numpy as np
 
-from upwell.answers.number_links import PLAIN_NUMBER, next_number, plain_number, url_of_page
-from upwell.answers.phrases import ARROW, LAST, MORE, MORE_RESULTS, NEXT, OLDER, PREVIOUS
+from upwell.answers.link_labels import LinkLabel, label_of
+from upwell.answers.number_links import PLAIN_NUMBER, next_number, url_of_page
+from upwell.answers.page_urls import keeps_arguments, repeats_search, step_up, url_score, url_similarity
+from upwell.answers.phrases import LAST, NEXT, PREVIOUS
 from upwell.page.hosts import leaves_site, site_host
 from upwell.page.links import acts
+from upwell.page.spot_set import SpotSet
 from upwell.page.tree import Ints, TagTree
-from upwell.page.url_arguments import numbers_by_place, parse_arguments, split
 
 __all__ = ["NextPage", "Pager", "next_link"]
 
@@ -41,17 +43,14 @@ RIGHT_ICON = re.compile(
 DISABLED_CLASS = re.compile(r"(?<![a-z])(?:disabled|inactive)(?![a-z])", re.I)
 # Texts.
 NEWER = re.compile(r"newer|neuere|plus récents|recientes|recenti|nieuwere|新しい|новые", re.I)
-LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
 DECORATION = " ←→«»‹›<>|"
 BRACKETS = " []()|"
-INDEX_FILE = re.compile(r"(?<=/)index\d*\.\w+$", re.I)  # what a folder shows, and its further pages
 
 KNOWN_URL_SCORE = 5.0  # a link in any words that leads where the next number or a rel=next in the head leads
 NEWER_SCORE = 5.0  # "newer posts →" of a blog is called next though its number goes down
 MIN_SCORE = 3.0  # of a certain link; swept
 MAX_LABEL_CHARS = 40  # of a pager link
 MAX_URLS_PER_TEXT = 2  # one text that leads to more URLs, like a "weiter" at every match, is no pager's
-MAX_POSITION = 100_000_000  # a larger number is a time or an identifier, no position in a list
 MAX_DECORATION_CHARS = 20  # around a link
 MAX_STYLED_ROWS = 40  # rows whose classes are read for one link
 
@@ -69,16 +68,20 @@ class NextPage:
     enctype: str = ""  # as Form.enctype
 
 
+_Short = tuple[int, str, LinkLabel]  # row, target as it is written, what its text says
+
+
 class _Link:
     """A link, with what tells whether it leads to the next page."""
 
-    def __init__(self, pager: "Pager", row: int, href: str) -> None:
-        self.tree, self.row, self.page_url, self.href, self._pager = pager.tree, row, pager.page_url, href, pager
+    def __init__(self, pager: "Pager", row: int, href: str, label: LinkLabel) -> None:
+        self.tree, self.row, self.page_url, self._pager = pager.tree, row, pager.page_url, pager
+        self.label, self.text, self._href = label, label.text, href
 
     @cached_property
     def target(self) -> str:
         """Where it leads, without fragment."""
-        return urldefrag(self.tree.resolve(self.href) or "")[0]
+        return _target(self.tree, self._href)
 
     @cached_property
     def url(self) -> str:
@@ -88,18 +91,15 @@ class _Link:
             return ""
         return "" if acts(url, self.text) else url
 
-    @cached_property
-    def text(self) -> str:
-        return " ".join(self.tree.text(self.row).split())
-
     @property
     def has_next_class(self) -> bool:
         """Whether a class or an id of it says "next"."""
         return self._pager.has_next_class and bool(NEXT_CLASS.search(self.classes))
 
-    @cached_property
+    @property
     def rel(self) -> list[str]:
-        return (self.tree.attr(self.row, "rel") or "").lower().split()
+        rel = self._pager.rels.get(self.row)
+        return rel.lower().split() if rel else []
 
     @cached_property
     def inner_rows(self) -> list[int]:
@@ -117,11 +117,11 @@ class _Link:
     def classes(self) -> str:
         """Classes and ids of the link, of what is in it, and of the rows around it that hold nothing else."""
         rows = [self.row, *self.inner_rows]
-        outer = int(self.tree.parent[self.row])
+        outer, chars = int(self.tree.parent[self.row]), self.tree.chars_of(self.row)
         while (
             outer > 0
             and len(rows) < MAX_STYLED_ROWS
-            and self.tree.chars[outer] <= self.tree.chars[self.row] + MAX_DECORATION_CHARS
+            and self.tree.chars_of(outer) <= chars + MAX_DECORATION_CHARS
             and self.tree.text(outer).strip("\n" + DECORATION) in (self.text.strip(DECORATION), self.text)
         ):
             if self._links_in(outer) > 1:
@@ -158,14 +158,14 @@ class Pager:
         """The certain link to the next page, or None."""
         score, link = max(self._scored_links(), key=lambda scored: scored[0], default=(0.0, None))
         number_url = self.next_number_url
-        if number_url is not None and not _repeats_search(self.tree, number_url, query):
+        if number_url is not None and not repeats_search(self.tree, number_url, query):
             number_url = None
         # an arrow that leads farther than the next number leads to the last page, or ten pages on
-        if link is not None and score >= MIN_SCORE and (number_url is None or _step_up(number_url, link.url) <= 0):
+        if link is not None and score >= MIN_SCORE and (number_url is None or step_up(number_url, link.url) <= 0):
             return NextPage(url=link.url)
         if number_url is not None:
             return NextPage(url=number_url, via="numbers")
-        if self.declared_url is not None and _repeats_search(self.tree, self.declared_url, query):
+        if self.declared_url is not None and repeats_search(self.tree, self.declared_url, query):
             return NextPage(url=self.declared_url, via="declared")
         return None
 
@@ -177,27 +177,53 @@ class Pager:
     @cached_property
     def likely_link(self) -> NextPage | None:
         """A link that only probably leads on: older entries, the next number, or a rel=next that no visible link repeats."""
-        for link in self.links:
-            if OLDER.fullmatch(link.text) and link.url and _step_up(link.page_url, link.url) > 0:
+        for link in self._links:
+            if link.label.is_older and link.url and step_up(self.page_url, link.url) > 0:
                 return NextPage(url=link.url, via="older")
         if self.next_number_url is not None:
             return NextPage(url=self.next_number_url, via="numbers")
         return NextPage(url=self.declared_url, via="declared") if self.declared_url else None
 
+    @property
+    def _links(self) -> "list[_Link]":
+        """The links that may say, by text or attribute, that they lead to the next page."""
+        return self._short_links[0]
+
+    @property
+    def _others(self) -> "list[_Short]":
+        """The links that can only lead there without saying so."""
+        return self._short_links[1]
+
     @cached_property
-    def links(self) -> list[_Link]:
+    def _short_links(self) -> "tuple[list[_Link], list[_Short]]":
         """The links that are short enough to be a pager's."""
-        tree, targets = self.tree, self.tree.having("href")
-        rows = tree.rows("a", "area")
-        short = rows[tree.chars[rows] <= MAX_LABEL_CHARS].tolist()
-        return [_Link(self, row, targets[row]) for row in short if targets.get(row)]
+        tree, chunks, targets = self.tree, self.tree.chunks, self.tree.having("href")
+        links: list[_Link] = []
+        others: list[_Short] = []
+        rows, rels, has_next_class = tree.rows("a", "area"), self.rels, self.has_next_class
+        texts = zip(rows.tolist(), tree.text_at[rows].tolist(), tree.text_end[rows].tolist(), strict=True)
+        for row, first, last in texts:
+            if not (target := targets.get(row)):
+                continue
+            text = chunks[first] if last - first == 1 else tree.text_of(first, last)
+            if len(text) > MAX_LABEL_CHARS and sum(map(len, chunks[first:last])) > MAX_LABEL_CHARS:
+                continue
+            label = label_of(text)
+            if label.is_other and not has_next_class and row not in rels:
+                others.append((row, target, label))
+            else:
+                links.append(_Link(self, row, target, label))
+        return links, others
+
+    @cached_property
+    def rels(self) -> dict[int, str]:
+        """What rows say of what they lead to."""
+        return self.tree.having("rel")
 
     @cached_property
     def has_next_class(self) -> bool:
         """Whether a class or an id of the page says "next"."""
-        return any(_says_next(at.cls) for at in self.tree.spots) or any(
-            map(_says_next, self.tree.having("id").values())
-        )
+        return _any_says_next(self.tree.spot_set) or any(map(_says_next, self.tree.having("id").values()))
 
     @cached_property
     def declared_url(self) -> str | None:
@@ -213,7 +239,7 @@ class Pager:
     @cached_property
     def next_number_link(self) -> _Link | None:
         """The number link after the current page."""
-        numbered = [(number, link) for link in self.links if (number := plain_number(link.text)) is not None]
+        numbered = [(number, link) for link in self._links if (number := link.label.number) is not None]
         row = next_number(self.tree, [(number, link.row) for number, link in numbered])
         return next((link for _, link in numbered if link.row == row), None)
 
@@ -223,7 +249,7 @@ class Pager:
         link = self.next_number_link
         if link is None or not link.url:
             return None
-        if _step_up(link.page_url, link.url) <= 0 or _url_similarity(link.page_url, link.url) <= 0:
+        if step_up(link.page_url, link.url) <= 0 or url_similarity(link.page_url, link.url) <= 0:
             return None
         return link.url
 
@@ -231,13 +257,15 @@ class Pager:
         """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
         number_link = self.next_number_link
         known_urls = {url for url in (self.declared_url, number_link.url if number_link else None) if url}
-        links = [(score, link) for link in self.links if (score := _label_score(link, known_urls)) > 0 and link.url]
+        others = [_Link(self, *other) for other in self._others if _target(self.tree, other[1]) in known_urls]
+        links = sorted([*self._links, *others], key=lambda link: link.row) if others else self._links
+        scored = [(score, link) for link in links if (score := _label_score(link, known_urls)) > 0 and link.url]
         urls_of_text: defaultdict[str, set[str]] = defaultdict(set)
-        for _, link in links:
+        for _, link in scored:
             urls_of_text[link.text].add(link.url)
-        for score, link in links:
+        for score, link in scored:
             if len(urls_of_text[link.text]) <= MAX_URLS_PER_TEXT:
-                yield score + _url_score(self.page_url, link.url) + 1.0 * (link.url == self.declared_url), link
+                yield score + url_score(self.page_url, link.url) + 1.0 * (link.url == self.declared_url), link
 
 
 def next_link(tree: TagTree, query: str = "") -> NextPage | None:
@@ -245,9 +273,20 @@ def next_link(tree: TagTree, query: str = "") -> NextPage | None:
     return Pager(tree).next_link(query)
 
 
+def _target(tree: TagTree, href: str) -> str:
+    """Where a link leads, without fragment."""
+    address = tree.resolve(href) or ""
+    return urldefrag(address)[0] if "#" in address else address
+
+
 @lru_cache(maxsize=10_000)
 def _says_next(name: str) -> bool:
     return NEXT_CLASS.search(name) is not None
+
+
+@lru_cache(maxsize=100)
+def _any_says_next(spots: SpotSet) -> bool:
+    return any(map(_says_next, spots.classes))
 
 
 def _label_score(link: _Link, known_urls: Set[str]) -> float:
@@ -255,30 +294,30 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
 
     Words of any language count where the link leads to one of `known_urls`: where the next number, or a rel=next in the head, leads.
     """
-    text, is_arrow = link.text, bool(ARROW.fullmatch(link.text))
-    is_next_word = bool(text) and not is_arrow and bool(NEXT.fullmatch(text) or MORE_RESULTS.fullmatch(text))
-    if "prev" in link.rel or PREVIOUS.fullmatch(text) or LAST.fullmatch(text):
+    label, text, rel = link.label, link.text, link.rel
+    is_arrow, is_next_word = label.is_arrow, label.is_next_word
+    if "prev" in rel or label.leads_back:
         return 0.0
-    if LEFT_ARROW.match(text) and not link.has_next_class:
+    if label.is_left_arrow and not link.has_next_class:
         return 0.0
     # HTML's own word for it, whatever the text is
-    is_rel_next = "next" in link.rel and _keeps_arguments(link.page_url, link.url)
-    if MORE.fullmatch(text) and not is_next_word and not is_rel_next:
+    is_rel_next = "next" in rel and keeps_arguments(link.page_url, link.url)
+    if label.is_more and not is_next_word and not is_rel_next:
         # reaches MIN_SCORE only if the URL is this one with a number counted up: "More details" may be a title
-        return 1.5 * _keeps_arguments(link.page_url, link.url)
-    if text and not is_arrow and not is_next_word and not PLAIN_NUMBER.fullmatch(text) and not is_rel_next:
+        return 1.5 * keeps_arguments(link.page_url, link.url)
+    if text and not is_arrow and not is_next_word and not label.is_number and not is_rel_next:
         if link.target in known_urls and link.url:
             return KNOWN_URL_SCORE
         if not link.has_next_class:
             return 0.0
         is_newer = bool(NEWER.search(text)) and text[-1] in "→»›>"
         return NEWER_SCORE if is_newer else 2.0
-    if text and PLAIN_NUMBER.fullmatch(text):
-        return 3.0 * ("next" in link.rel)
+    if text and label.is_number:
+        return 3.0 * ("next" in rel)
     if DISABLED_CLASS.search(link.tree.attr(link.row, "class") or ""):
         return 0.0
-    labels = [label for label in link.labels if not PLAIN_NUMBER.fullmatch(label)]
-    has_back_label = any(LAST.fullmatch(label) or PREVIOUS.fullmatch(label) for label in labels)
+    explained = [text for text in link.labels if not PLAIN_NUMBER.fullmatch(text)]
+    has_back_label = any(LAST.fullmatch(text) or PREVIOUS.fullmatch(text) for text in explained)
     has_next_class = link.has_next_class
     has_back_class = bool(BACK_CLASS.search(link.classes)) and not has_next_class
     if (has_back_label or has_back_class) and not is_next_word:
@@ -288,67 +327,8 @@ def _label_score(link: _Link, known_urls: Set[str]) -> float:
     return (
         3.0 * is_next_word
         + (2.0 if is_single_arrow else 1.5 if is_arrow else 0.0)
-        + 3.0 * ("next" in link.rel)
-        + 2.0 * any(NEXT.fullmatch(label) for label in labels)
+        + 3.0 * ("next" in rel)
+        + 2.0 * any(NEXT.fullmatch(text) for text in explained)
         + 2.0 * has_next_class
         + 1.5 * bool(RIGHT_ICON.search(link.icons))
     )
-
-
-def _url_score(page_url: str, url: str) -> float:
-    """How well a URL fits as the next page of the search that this page shows: the same path, a number counted up."""
-    step = _step_up(page_url, url)
-    return _url_similarity(page_url, url) + (1.5 if step == 1 else 1.0 if step > 1 else -1.0 if step == 0 else -2.0)
-
-
-def _step_up(page_url: str, url: str) -> int:
-    """The smallest increase of a number from one URL to another; a new number counts as 1.
-
-    0 if no number changes, -1 if numbers only go down.
-    """
-    before, after = numbers_by_place(page_url), numbers_by_place(url)
-    changes = [
-        1 if place not in before else number - before[place]
-        for place, number in after.items()
-        if number != before.get(place) and number <= MAX_POSITION
-    ]
-    increases = [change for change in changes if change > 0]
-    return min(increases) if increases else -1 if changes else 0
-
-
-def _keeps_arguments(page_url: str, url: str) -> bool:
-    """Whether a URL has all arguments of this page's URL, of which only numbers may change; true if that URL is not known."""
-    arguments = parse_arguments(urlsplit(url).query)
-    names = {name for name, _ in arguments}
-    return all(
-        (name, value) in arguments or not value or (value.isdigit() and name in names)
-        for name, value in parse_arguments(urlsplit(page_url).query)
-    )
-
-
-def _url_similarity(page_url: str, url: str) -> float:
-    """1 if one path begins with the other, 0.5 if they share a folder or an argument, else -1; numbers are alike."""
-    if not page_url:
-        return 0.5  # the URL of the page is not known: nothing speaks against it
-    here, there = urlsplit(page_url), urlsplit(url)
-    here_path, there_path = (
-        [re.sub(r"\d+", "#", s) for s in INDEX_FILE.sub("", u.path).strip("/").split("/")] for u in (here, there)
-    )
-    shorter = min(len(here_path), len(there_path))
-    if here_path[:shorter] == there_path[:shorter]:
-        return 1.0
-    shared = set(parse_arguments(here.query)) & set(parse_arguments(there.query))
-    is_same_folder = len(here_path) > 1 and here_path[:-1] == there_path[: len(here_path) - 1]
-    return 0.5 if is_same_folder or any(value for _, value in shared) else -1.0
-
-
-def _repeats_search(tree: TagTree, url: str, query: str) -> bool:
-    """Whether a URL repeats what was asked: the query, an argument of this page's URL, or the text in one of its text boxes."""
-    address = split(url, query)
-    texts = {value.strip().lower() for _, value in address.arguments if not value.strip().isdigit()}
-    texts |= {segment.lower() for segment in address.place.split("/")[1:]}
-    asked = {query.strip().lower()} | {value.strip().lower() for _, value in split(tree.url, query).arguments}
-    for row in tree.rows("input"):
-        if (tree.attr(row, "type") or "text").lower() in ("text", "search"):
-            asked.add((tree.attr(row, "value") or "").strip().lower())
-    return any(text and not text.isdigit() for text in asked & texts)

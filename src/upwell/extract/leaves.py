@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.compiled import compiled
-from upwell.page.spots import GLUED, KEPT, STATED, look
+from upwell.page.spots import GLUED, STATED, look
 from upwell.page.tree import Ints, TagTree
 
 __all__ = ["SEPARATOR_TAGS", "Hashes", "Leaves", "leaves_of", "step_of"]
@@ -45,17 +45,17 @@ class Leaves:
     @cached_property
     def tag_paths(self) -> Hashes:
         """For each row, its path of tags."""
-        return self.tree.by_spot([spot.tagged for spot in self.tree.spots], np.uint64)
+        return self.tree.spot_set.tagged[self.tree.spot]
 
     @cached_property
     def class_paths(self) -> Hashes:
         """For each row, its path of tags and classes."""
-        return self.tree.by_spot([spot.classed for spot in self.tree.spots], np.uint64)
+        return self.tree.spot_set.classed[self.tree.spot]
 
     @cached_property
     def layout_paths(self) -> Hashes:
         """For each row, its path of tags without those that only change how a piece of text looks."""
-        return self.tree.by_spot([spot.plain for spot in self.tree.spots], np.uint64)
+        return self.tree.spot_set.plain[self.tree.spot]
 
     @cached_property
     def separators_before(self) -> Hashes:
@@ -192,9 +192,10 @@ def leaves_of(tree: TagTree) -> Leaves:
 
 def _keeps_line_breaks(tree: TagTree) -> list[bool] | None:
     """For each chunk, whether it keeps its line breaks; None where no element of the page does."""
-    if KEPT not in [spot.shown for spot in tree.spots]:
+    keeps_breaks = tree.spot_set.keeps_breaks
+    if keeps_breaks is None:
         return None
-    found: list[bool] = tree.by_spot([spot.shown == KEPT for spot in tree.spots], np.bool_)[tree.chunk_row].tolist()
+    found: list[bool] = keeps_breaks[tree.spot[tree.chunk_row]].tolist()
     return found
 
 

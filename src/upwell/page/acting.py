@@ -47,6 +47,8 @@ MAX_STEPS = 50  # of a path; where it has more, nobody knows what it says
 MAX_PATH_CHARS = 8000  # RFC 9110 §4.1: longer addresses are not sent
 MAX_DECODINGS = 3  # of percent signs that hide percent signs
 MAX_BODY_CHARS = 200_000
+MAX_KNOWN = 8192  # addresses, paths, fields and labels that are remembered …
+MAX_KNOWN_CHARS = 100  # … and of how many characters a field or label has then at most
 VERB_PREFIXES = frozenset(("do", "btn", "button", "submit", "action", "cmd", "place", "make", "confirm", "new", "go"))
 # After a word that may be a verb: "order by", "post type", "update results".
 NO_OBJECTS = frozenset(
@@ -98,7 +100,7 @@ def acting_words(request: Request) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@lru_cache(8192)
+@lru_cache(MAX_KNOWN)
 def _words_of_address(url: str, query: str) -> tuple[str, ...]:
     return tuple(_find_in_address(url, query))
 
@@ -119,12 +121,20 @@ def _find_in_address(url: str, query: str) -> list[str]:
         parts = urlsplit(url)
     except ValueError:
         return []
-    path = _decoded(parts.path[:MAX_PATH_CHARS])
+    path = parts.path[:MAX_PATH_CHARS]
+    may_have_query = ";" in path or "%" in path  # in an argument of a step
+    return [*_words_of_path(path, query if may_have_query else ""), *words_of_fields(_pairs(parts.query), query)]
+
+
+@lru_cache(MAX_KNOWN)
+def _words_of_path(path: str, query: str) -> tuple[str, ...]:
+    """The acting words of a path, which many addresses of a site share."""
+    path = _decoded(path)
     if STATIC_FILE.search(path):
         path = ""
     steps = [step for step in re.split(r"[/\\]", path) if step]
     if len(steps) > MAX_STEPS:
-        return [f"a path of {len(steps)} steps"]
+        return (f"a path of {len(steps)} steps",)
     found: list[str] = []
     last_with_words = max((i for i, step in enumerate(steps) if WORD.search(step)), default=-1)
     for number, step in enumerate(steps):
@@ -133,7 +143,7 @@ def _find_in_address(url: str, query: str) -> list[str]:
         stem = re.sub(r"\.\w{1,5}$", "", name)
         is_last = number == len(steps) - 1 and not NUMBERED.search(stem)
         found += _of_step(_split(stem), is_last=is_last, is_last_word=number >= last_with_words)
-    return found + words_of_fields(_pairs(parts.query), query)
+    return tuple(found)
 
 
 def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[str]:
@@ -147,22 +157,34 @@ def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[
     found: list[str] = []
     asked = _plain(query)
     for name, value in fields:
-        names = [folded(word) for word in _split(name)]
-        found += _of_argument_name(names)
-        if not value or (asked and _plain(value) == asked):
-            continue
-        words = _split(value)
-        if OPERATION.fullmatch(name.strip("[]$:.")) or (names and OPERATION.fullmatch(names[-1])):
-            found += _of_verb_place([folded(word) for word in words])
-            found += [word for word in map(folded, words) if word in ALWAYS]
-        elif len(words) <= MAX_WORDS:
-            acting = [word for word in map(folded, words) if word in ALWAYS or _is_glued(word)]
-            is_cursor = bool(names) and names[-1] in CURSORS and len(acting) < len(words)
-            found += [] if is_cursor else acting
-        found += SUBSTRINGS.findall(value)[:1] if len(value) <= 30 else []
-        if "://" in value or value.startswith("/"):
-            found += words_of_address(value) if len(value) < 2000 else []
+        is_query = not value or (bool(asked) and _plain(value) == asked)
+        value = "" if is_query else value
+        find = _known_words_of_field if len(name) + len(value) <= MAX_KNOWN_CHARS else _words_of_field
+        found += find(name, value)
     return found
+
+
+def _words_of_field(name: str, value: str) -> tuple[str, ...]:
+    """The acting words of one name and its value."""
+    names = [folded(word) for word in _split(name)]
+    found = _of_argument_name(names)
+    if not value:
+        return tuple(found)
+    words = _split(value)
+    if OPERATION.fullmatch(name.strip("[]$:.")) or (names and OPERATION.fullmatch(names[-1])):
+        found += _of_verb_place([folded(word) for word in words])
+        found += [word for word in map(folded, words) if word in ALWAYS]
+    elif len(words) <= MAX_WORDS:
+        acting = [word for word in map(folded, words) if word in ALWAYS or _is_glued(word)]
+        is_cursor = bool(names) and names[-1] in CURSORS and len(acting) < len(words)
+        found += [] if is_cursor else acting
+    found += SUBSTRINGS.findall(value)[:1] if len(value) <= 30 else []
+    if "://" in value or value.startswith("/"):
+        found += words_of_address(value) if len(value) < 2000 else []
+    return tuple(found)
+
+
+_known_words_of_field = lru_cache(MAX_KNOWN)(_words_of_field)  # many addresses of a site share these
 
 
 def words_of_label(text: str, *, is_button: bool = True) -> list[str]:
@@ -173,9 +195,17 @@ def words_of_label(text: str, *, is_button: bool = True) -> list[str]:
     >>> words_of_label("Search"), words_of_label("In den Warenkorb"), words_of_label("Apply filters")
     ([], ['in den warenkorb', 'warenkorb'], [])
     """
+    find = _known_words_of_label if len(text) <= MAX_KNOWN_CHARS else _words_of_label
+    return list(find(text, is_button))
+
+
+def _words_of_label(text: str, is_button: bool) -> tuple[str, ...]:
     words = [folded(word) for word in _split(text)]
     verbs = _of_verb_place(words, needs_object=not is_button) if len(words) <= MAX_LABEL_WORDS else []
-    return list(dict.fromkeys([*words_of_text(text), *verbs]))
+    return tuple(dict.fromkeys([*words_of_text(text), *verbs]))
+
+
+_known_words_of_label = lru_cache(MAX_KNOWN)(_words_of_label)
 
 
 def words_of_text(text: str) -> list[str]:
@@ -242,6 +272,8 @@ def _split(text: str) -> list[str]:
 
 
 def _decoded(text: str) -> str:
+    if "%" not in text and "+" not in text:
+        return text
     for _ in range(MAX_DECODINGS):
         decoded = unquote_plus(text)
         if decoded == text:

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.attribute_views import having
 from upwell.page.spots import Spot
 from upwell.page.style_rules import StyleRules
-from upwell.page.tag_tree import Ints, having
+from upwell.page.tag_tree import Ints
 
 __all__ = ["kept_chunks"]
 

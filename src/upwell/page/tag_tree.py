@@ -19,15 +19,24 @@ from urllib.parse import urljoin, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.attribute_views import Attributes, Without, having
 from upwell.page.charset import encoded_query, is_unicode
 from upwell.page.compiled import compiled
+from upwell.page.spot_set import SpotSet, spot_set
 from upwell.page.spots import Spot
 
-__all__ = ["Ints", "TagTree", "having", "made_of"]
+__all__ = ["Ints", "TagTree", "made_of"]
 
 Ints = NDArray[np.int32]
 MAX_ADDRESS_CHARS = 8000  # RFC 9110 §4.1: servers and clients should take as many
-OF_ATTRIBUTES = ("_one_attribute", "_links", "base", "_origin", "attribute_names")  # what is worked out from them
+OF_ATTRIBUTES = (
+    "_one_attribute",
+    "_known_attributes",
+    "_links",
+    "base",
+    "_origin",
+    "attribute_names",
+)  # what is worked out from them
 BETWEEN = ("", " ", "\n")  # what is written for GLUED, SPACED and BROKEN
 # A path from the root as most links have it: what `urljoin` would put behind the host unchanged.
 PLAIN_PATH = re.compile(r"/(?!/)[^\s?#;\x00-\x20]*(?:\?[^\s?#;\x00-\x20]+)?")
@@ -50,7 +59,7 @@ class TagTree:
     chunks: tuple[str, ...]
     chunk_row: Ints
     chunk_gap: NDArray[np.int8]
-    attributes: Mapping[int, Mapping[str, str | None]]  # only for the rows that have any
+    attributes: Attributes  # only for the rows that have any
     data: Mapping[int, str]  # the text of <script> rows whose type is JSON
     problems: tuple[str, ...]  # what was odd about the bytes
 
@@ -91,26 +100,29 @@ class TagTree:
         return np.array(values, dtype=kind)[self.spot]
 
     @cached_property
+    def spot_set(self) -> SpotSet:
+        """What follows from the spots alone; pages that have the same share it."""
+        return spot_set(self.spots)
+
+    @property
     def tags(self) -> tuple[str, ...]:
         """The tag names of the page, in order of appearance."""
-        return tuple(dict.fromkeys([at.tag for at in self.spots]))
+        return self.spot_set.tags
 
-    @cached_property
+    @property
     def classes(self) -> tuple[str, ...]:
         """The classes of the page, in order of appearance; the first is "" (no class)."""
-        return tuple(dict.fromkeys(["", *(at.cls for at in self.spots)]))
+        return self.spot_set.classes
 
     @cached_property
     def tag(self) -> Ints:
         """The tag of each row, as its number among `tags`."""
-        number = {name: i for i, name in enumerate(self.tags)}
-        return self.by_spot([number[at.tag] for at in self.spots])
+        return self.spot_set.tag[self.spot]
 
     @cached_property
     def cls(self) -> Ints:
         """The class of each row, as its number among `classes`."""
-        number = {name: i for i, name in enumerate(self.classes)}
-        return self.by_spot([number[at.cls] for at in self.spots])
+        return self.spot_set.cls[self.spot]
 
     def name(self, row: int) -> str:
         """The tag name of a row."""
@@ -136,7 +148,7 @@ class TagTree:
         other.__dict__.update(self.__dict__)  # with all that is already known of the page …
         for name in OF_ATTRIBUTES:  # … but for what is known of its attributes
             other.__dict__.pop(name, None)
-        other.__dict__["attributes"] = _Without(self.attributes, rows)
+        other.__dict__["attributes"] = Without(self, rows)
         return other
 
     @cached_property
@@ -148,7 +160,15 @@ class TagTree:
 
     def having(self, name: str) -> dict[int, str]:
         """One attribute of all rows that have it, by row: "" where it is empty."""
-        return having(self.attributes, name)
+        found = self._known_attributes.get(name)
+        if found is None:
+            found = self._known_attributes[name] = having(self.attributes, name)
+        return found
+
+    @cached_property
+    def _known_attributes(self) -> dict[str, dict[int, str]]:
+        """Those that were asked for."""
+        return {}
 
     def values(self, name: str, rows: Ints) -> list[str | None]:
         """One attribute of each of some rows: None where it is absent, "" where it is empty."""
@@ -159,16 +179,16 @@ class TagTree:
 
     def rows(self, *names: str) -> Ints:
         """All rows with one of these tag names, in document order."""
-        found = [number for name in names for number in self._spots_of_tag.get(name, ())]
-        return self.at_spots(found)
+        rows = self._known_rows.get(names)
+        if rows is None:
+            rows = self._known_rows[names] = self.at_spots(self.spot_set.with_tags(names))
+            rows.flags.writeable = False
+        return rows
 
     @cached_property
-    def _spots_of_tag(self) -> dict[str, list[int]]:
-        """The numbers of the spots with each tag name."""
-        numbers: dict[str, list[int]] = {}
-        for number, at in enumerate(self.spots):
-            numbers.setdefault(at.tag, []).append(number)
-        return numbers
+    def _known_rows(self) -> dict[tuple[str, ...], Ints]:
+        """The rows with some tag names that were asked for."""
+        return {}
 
     def at_spots(self, numbers: Sequence[int]) -> Ints:
         """All rows that stand at one of these spots, in document order."""
@@ -236,7 +256,7 @@ class TagTree:
     @cached_property
     def depth(self) -> Ints:
         """How many rows are above each row."""
-        return self.by_spot([at.depth for at in self.spots])
+        return self.spot_set.depth[self.spot]
 
     @cached_property
     def nodes(self) -> Ints:
@@ -345,6 +365,10 @@ class TagTree:
         """Characters of visible text in each subtree (Wisdom's TLEN)."""
         return self.sum_chunks(np.fromiter(map(len, self.chunks), np.int64, len(self.chunks))).astype(np.int32)
 
+    def chars_of(self, row: int) -> int:
+        """The same of one row alone."""
+        return sum(map(len, self.chunks[self.text_at[row] : self.text_end[row]]))
+
     # -- aggregates: each is a difference of two prefix sums -----------------------------------------------------------
 
     def sum_rows(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -356,34 +380,6 @@ class TagTree:
         """For each row, the sum of a value of chunks over its subtree's text."""
         sums = _prefix(values)
         return np.asarray(sums[self.text_end] - sums[self.text_at])
-
-
-class _Without(Mapping[int, Mapping[str, str | None]]):
-    """Attributes without those of some rows."""
-
-    def __init__(self, attributes: Mapping[int, Mapping[str, str | None]], rows: Set[int]) -> None:
-        self._all, self._rows = attributes, rows
-
-    def __getitem__(self, row: int) -> Mapping[str, str | None]:
-        if row in self._rows:
-            raise KeyError(row)
-        return self._all[row]
-
-    def __iter__(self) -> Iterator[int]:
-        return (row for row in self._all if row not in self._rows)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def having(self, name: str) -> dict[int, str]:
-        return {row: value for row, value in having(self._all, name).items() if row not in self._rows}
-
-
-def having(attributes: Mapping[int, Mapping[str, str | None]], name: str) -> dict[int, str]:
-    """As `TagTree.having`."""
-    if (of_all := getattr(attributes, "having", None)) is not None:
-        return of_all(name)  # type: ignore[no-any-return] # of page.compiled
-    return {row: found[name] or "" for row, found in attributes.items() if name in found}
 
 
 def made_of(spots: Sequence[Spot]) -> list[tuple[Any, ...]]:

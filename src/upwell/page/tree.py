@@ -14,13 +14,14 @@ from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from upwell.page.attribute_limit import MAX_ATTRIBUTES, cut_attributes
+from upwell.page.attribute_views import having
 from upwell.page.charset import to_utf8
 from upwell.page.compiled import PARSER_VERSIONS, compiled, count
 from upwell.page.hidden_texts import kept_chunks
 from upwell.page.nesting import CHECK_DEPTH_FROM, MAX_DEPTH, flatten
 from upwell.page.spots import BROKEN, GLUED, SHOWN, SPACED, UNSHOWN, Spot
 from upwell.page.style_rules import StyleRules, style_rules
-from upwell.page.tag_tree import Ints, TagTree, having, made_of
+from upwell.page.tag_tree import Ints, TagTree, made_of
 from upwell.page.word_marks import glue_inside_words
 
 __all__ = ["BROKEN", "GLUED", "SPACED", "Ints", "TagTree", "read"]

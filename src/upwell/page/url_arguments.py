@@ -28,6 +28,7 @@ __all__ = [
 
 Argument = tuple[str, str]  # name, value
 MAX_SEGMENTS = 50  # of a path in which arguments are looked for
+MAX_KNOWN_URLS = 500  # that are remembered: an answer's own URL and that of its next page are asked for several times
 NUMBER = re.compile(r"\d{1,9}")  # longer ones are times and identifiers
 LETTER = re.compile(r"[^\W\d_]")
 NUMBER_SEGMENT = re.compile(r"/\d+(?:/|$)")
@@ -42,6 +43,7 @@ class Address:
     arguments: tuple[Argument, ...]  # in the order of the URL
 
 
+@lru_cache(maxsize=MAX_KNOWN_URLS)
 def split(url: str, query: str = "") -> Address:
     """Splits a URL into place and arguments; with `query` known, a path segment that holds the query is an argument too.
 

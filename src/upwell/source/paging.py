@@ -34,8 +34,8 @@ def next_page_of(tree: TagTree, reading: Reading, query: str, shown: Sequence[st
         return None
     if shown:
         return _shown_link(tree, *shown)
-    record_links = {target for record in reading.records for target in record.links}
-    of_records = {row for row, target in tree.having("href").items() if target and target in record_links}
+    record_links = {target for record in reading.records for target in record.links if target}
+    of_records = {row for row, target in tree.having("href").items() if target in record_links}
     following = next_page(tree.without_attributes(of_records), query)
     if following is None:  # the pager may have been read as a part of the last record
         following = next_page(tree, query)
