@@ -45,6 +45,7 @@ DATE = re.compile(
     rf"|{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}",
     re.I,
 )
+NO_DIGITS = re.compile(r"[^\d+-]")  # between those of an integer
 ADDRESS = re.compile(r"(?:https?://|www\.)\S+$", re.I)
 PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
 
@@ -114,7 +115,7 @@ def _loses_nothing(text: str, kind: Type) -> bool:
     if kind == "date":
         return False  # `reader_of` would have read it
     is_code = kind != "price" and LEADING_ZERO.match(text) is not None
-    is_id = sum(c.isdigit() for c in text) > MAX_DIGITS
+    is_id = len(text) > MAX_DIGITS and sum(c.isdigit() for c in text) > MAX_DIGITS
     return not is_code and not is_id and parse_value(text, kind) is not None
 
 
@@ -155,7 +156,9 @@ def parse_value(text: str, kind: Type) -> Value:
     >>> parse_value("n/a", "integer")
     """
     if kind == "integer":
-        return int(re.sub(r"[^\d+-]", "", text)) if INTEGER.fullmatch(_plain(text)) else None
+        if not INTEGER.fullmatch(_plain(text)):
+            return None
+        return int(text) if text.isdecimal() else int(NO_DIGITS.sub("", text))
     if kind == "decimal":
         return _number(_plain(text)) if _text_type(text) in ("decimal", "integer") else None
     if kind == "price":
