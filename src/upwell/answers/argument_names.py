@@ -5,6 +5,8 @@ Names are compared in lower case without the marks that some frameworks put arou
 
 import re
 
+from upwell.lazy import late_pattern
+
 __all__ = [
     "DISPLAY",
     "FILTER",
@@ -29,7 +31,7 @@ __all__ = [
 
 
 def _names(words: str) -> re.Pattern[str]:
-    return re.compile(words, re.I)
+    return late_pattern(words, re.I)
 
 
 def plain(name: str) -> str:
@@ -121,7 +123,7 @@ SESSION = _names(
     r"guid|cookie|state_?id|form_?(?:id|build_?id|token)|visit(?:or)?_?id"
 )
 # An address, a path with arguments, a whole query string: where to go back to.
-OPAQUE = re.compile(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
+OPAQUE = late_pattern(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
 # How things are shown, as values say it.
 VIEW_VALUE = _names(
     r"(?:builtin|view|layout|style)?[-_ ]?(?:normal|standard|plain|short(?:er)?|long(?:er)?|brief|full|compact|condensed|"
@@ -132,7 +134,7 @@ VIEW_VALUE = _names(
 # A name that turns something in the page on or off (`nohighlight`), where it is only ever on.
 OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
 # A switch that is only ever on.
-SWITCH = re.compile(r"1|on|true|yes|y|t|ja|oui", re.I)
+SWITCH = late_pattern(r"1|on|true|yes|y|t|ja|oui", re.I)
 
 
 def is_usual_name(name: str) -> bool:
