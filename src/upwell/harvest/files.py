@@ -91,7 +91,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     texts = {
         "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
         "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",
-        "report.html": report.html(site, tables, records),
+        "report.html": report.html(site, summary, tables, records),
     }
     for name, text in texts.items():
         partial = folder / f".{name}.part"
