@@ -1,5 +1,6 @@
 """The pages before and after a record are not about it."""
 
+from upwell.extract.cells import Cells
 from upwell.extract.neighbours import neighbour_fields
 from upwell.model import PAGE
 
@@ -15,6 +16,6 @@ def test_titles_of_the_pages_before_and_after_go_and_parents_stay() -> None:
         }
         for i in range(1, 80)
     ]
-    assert neighbour_fields(rows) == {PAGE + "previous"}
+    assert neighbour_fields(Cells.of(rows)) == {PAGE + "previous"}
     sample = rows[::10]
-    assert neighbour_fields(sample, rows) == {PAGE + "previous"}  # of a sample, the titles are those of all rows
+    assert neighbour_fields(Cells.of(sample), rows) == {PAGE + "previous"}  # of a sample, the titles are those of all rows

@@ -1,5 +1,6 @@
 """Fields that depend on the query are one snippet, or nothing."""
 
+from upwell.extract.cells import Cells
 from upwell.extract.query_dependent import query_fields
 
 
@@ -15,11 +16,11 @@ def test_passages_become_a_snippet_and_ranks_go() -> None:
         }
         for i in range(3)
     ]
-    fields = query_fields(rows, {"rank", "p1", "p2"})
+    fields = query_fields(Cells.of(rows), {"rank", "p1", "p2"})
     assert fields.settle(rows[0]) == {"_url": "http://x/0", "title": "T0", "snippet": "a longer passage of the text"}
 
 
 def test_a_field_that_repeats_the_address_goes() -> None:
     """`_url` has it already; a link elsewhere stays."""
     rows = [{"_url": f"http://x/p/{i}", "shown": f"/p/{i}", "home": f"http://y/{i}"} for i in range(3)]
-    assert query_fields(rows, ()).settle(rows[1]) == {"_url": "http://x/p/1", "home": "http://y/1"}
+    assert query_fields(Cells.of(rows), ()).settle(rows[1]) == {"_url": "http://x/p/1", "home": "http://y/1"}

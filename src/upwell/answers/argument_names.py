@@ -6,6 +6,8 @@ Names are compared in lower case without the marks that some frameworks put arou
 import re
 from functools import lru_cache
 
+from upwell.lazy import late_pattern
+
 __all__ = [
     "DISPLAY",
     "FILTER",
@@ -33,7 +35,7 @@ MAX_KNOWN_NAMES = 2000  # that are remembered: a source has few
 
 
 def _names(words: str) -> re.Pattern[str]:
-    return re.compile(words, re.I)
+    return late_pattern(words, re.I)
 
 
 @lru_cache(maxsize=MAX_KNOWN_NAMES)
@@ -126,7 +128,7 @@ SESSION = _names(
     r"guid|cookie|state_?id|form_?(?:id|build_?id|token)|visit(?:or)?_?id"
 )
 # An address, a path with arguments, a whole query string: where to go back to.
-OPAQUE = re.compile(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
+OPAQUE = late_pattern(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
 # How things are shown, as values say it.
 VIEW_VALUE = _names(
     r"(?:builtin|view|layout|style)?[-_ ]?(?:normal|standard|plain|short(?:er)?|long(?:er)?|brief|full|compact|condensed|"
@@ -137,7 +139,7 @@ VIEW_VALUE = _names(
 # A name that turns something in the page on or off (`nohighlight`), where it is only ever on.
 OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
 # A switch that is only ever on.
-SWITCH = re.compile(r"1|on|true|yes|y|t|ja|oui", re.I)
+SWITCH = late_pattern(r"1|on|true|yes|y|t|ja|oui", re.I)
 
 
 @lru_cache(maxsize=MAX_KNOWN_NAMES)

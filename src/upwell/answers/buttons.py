@@ -7,6 +7,7 @@ from urllib.parse import urldefrag
 from upwell.answers.number_links import PLAIN_NUMBER, next_number
 from upwell.answers.pager import NextPage
 from upwell.answers.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
+from upwell.lazy import late_pattern
 from upwell.page import form_data
 from upwell.page.acting import words_of_address, words_of_fields, words_of_label
 from upwell.page.hosts import site_host
@@ -14,19 +15,19 @@ from upwell.page.tree import TagTree
 
 __all__ = ["load_more", "next_button"]
 
-BACK_LABEL = re.compile(rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄❮⟨|]+\s*)$", re.I)
-NUMBER_LABEL = re.compile(r"\D*(\d{1,4})\D*")
+BACK_LABEL = late_pattern(rf"(?:{PREVIOUS.pattern}|\s*[←«‹<◀◄❮⟨|]+\s*)$", re.I)
+NUMBER_LABEL = late_pattern(r"\D*(\d{1,4})\D*")
 # What a script does when a pager link is clicked: ASP.NET's event, or a field that is set before the form is sent.
-DO_POST_BACK = re.compile(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
-SETS_FIELD = re.compile(r"([\w$:-]+)(?:['\"]\])?\.value\s*=\s*['\"]?([\w$-]+)['\"]?")
+DO_POST_BACK = late_pattern(r"__doPostBack\(\s*['\"]([^'\"]*)['\"]\s*,\s*['\"]([^'\"]*)['\"]")
+SETS_FIELD = late_pattern(r"([\w$:-]+)(?:['\"]\])?\.value\s*=\s*['\"]?([\w$-]+)['\"]?")
 # Attributes that hold the address of a "load more" request, and the classes and ids of what sends it.
-ADDRESS_ATTRIBUTE = re.compile(
+ADDRESS_ATTRIBUTE = late_pattern(
     r"(?:data|hx|ng|v|up)?-?(?:next|load|more|ajax|remote|fetch|get|page)?-?(?:url|href|src|get|link|next|action|endpoint)"
 )
-LOAD_MORE_CLASS = re.compile(
+LOAD_MORE_CLASS = late_pattern(
     r"load[-_]?more|show[-_]?more|more[-_]?(?:results|button|btn)|infinite|next[-_]?page|view[-_]?more", re.I
 )
-ON_SCROLL = re.compile(r"revealed|intersect", re.I)  # htmx: the request is sent when the element is scrolled to
+ON_SCROLL = late_pattern(r"revealed|intersect", re.I)  # htmx: the request is sent when the element is scrolled to
 MAX_LABEL_CHARS = 40
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from upwell.answers.phrases import BLOCKED, ERROR, NOTHING_FOUND, PAGE_MISSING, QUERY_REJECTED
 from upwell.answers.totals import read_totals
+from upwell.lazy import late_pattern
 from upwell.page.terms import tokens
 from upwell.page.tree import TagTree
 
@@ -31,7 +32,7 @@ Asked = tuple[TagTree, str]
 Text = tuple[str, str]  # place, text
 Said = Literal["matches", "none", "error", "blocked", "missing"]
 
-DIGITS = re.compile(r"\d+")
+DIGITS = late_pattern(r"\d+")
 MAX_KNOWN = 20_000  # texts and places that are remembered from page to page
 
 

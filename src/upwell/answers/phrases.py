@@ -2,6 +2,8 @@
 
 import re
 
+from upwell.lazy import late_pattern
+
 __all__ = [
     "ACCESS_DENIED",
     "ARROW",
@@ -32,7 +34,7 @@ _THINGS = (
 
 
 def _said(words: str) -> re.Pattern[str]:
-    return re.compile(rf"{_EDGE}(?:{words}){_EDGE}", re.I)
+    return late_pattern(rf"{_EDGE}(?:{words}){_EDGE}", re.I)
 
 
 NEXT = _said(
@@ -76,11 +78,11 @@ LAST = _said(
     r"viimeinen|последняя|в конец|ostatni[ae]?|poslední|最後(?:へ)?|最后一?页|末页|尾页|끝"
 )
 # A lone arrow to the right: one is a step, two are a step or the end.
-ARROW = re.compile(r"[\s\[\](){}|]*(?:[›>→▶►⟩❯⇒➔➜»⏵▷〉⟫]|->|=>|>>|››|»»)[\s\[\](){}|]*")
+ARROW = late_pattern(r"[\s\[\](){}|]*(?:[›>→▶►⟩❯⇒➔➜»⏵▷〉⟫]|->|=>|>>|››|»»)[\s\[\](){}|]*")
 
 # -- no matches, an error, a refusal ---------------------------------------------------------------------------------------
 
-NOTHING_FOUND = re.compile(
+NOTHING_FOUND = late_pattern(
     r"\b(?:no|0|zero|not? any|without) (?:\w+ ){0,3}(?:results?|match(?:es)?|hits?|records?|documents?|items?|entries|"
     r"pages?|articles?|products?|books?|files?|cities|rows?|data)\b|"
     r"\b(?:results?|match(?:es)?|hits?|items?|documents?|total|found)\s*[:(]?\s*0\b|did(?: not|n't|n’t) (?:match|"
@@ -99,19 +101,19 @@ NOTHING_FOUND = re.compile(
     re.I,
 )
 # What titles and headings say of a page that shows an error.
-ERROR = re.compile(
+ERROR = late_pattern(
     r"\b(?:errors?|fehler|erreur|errore|erro|fel|virhe|chyba|błąd|ошибка|exception|traceback|bad request|invalid|internal server|"
     r"service unavailable|forbidden|denied|timed? ?out)\b|エラー|错误|錯誤|오류",
     re.I,
 )
 # What titles and headings say where there is no such page.
-PAGE_MISSING = re.compile(
+PAGE_MISSING = late_pattern(
     r"\b(?:404|page (?:was )?not found|not found|no such (?:\w+ )?(?:page|file)|does(?: not|n't) exist|seite nicht gefunden|"
     r"page introuvable|página no encontrada|pagina non trovata|страница не найдена)\b|页面不存在|ページが見つかりません",
     re.I,
 )
 # What a short note on an answer says where the source did not accept the query.
-QUERY_REJECTED = re.compile(
+QUERY_REJECTED = late_pattern(
     r"\b(?:errors?|exception|unknown|invalid|too (?:short|long|many|few|common)|at least (?:\w+ )?(?:characters?|"
     r"letters?|words?)|(?:is|are) required|"
     r"could(?: not|n't)|can(?:not|'t| not)|unable to|no such|not (?:allowed|permitted|supported|available)|failed|"
@@ -120,27 +122,27 @@ QUERY_REJECTED = re.compile(
     re.I,
 )
 # The four kinds of refusal. `answers.refusal` looks for them in the bytes of a page (`in_bytes`).
-ROBOT_CHECK = re.compile(
+ROBOT_CHECK = late_pattern(
     r"captcha|are you (?:a )?(?:human|robot)|not a robot|verify (?:that )?you are (?:a )?human|unusual traffic|type the characters you see",
     re.I,
 )
-TOO_MANY_REQUESTS = re.compile(
+TOO_MANY_REQUESTS = late_pattern(
     r"too many requests|rate limit(?:ed)? exceeded|exceeded (?:the|your) (?:rate|request|query|download) limit|"
     r"temporarily (?:blocked|banned)|(?:your )?ip(?: address)? (?:has been|is|was) (?:temporarily )?(?:blocked|banned)|slow down",
     re.I,
 )
-ACCESS_DENIED = re.compile(r"access denied|request blocked|zugriff verweigert|accès refusé|acceso denegado", re.I)
-PLEASE_LOG_IN = re.compile(
+ACCESS_DENIED = late_pattern(r"access denied|request blocked|zugriff verweigert|accès refusé|acceso denegado", re.I)
+PLEASE_LOG_IN = late_pattern(
     r"(?:please|must|need to|have to|required to|to continue,?)\s+(?:first\s+)?(?:be\s+)?(?:sign(?:ed)?|log(?:ged)?)[ -]?(?:in|on)",
     re.I,
 )
 # Also said by pages that are no refusal: counts only on a page with a password field.
-LOGIN_WALL = re.compile(
+LOGIN_WALL = late_pattern(
     rf"{PLEASE_LOG_IN.pattern}|(?:members|subscribers) only|bitte (?:melden sie sich|einloggen)|veuillez vous (?:connecter|identifier)|"
     r"inicie sesi|(?:login|sign-?in) required",
     re.I,
 )
-BLOCKED = re.compile(
+BLOCKED = late_pattern(
     "|".join(kind.pattern for kind in (ROBOT_CHECK, TOO_MANY_REQUESTS, ACCESS_DENIED, PLEASE_LOG_IN)), re.I
 )
 

@@ -5,22 +5,22 @@ the only number of a short line that is no link and no part of a record, and is 
 where one follows.
 """
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from upwell.answers.pager import Pager
+from upwell.lazy import late_pattern
 from upwell.page.ranges import NUMBER, number_value
 from upwell.page.tree import TagTree
 
 __all__ = ["plain_count"]
 
-WHOLE_NUMBER = re.compile(rf"(?<![\d.,:/#]){NUMBER}")
+WHOLE_NUMBER = late_pattern(rf"(?<![\d.,:/#]){NUMBER}")
 # One number, and it is not a time, a version, a date or a place in a list.
-COUNT_LINE = re.compile(
+COUNT_LINE = late_pattern(
     rf"(?:[^\d]*(?:[^\d\w.,:/#-]|[\u3040-\u9fff\uac00-\ud7af]))?(?P<total>{NUMBER})\+?(?:[^\d.,:/%-][^\d]*)?"
 )
-LETTER = re.compile(r"[^\W\d_]")
+LETTER = late_pattern(r"[^\W\d_]")
 MAX_CHARS = 60  # of a line with nothing but a count
 MAX_LINES_ABOVE = 15  # lines with numbers between the count and the first record, where more pages follow
 MIN_RECORDS = 2  # that are as many as a number says, before that is no accident

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from upwell.answers.plain_counts import plain_count
+from upwell.lazy import late_pattern
 from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, ranges_in
 from upwell.page.tree import TagTree
 
@@ -50,36 +51,36 @@ FOUND_WORDS = (
     r"найдено|результатов|всего|共|全|总共|找到|约有|検索結果|총)"
 )
 CJK_COUNTERS = r"(?:件|条|條|个结果|個結果|项|項|건|개|筆|笔|篇)"
-RANGE_THEN_TOTAL = re.compile(
+RANGE_THEN_TOTAL = late_pattern(
     rf"(?<![\d.,/:-]){RANGE}\W{{0,4}}(?:\w+\W+){{0,2}}?{OUT_OF}\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?"
     rf"{HEDGE}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?",
     re.I,
 )
 # The total before the range: "全123件中 1～20件".
-TOTAL_THEN_RANGE = re.compile(rf"{HEDGE}(?P<total>{NUMBER})\s*{CJK_COUNTERS}\D{{0,6}}{RANGE}", re.I)
-NUMBER_THEN_NOUN = re.compile(
+TOTAL_THEN_RANGE = late_pattern(rf"{HEDGE}(?P<total>{NUMBER})\s*{CJK_COUNTERS}\D{{0,6}}{RANGE}", re.I)
+NUMBER_THEN_NOUN = late_pattern(
     rf"(?<![\d.,/:#-]){HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?\s*(?:{MATCH_NOUNS}|{CJK_COUNTERS})", re.I
 )
-FOUND_THEN_NUMBER = re.compile(
+FOUND_THEN_NUMBER = late_pattern(
     rf"(?<!\w){FOUND_WORDS}\s*(?:[:：(]|is|are|only|out of|of)?\s*{HEDGE}(?P<total>{NUMBER})(?P<plus>\+)?(?!\s*(?:{RANGE_TO})\d)(?!\s*[a-z]?\s*(?:seconds|"
     rf"sec|ms))",
     re.I,
 )
-CAP = re.compile(
+CAP = late_pattern(
     rf"(?:only(?: the)?(?: first)?|top|first|limited to(?: the first)?|maximum(?: of)?|up to|die ersten|nur die ersten|"
     rf"les|premiers|primer[oa]s|prim[ie]|первые|前)\s+(?P<cap>{NUMBER})",
     re.I,
 )
-SPEAKS_OF_SHOWING = re.compile(
+SPEAKS_OF_SHOWING = late_pattern(
     r"shown|showing|display\w*|sorted|available|limited|angezeigt|affich\w*|mostra\w*|показан\w*|显示", re.I
 )
 # Lines whose numbers count something else: page sizes, pages, documents searched.
-OTHER_NUMBERS = re.compile(
+OTHER_NUMBERS = late_pattern(
     r"per page|/ ?page|pro seite|par page|por página|per pagina|на странице|件表示|每页|(?:documents|files|pages|records) (?:searched|indexed)|"
     r"^\W*(?:next|previous|prev|last|show|view|more(?! than)|weiter|suivant)\b|index (?:contains|has)|indexed|more (?:results|hits|matches)",
     re.I,
 )
-SPEAKS_OF_FINDING = re.compile(
+SPEAKS_OF_FINDING = late_pattern(
     rf"\b(?:results?|match\w*|hits?|found|returned|total|search\w*|query|{FOUND_WORDS}|trouv\w*|encontrad\w*|gefunden\w*|"
     rf"treffern?|ergebnisse?n?|résultats?|resultado?s?|"
     r"risultat[oi]|resultaten|träffar|treff|tulosta|wynik\w*|výsledk\w*|результат\w*|sonuç|találat)|件|条|條|结果|結果|건",

@@ -6,33 +6,34 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from upwell.lazy import late_pattern
 from upwell.page.terms import MARKS
 
 __all__ = ["DateReader", "reader_of"]
 
 Order = Literal["DMY", "MDY", "YMD"]
 ORDERS: tuple[Order, ...] = ("DMY", "MDY", "YMD")
-TIME = re.compile(
+TIME = late_pattern(
     r"[T\s,;(]+(?:at\s+|um\s+|à\s+)?(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([ap]\.?m\.?)?\s*(Z|UTC|GMT|[A-Z]{3,4}|[+-]\d{2}:?\d{2})?\)?\s*$",
     re.I,
 )
-NUMBERS = re.compile(r"(\d{1,4})([-/.])\s?(\d{1,2})\2\s?(\d{1,4})\.?$")
+NUMBERS = late_pattern(r"(\d{1,4})([-/.])\s?(\d{1,2})\2\s?(\d{1,4})\.?$")
 # With a day of the week after it, in brackets or not. Years may count from the beginning of an era; its first year has a name.
-CHINESE = re.compile(
+CHINESE = late_pattern(
     r"([^\W\d_]{2})?\s?(\d{1,4}|元)\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]?(?:\s?\(?[^\W\d_]{1,3}\)?)?$"
 )
 # The year before the first of each era: of Japanese emperors, and of the Republic of China.
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911, "": 0}
 CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
-CHINESE_NUMBER = re.compile("[〇零一二三四五六七八九十]+(?=[年月日])")
+CHINESE_NUMBER = late_pattern("[〇零一二三四五六七八九十]+(?=[年月日])")
 # Words with a day and a year: the month by name, and perhaps the day of the week, "г.", "de".
-WORDED = re.compile(r"[^\W\d_]|[\s,.'’-]|\d")
-CHARACTER_MARKS = re.compile(f"[{MARKS}]")
+WORDED = late_pattern(r"[^\W\d_]|[\s,.'’-]|\d")
+CHARACTER_MARKS = late_pattern(f"[{MARKS}]")
 MAX_WORDS = 7
 YEAR_DIGITS = 4
-THAI = re.compile("[\u0e00-\u0e7f]")
+THAI = late_pattern("[\u0e00-\u0e7f]")
 BUDDHIST_YEARS = 543  # the Thai calendar is ahead
-BUDDHIST_SIGN = re.compile(r"พ\.?ศ\.?")
+BUDDHIST_SIGN = late_pattern(r"พ\.?ศ\.?")
 FIRST_YEAR = 1600  # an earlier one in digits that are not European counts in another calendar
 MAX_CHARS = 50
 NOON = 12

@@ -15,6 +15,7 @@ from upwell.extract.column_names import LAYOUT_CLASS, column_name
 from upwell.extract.entity_columns import Candidate, plain
 from upwell.extract.entity_stated import JSON_LD, TITLE, is_stated, property_of
 from upwell.extract.values import column_type
+from upwell.lazy import late_pattern
 from upwell.page.spots import BROKEN
 from upwell.page.tree import TagTree
 
@@ -28,21 +29,21 @@ MAX_NAME_WORDS = 5
 MAX_WORDS_CHARS = 80  # of texts whose shared words may name them; longer ones share words by chance
 LINE_TAGS = ("tr", "dl", "li", "p", "label", "dt", "th")  # what stands in one of them stands together
 LINK_TAGS = ("a", "button", "option")  # what these say is an action or a choice
-WORDS = re.compile(r"[^\W\d_]{2,}")
+WORDS = late_pattern(r"[^\W\d_]{2,}")
 # Three groups of digits or more, or a country's number first; a date has at most four digits in a group, too, but is found by its type.
-PHONE = re.compile(
+PHONE = late_pattern(
     r"\W*(?:tel|phone|fax|[tf])?\W*(?:\+\d[\d\s().-]{6,16}|(?:\(?\d{2,4}\)?[\s./-]+){2,4}\d{3,4})(?:\s*(?:x|ext)\.?\s*\d+)?\W*",
     re.I,
 )
 FORMS = {
     "phone": PHONE,
-    "email": re.compile(r"\S+@\S+\.\w+"),
-    "website": re.compile(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?", re.I),
+    "email": late_pattern(r"\S+@\S+\.\w+"),
+    "website": late_pattern(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?", re.I),
 }
 # Names of programs and pages in addresses, not of things.
 FILE_WORDS = frozenset(["html", "htm", "php", "asp", "aspx", "jsp", "cgi", "index", "default", "http", "https", "www"])
 # Parts of class names that say how an element is made, not what it holds.
-MADE = re.compile(
+MADE = late_pattern(
     r"^(?:lbl|txt|span|div|lit|ctl|hl|lnk|img)(?=[A-Z_-])|(?<=[a-z])[_-]?(?:Label|Text|Literal|HyperLink|Link)$"
 )
 

@@ -1,10 +1,11 @@
 """Links from one record's page to the pages before and after it: what they say is the title of another record, not of this one."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from upwell.extract.cells import Cells
 from upwell.model import PAGE
 
 __all__ = ["neighbour_fields"]
@@ -16,27 +17,33 @@ MIN_PAGES = 5
 MARKS = re.compile(r"^[\W_]+|[\W_]+$")  # arrows around a title
 
 
-def neighbour_fields(rows: Sequence[Row], every: Iterable[Row] | None = None) -> set[str]:
-    """The fields of record pages that name the record before or after; where `rows` are a sample, `every` has all."""
-    lists = [name for name in dict.fromkeys(name for row in rows for name in row) if not name.startswith(("_", PAGE))]
-    having: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)  # by field of the pages: its texts
-    for row in rows:
-        for name, value in row.items():
-            if name.startswith(PAGE) and isinstance(value, str):
-                having[name].append((_plain(value), row))
+def neighbour_fields(fields: Cells, every: Iterable[Row] | None = None) -> set[str]:
+    """The fields of record pages that name the record before or after; where `fields` are a sample, `every` has all rows."""
+    lists = [name for name in fields.columns if not name.startswith(("_", PAGE))]
+    having = {  # by field of the pages: its texts, and the rows that have them
+        name: [(_plain(value), row) for row, value in enumerate(fields[name]) if isinstance(value, str)]
+        for name in fields.columns
+        if name.startswith(PAGE)
+    }
     texts = {name: {text for text, _ in found} for name, found in having.items() if len(found) >= MIN_PAGES}
     named = set().union(*texts.values())
     titles: set[str] = set()
-    times: Counter[str] = Counter()  # that the texts of a field stand in it, in all rows
-    for row in (rows if every is None else every) if texts else ():
-        titles |= {text for name in lists if (text := _plain(row.get(name))) in named}
-        times.update(name for name, own in texts.items() if isinstance(row.get(name), str) and _plain(row[name]) in own)
+    times = Counter({name: len(having[name]) for name in texts})  # that the texts of a field stand in it, in all rows
+    if texts and every is None:
+        of_lists = (value for name in lists for value in {cell for cell in fields[name] if isinstance(cell, str)})
+        titles = {text for value in of_lists if (text := _plain(value)) in named}
+    elif texts and every is not None:
+        times.clear()
+        for row in every:
+            titles |= {text for name in lists if (text := _plain(row.get(name))) in named}
+            times.update(name for name, own in texts.items() if isinstance(row.get(name), str) and _plain(row[name]) in own)  # fmt: skip
     distinct = [name for name, own in texts.items() if len(own) >= MIN_DISTINCT * times[name]]
-    return {name for name in distinct if _names_others(having[name], lists, titles - {""})}
+    return {name for name in distinct if _names_others(having[name], fields, lists, titles - {""})}
 
 
-def _names_others(having: Sequence[tuple[str, Row]], lists: Sequence[str], titles: set[str]) -> bool:
-    others = sum(text in titles and all(_plain(row.get(name)) != text for name in lists) for text, row in having)
+def _names_others(having: Sequence[tuple[str, int]], fields: Cells, lists: Sequence[str], titles: set[str]) -> bool:
+    columns = [fields[name] for name in lists]
+    others = sum(text in titles and all(_plain(column[row]) != text for column in columns) for text, row in having)
     return others >= MIN_SHARE * len(having)
 
 

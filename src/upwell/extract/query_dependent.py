@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from upwell.extract.cells import Cells
+
 __all__ = ["SNIPPET", "QueryFields", "query_fields"]
 
 SNIPPET = "snippet"
@@ -29,27 +31,28 @@ class QueryFields:
         return kept
 
 
-def query_fields(rows: Sequence[Mapping[str, Any]], varying: Collection[str]) -> QueryFields:
+def query_fields(fields: Cells, varying: Collection[str]) -> QueryFields:
     """What to leave out of the rows of a source, of which these are all or a sample."""
-    passages = tuple(name for name in sorted(varying) if _mean_length(rows, name) >= MIN_PASSAGE_CHARS)
-    names = {name for name in set[str]().union(*rows) if not name.startswith("_")}
-    addresses = {name for name in names if _is_own_address(rows, name)}
+    passages = tuple(name for name in sorted(varying) if _mean_length(fields[name]) >= MIN_PASSAGE_CHARS)
+    urls = fields["_url"]
+    names = [name for name in fields.columns if not name.startswith("_")]
+    addresses = {name for name in names if _is_own_address(fields[name], urls)}
     return QueryFields(frozenset(varying) | addresses, passages)
 
 
-def _mean_length(rows: Sequence[Mapping[str, Any]], name: str) -> float:
-    lengths = [len(row[name]) for row in rows if row.get(name)]
+def _mean_length(cells: Sequence[Any]) -> float:
+    lengths = [len(value) for value in cells if value]
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def _is_own_address(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+def _is_own_address(cells: Sequence[Any], urls: Sequence[str | None]) -> bool:
     """Whether a field shows the address that `_url` has already."""
     alike = others = 0
-    for row in rows:
-        if not (text := row.get(name)):
+    for text, url in zip(cells, urls, strict=True):
+        if not text:
             continue
-        is_alike = isinstance(text, str) and "/" in text and (row.get("_url") or "").endswith(text.removesuffix("/"))
+        is_alike = isinstance(text, str) and "/" in text and (url or "").endswith(text.removesuffix("/"))
         alike, others = alike + is_alike, others + (not is_alike)
-        if others > (1 - MIN_ALIKE) * len(rows):  # too many already, whatever follows
+        if others > (1 - MIN_ALIKE) * len(cells):  # too many already, whatever follows
             return False
     return alike + others > 1 and alike >= MIN_ALIKE * (alike + others)

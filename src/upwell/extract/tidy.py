@@ -14,37 +14,27 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import takewhile
 from typing import Any
 
+from upwell.extract.cells import Cells
+from upwell.extract.column_cuts import cut_of, without_cut
 from upwell.extract.column_names import column_name
+from upwell.extract.merged_columns import ELLIPSIS, NEARLY_ALL, NUMBERED, merged, plain, text_of
 from upwell.extract.phrases_in_texts import phrases_of, values_between
 from upwell.extract.values import Type, column_type, split_unit
 from upwell.model import PAGE
 
 __all__ = [
-    "MIN_ROWS", "OTHER", "PAGE", "OtherFields", "TableColumn", "arrange", "as_saved", "load_columns", "rows_of", "shaped",
+    "MIN_ROWS", "OTHER", "PAGE", "OtherFields", "TableColumn", "arrange", "as_saved", "columns_of", "load_columns",
+    "rows_of", "shaped",
 ]  # fmt: skip
 
 Cell = str | list[str] | None
 OTHER = "_other"
 MIN_SHARE = 0.05  # of the rows that a column needs; fewer are too rare for a column of their own; not swept
 MIN_ROWS = 20  # of a table, before its columns can be too rare
-MERGE_SHARE = 0.8  # of the rows that have both, that say the same
-MIN_COMMON = 3  # rows that have both
-DUPLICATE_SHARE = 0.98  # the same for two columns of one page
-COMPARED_ROWS = 400  # are compared at most
-NEARLY_ALL = 0.95  # of the rows that have a field at one of two places
 DISTINCT_TITLES = 0.7  # different texts for each row, of a column that may be the title
-NUMBERED = re.compile(r"_\d+$")
-SLIPS = 0.01  # of the texts, at each end of the alphabet, need not begin as the others do
-MIN_LABELLED = 5  # different texts that begin with the same label and a colon
-MIN_WORDED = 20  # the same, without a colon
-MAX_LABEL_CHARS = 40
-MIN_CUT_CHARS = 15  # of a text that ends in "…", before it counts as the beginning of a longer one
-SEPARATED = re.compile(r"\s[-–—|·»«:/]\s.*$", re.S)  # the name of a site behind a title
-BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"))  # around all texts of a column
-ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.+)$")
 TAG_NAME = re.compile(
     r"(?:a|b|dd|div|dl|dt|em|font|h[1-6]|i|li|main|ol|p|pre|section|small|span|strong|table|tbody|td|text|th|tr|ul)\d*(?:_|$)"
 )
@@ -75,14 +65,29 @@ class TableColumn:
         """The fullest of the texts that a row has for it."""
         if self.is_plain:
             return row.get(self.of[0]) or None  # a text or a list
+        return self._fullest([row.get(name) for name in self.of])
+
+    def cells(self, fields: Cells) -> list[Cell]:
+        """The same of all rows."""
+        first, *others = (fields[name] for name in self.of)
+        if self.is_plain:
+            return [value or None for value in first]
+        if self.phrases or self.is_list:
+            return [self._fullest(values) for values in zip(first, *others, strict=True)]
+        made = _without_cuts(first, self.cut.get(self.of[0], ("", "")))
+        for row in {row for column in others for row, value in enumerate(column) if value}:
+            made[row] = self._fullest([first[row], *(column[row] for column in others)])
+        return made
+
+    def _fullest(self, values: Iterable[Any]) -> Cell:
+        """The fullest of the texts of its fields."""
         best: Cell = None
-        for name in self.of:
-            value = row.get(name)
+        for name, value in zip(self.of, values, strict=True):
             if isinstance(value, str) and name in self.cut:
-                value = _without(value, self.cut[name])
+                value = without_cut(value, self.cut[name])
             if value in (None, "", []):
                 continue
-            if best is None or (_is_fuller(_text(value), _text(best)) and isinstance(value, str | list)):
+            if best is None or (_is_fuller(text_of(value), text_of(best)) and isinstance(value, str | list)):
                 best = value
         if isinstance(best, str) and self.phrases:
             return values_between(best, self.phrases)[self.part]
@@ -99,6 +104,13 @@ class TableColumn:
         return self.of[0], self.part
 
 
+def _without_cuts(cells: Iterable[Any], cut: tuple[str, str]) -> list[Cell]:
+    """The cells of a field without what its texts begin and end with."""
+    if cut != ("", ""):
+        cells = (without_cut(cell, cut) if isinstance(cell, str) else cell for cell in cells)
+    return [cell if cell or cell == 0 else None for cell in cells]
+
+
 def load_columns(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
     """Columns as `source.json` has them."""
     known = set(TableColumn.__dataclass_fields__)
@@ -111,40 +123,42 @@ def load_columns(saved: Iterable[Mapping[str, Any]]) -> list[TableColumn]:
 
 
 def arrange(
-    rows: Sequence[Mapping[str, Any]], *, lists: Collection[str] = (), earlier: Sequence[TableColumn] = ()
+    rows: Sequence[Mapping[str, Any]] | Cells, *, lists: Collection[str] = (), earlier: Sequence[TableColumn] = ()
 ) -> list[TableColumn]:
     """The columns of a table, in the order in which they first appear; `lists` are names of those with several texts."""
-    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if not name.startswith("_")]
+    fields = rows if isinstance(rows, Cells) else Cells.of(rows)
+    names = [name for name in fields.columns if not name.startswith("_")]
     filled: dict[str, int] = {}
     texts: dict[str, set[str]] = {}
     for name in names:
-        given = [value for row in rows if (value := row.get(name)) not in (None, "", [])]
-        filled[name], texts[name] = len(given), {v if isinstance(v, str) else _text(v) for v in given}
-    cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := _cut(found)) != ("", "")}
+        given = fields.filled(name)
+        is_text = set(map(type, given)) <= {str}
+        filled[name], texts[name] = len(given), set(given if is_text else map(text_of, given))
+    cuts = {name: cut for name, found in texts.items() if name not in lists and (cut := cut_of(found)) != ("", "")}
     for name, cut in cuts.items():
-        texts[name] = {_without(text, cut) for text in texts[name]} - {""}
+        texts[name] = {without_cut(text, cut) for text in texts[name]} - {""}
     known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
-    of_pages = {name for name in names if name.startswith(PAGE)}
-    with_page = [row for row in rows if not of_pages.isdisjoint(row)]
+    of_pages = (fields[name] for name in names if name.startswith(PAGE))
+    with_page = sorted({row for column in of_pages for row, value in enumerate(column) if value is not None})
     columns: list[TableColumn] = []
-    for group in _groups(useful, rows, with_page, cuts):
-        seen = set().union(*(texts[name] for name in group))
-        repeats = any(name in lists for name in group) or any(isinstance(row.get(group[0]), list) for row in rows)
+    for group in merged(useful, fields, with_page, cuts):
+        seen = texts[group[0]].union(*(texts[name] for name in group[1:])) if group[1:] else texts[group[0]]
+        repeats = any(name in lists for name in group) or list in set(map(type, fields[group[0]]))
         labels = {name: cuts[name] for name in group if name in cuts}
         column = TableColumn(name=_named(group, labels), of=tuple(group), cut=labels, is_list=repeats)
         for part, values in _parts(column, seen) if not repeats else [(column, seen)]:
             one = part if repeats else _typed(part, values)
             if before := known.get(one.id):
                 one = replace(one, name=before.name, drop=before.drop, pin=before.pin)
-            of_rows = with_page if column.is_of_page else rows
-            count = filled[one.of[0]] if one.is_plain else sum(one.cell(row) not in (None, "", []) for row in rows)
-            share = count / max(1, len(of_rows))
-            is_same = len(values) == 1 and len(rows) > 1
-            if one.pin or not (is_same or (len(rows) >= MIN_ROWS and share < MIN_SHARE)):
+            of_rows = len(with_page) if column.is_of_page else fields.count
+            count = filled[one.of[0]] if one.is_plain else sum(cell not in (None, "", []) for cell in one.cells(fields))
+            share = count / max(1, of_rows)
+            is_same = len(values) == 1 and fields.count > 1
+            if one.pin or not (is_same or (fields.count >= MIN_ROWS and share < MIN_SHARE)):
                 columns.append(one)
-    columns = _with_title(columns, rows, known)
+    columns = _with_title(columns, fields, known)
     taken: set[str] = set()
     unique = []
     for column in columns:
@@ -158,9 +172,7 @@ def arrange(
     return unique
 
 
-def _with_title(
-    columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]], known: Collection[tuple[str, int]]
-) -> list[TableColumn]:
+def _with_title(columns: Sequence[TableColumn], fields: Cells, known: Collection[tuple[str, int]]) -> list[TableColumn]:
     """The columns; where none is called a title or name, the first text that tells nearly all records apart is, if the site did not name it."""
     stems = Counter(NUMBERED.sub("", column.name) for column in columns)
     if any(word in ("title", "name") for stem in stems for word in stem.split("_")):
@@ -169,8 +181,8 @@ def _with_title(
         is_named = not TAG_NAME.match(column.name) and stems[NUMBERED.sub("", column.name)] == 1
         if column.id in known or is_named or column.type != "text" or column.is_list:
             continue
-        texts = [text for row in rows if isinstance(text := column.cell(row), str)]
-        if len(texts) >= NEARLY_ALL * len(rows) and len(set(texts)) >= DISTINCT_TITLES * len(rows):
+        texts = [text for text in column.cells(fields) if isinstance(text, str)]
+        if len(texts) >= NEARLY_ALL * fields.count and len(set(texts)) >= DISTINCT_TITLES * fields.count:
             return [replace(one, name="title") if one is column else one for one in columns]
     return list(columns)
 
@@ -186,6 +198,28 @@ def rows_of(
     return (shaped(row, shown, names) for row in rows)
 
 
+def columns_of(fields: Cells, columns: Sequence[TableColumn], *, with_pages: bool = True) -> dict[str, list[Cell]]:
+    """The same as `rows_of`, by column."""
+    placed = {name for column in columns for name in column.of}
+    rare = [name for name in sorted(fields.columns.keys() - placed) if with_pages or not name.startswith(PAGE)]
+    others = [name for name in rare if not name.startswith("_") and _has_several(fields[name])]
+    made: dict[str, list[Cell]] = {name: cells for name, cells in fields.columns.items() if name.startswith("_")}
+    if others:
+        made[OTHER] = [_others(zip(others, values, strict=True)) for values in zip(*map(fields.__getitem__, others), strict=True)]  # fmt: skip
+    return made | {column.name: column.cells(fields) for column in columns if not column.drop}
+
+
+def _has_several(cells: Iterable[Any]) -> bool:
+    """Whether a field is not always the same."""
+    texts = (text_of(value) for value in cells if value)
+    first = next(texts, None)
+    return any(text != first for text in texts)
+
+
+def _others(fields: Iterable[tuple[str, Any]]) -> str | None:
+    return "; ".join(f"{name.removeprefix(PAGE)}: {text_of(value)}" for name, value in fields if value) or None
+
+
 class OtherFields:
     """The names of fields that stand in none of the columns, and are not always the same."""
 
@@ -199,7 +233,7 @@ class OtherFields:
             if name.startswith("_") or len(self._seen[name]) > 1:  # enough to tell it from a constant
                 self._passed_over.add(name)
             elif row[name]:
-                self._seen[name].add(_text(row[name]))
+                self._seen[name].add(text_of(row[name]))
 
     def names(self, *, with_pages: bool = True) -> list[str]:
         """In the order of the alphabet, of all rows that were looked at."""
@@ -211,15 +245,15 @@ def shaped(row: Mapping[str, Any], columns: Iterable[TableColumn], others: Seque
     """A row with these columns, and with other fields in `_other`."""
     kept: dict[str, Cell] = {name: value for name, value in row.items() if name.startswith("_")}
     if others:
-        kept[OTHER] = "; ".join(f"{name.removeprefix(PAGE)}: {_text(row[name])}" for name in others if row.get(name)) or None  # fmt: skip
+        kept[OTHER] = _others((name, row.get(name)) for name in others)
     return kept | {column.name: column.cell(row) for column in columns}
 
 
-def _parts(column: TableColumn, texts: Collection[str]) -> list[tuple[TableColumn, set[str]]]:
+def _parts(column: TableColumn, texts: set[str]) -> list[tuple[TableColumn, set[str]]]:
     """The column with its texts; where these are all made of the same phrases, a column for what follows each."""
     phrases = phrases_of(texts)
     if not phrases:
-        return [(column, set(texts))]
+        return [(column, texts)]
     values = [values_between(text, phrases) for text in texts]
     parts = []
     for number, name in enumerate((column.name, *map(column_name, phrases))):
@@ -227,122 +261,6 @@ def _parts(column: TableColumn, texts: Collection[str]) -> list[tuple[TableColum
         if found:
             parts.append((replace(column, name=name, phrases=phrases, part=number), found))
     return parts
-
-
-def _groups(
-    names: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
-    with_page: Sequence[Mapping[str, Any]],
-    cuts: Mapping[str, tuple[str, str]],
-) -> list[list[str]]:
-    """Columns that say the same of nearly every record, together; those of the list come before those of the page."""
-    compared = [*with_page[:: max(1, len(with_page) // COMPARED_ROWS)], *rows[:: max(1, len(rows) // COMPARED_ROWS)]]
-    cells: dict[str, dict[int, str]] = {name: {} for name in names}
-    cut_off: dict[str, set[int]] = {name: set() for name in names}
-    for i, row in enumerate(compared):
-        for name in names:
-            if row.get(name):
-                text = _without(_text(row[name]), cuts.get(name, ("", "")))
-                cells[name][i] = _plain(text)
-                if ELLIPSIS.search(text):
-                    cut_off[name].add(i)
-    groups: list[list[str]] = []
-    for name in names:
-        is_page = name.startswith(PAGE)
-        best, best_share = None, 0.0
-        for group in groups:
-            other = group[0]
-            least = MERGE_SHARE if is_page != other.startswith(PAGE) else DUPLICATE_SHARE
-            share = _share_alike(cells[name], cells[other], cut_off[name], cut_off[other])
-            if not is_page and _take_turns(name, other, cells, len(compared)):
-                share = 1.0
-            if share >= least and share > best_share:
-                best, best_share = group, share
-        if best is None and is_page:
-            best = _namesake(name, groups, cells)
-        if best is None:
-            groups.append([name])
-        else:
-            best.append(name)
-    return groups
-
-
-def _namesake(name: str, groups: Sequence[list[str]], cells: Mapping[str, Mapping[int, str]]) -> list[str] | None:
-    """The column of the lists with the same name as one of the pages, where no record has both; a title is the first text of a list."""
-    own = name.removeprefix(PAGE)
-    of_lists = [group for group in groups if not group[0].startswith(PAGE)]
-    alike = [group for group in of_lists if group[0] == own]
-    if own == "title":
-        alike += [group for group in of_lists if group[0] in ("title", "name")] + of_lists[:1]
-    for group in alike:
-        if not cells[name].keys() & cells[group[0]].keys():
-            return group
-    return None
-
-
-def _take_turns(name: str, other: str, cells: Mapping[str, Mapping[int, str]], rows: int) -> bool:
-    """Whether two places of the same name hold one field: nearly every record has it at one of them, and few something else at each."""
-    one, two = cells[name], cells[other]
-    both = one.keys() & two.keys()
-    if NUMBERED.sub("", name) != NUMBERED.sub("", other) or not one or not two:
-        return False
-    differ = sum(one[i] != two[i] for i in both)
-    return len(one.keys() | two.keys()) >= NEARLY_ALL * rows > len(both) and differ <= SLIPS * rows
-
-
-def _share_alike(
-    one: Mapping[int, str], other: Mapping[int, str], one_cut: Collection[int], other_cut: Collection[int]
-) -> float:
-    """The share of the rows with both that say the same; 0 where too few have both, or all say one and the same."""
-    both = one.keys() & other.keys()
-    if len(both) < MIN_COMMON or len({one[i] for i in both}) < 2 or 2 * len(both) < min(len(one), len(other)):  # texts
-        return 0.0
-    alike = sum(
-        one[i] == other[i]
-        or (i in one_cut and len(one[i]) >= MIN_CUT_CHARS and other[i].startswith(one[i]))
-        or (i in other_cut and len(other[i]) >= MIN_CUT_CHARS and one[i].startswith(other[i]))
-        for i in both
-    )
-    return alike / len(both)
-
-
-def _cut(texts: Collection[str]) -> tuple[str, str]:
-    """What the texts of a column begin and end with that is no part of their values; "" where they differ."""
-    if len(texts) < MIN_LABELLED:
-        return "", ""
-    ordered = sorted(texts)
-    slips = int(SLIPS * len(ordered))
-    start = _common_start(ordered[slips], ordered[-1 - slips])
-    if start.startswith(("http:", "https:")):
-        return "", ""
-    found = re.match(r".*[:\s]\s*", start, re.S)
-    label = found[0] if found else ""
-    if len(texts) < (MIN_LABELLED if label.rstrip().endswith((":", "：")) else MIN_WORDED) or not _is_label(label):
-        label = ""
-    backwards = sorted(text[::-1] for text in texts)
-    finish = _common_start(backwards[slips], backwards[-1 - slips])[::-1]
-    for opening, closing in BRACKETS:
-        if finish.endswith(closing) and (label.count(opening) > label.count(closing) or start.startswith(opening)):
-            return label or opening, closing
-    end = SEPARATED.search(finish)
-    return label, end[0] if end and _is_label(end[0]) else ""
-
-
-def _is_label(text: str) -> bool:
-    return "://" not in text and len(text) <= MAX_LABEL_CHARS and any(map(str.isalpha, text))
-
-
-def _without(text: str, cut: tuple[str, str]) -> str:
-    """The text without what all texts begin and end with."""
-    begin, end = cut
-    if begin and text.startswith(begin):
-        text = text[len(begin) :]
-    return (text.removesuffix(end) if end else text).strip()
-
-
-def _common_start(one: str, other: str) -> str:
-    length = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return one[:length]
 
 
 def _named(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
@@ -357,10 +275,10 @@ def _typed(column: TableColumn, texts: Collection[str]) -> TableColumn:
     kind = column_type(texts, lossless=True)
     if kind != "text":
         return replace(column, type=kind)
-    parts = [split_unit(text) for text in texts]
-    units = {part[1] for part in parts if part}
-    if all(parts) and len(units) <= 3:  # a column of numbers has few units
-        kind = column_type([part[0] for part in parts if part], lossless=True)
+    parts = [part for part in takewhile(bool, map(split_unit, texts)) if part]
+    units = {unit for _, unit in parts}
+    if len(parts) == len(texts) and len(units) <= 3:  # a column of numbers has few units
+        kind = column_type([number for number, _ in parts], lossless=True)
         if kind in ("integer", "decimal"):
             (unit, *others) = sorted(units)
             name = (
@@ -376,17 +294,9 @@ def _is_fuller(text: str, than: str) -> bool:
     """Whether a text is the whole of another that is cut off."""
     return (
         ELLIPSIS.search(than) is not None
-        and len(_plain(text)) > len(_plain(than))
-        and _plain(text).startswith(_plain(than))
+        and len(plain(text)) > len(plain(than))
+        and plain(text).startswith(plain(than))
     )
-
-
-def _text(value: object) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.casefold())
 
 
 def as_saved(columns: Iterable[TableColumn]) -> list[dict[str, Any]]:

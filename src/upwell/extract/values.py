@@ -13,11 +13,13 @@ import re
 import unicodedata
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Literal
-
-from price_parser import Price
+from typing import TYPE_CHECKING, Literal
 
 from upwell.extract.dates import reader_of
+from upwell.lazy import late_pattern
+
+if TYPE_CHECKING:
+    from price_parser import Price
 
 __all__ = ["BOOLEANS", "Type", "column_type", "lossless_value", "parse_value", "split_unit"]
 
@@ -30,29 +32,30 @@ TYPES: tuple[Type, ...] = ("integer", "decimal", "price", "date", "image", "url"
 MIN_TYPE_SHARE = 0.8
 MAX_VALUE_CHARS = 40  # characters of a number, a price or a date, with what stands around it
 
-INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)")
-DECIMAL = re.compile(
+INTEGER = late_pattern(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)")
+DECIMAL = late_pattern(
     r"[-+]?(?:\d{1,3}(?:[,\u00a0\u202f ']\d{3})+|\d{1,3}(?:\.\d{3})+(?=,)|\d*)[,.]\d+\s*%?|[-+]?\d+\s*%"
 )
-CURRENCY = re.compile(
+CURRENCY = late_pattern(
     r"(?:[$€£¥\u20a0-\u20bf฿]|(?<=\d)\s?(?:円|元|원|руб\b|грн\b)|\b(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|RUB|INR|BRL|CNY|Rs\.?|kr\.?|zł)(?![A-Za-z]))",
     re.I,
 )
 MONTH = r"(?:jan|feb|fe[́v]|m[aäå]r|a[pv]r|ma[iyj]|juin|jun|juil|jul|aug|ago|ao[uû]|se[pt]|set|o[ck]t|out|nov|d[eé][cz])[a-zäéûç]*\.?"
-DATE = re.compile(
+DATE = late_pattern(
     rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](?:\d{{4}}|\d{{2}})(?!\d)"
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?[\s-]+(?:de\s+)?{MONTH}[\s,-]+(?:de\s+)?(?:\d{{4}}|\d{{2}})(?!\d)"
     rf"|{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}",
     re.I,
 )
-ADDRESS = re.compile(r"(?:https?://|www\.)\S+$", re.I)
-PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
+NO_DIGITS = late_pattern(r"[^\d+-]")  # between those of an integer
+ADDRESS = late_pattern(r"(?:https?://|www\.)\S+$", re.I)
+PICTURE = late_pattern(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
 
 ARABIC_SIGNS = str.maketrans("٬٫٪", ",.%")
 # What a value must not lose (`column_type(…, lossless=True)`).
-LEADING_ZERO = re.compile(r"\s*[-+]?0\d")  # a code: as a number it would lose the zero
+LEADING_ZERO = late_pattern(r"\s*[-+]?0\d")  # a code: as a number it would lose the zero
 MAX_DIGITS = 15  # a longer number is an id, and no float holds it
-UNIT = re.compile(
+UNIT = late_pattern(
     r"([-+]?\d[\d.,'\u00a0\u202f]*)(?:\s+([^\W\d_][^\s\d]{0,11})|([kmcgMGT]?[bBgmlW]|[kM]?Hz|mm|km|kg|dpi|px|°C|°F))"
 )
 NO_UNITS = {"st", "nd", "rd", "th", "am", "pm"}
@@ -114,7 +117,7 @@ def _loses_nothing(text: str, kind: Type) -> bool:
     if kind == "date":
         return False  # `reader_of` would have read it
     is_code = kind != "price" and LEADING_ZERO.match(text) is not None
-    is_id = sum(c.isdigit() for c in text) > MAX_DIGITS
+    is_id = len(text) > MAX_DIGITS and sum(c.isdigit() for c in text) > MAX_DIGITS
     return not is_code and not is_id and parse_value(text, kind) is not None
 
 
@@ -155,11 +158,13 @@ def parse_value(text: str, kind: Type) -> Value:
     >>> parse_value("n/a", "integer")
     """
     if kind == "integer":
-        return int(re.sub(r"[^\d+-]", "", text)) if INTEGER.fullmatch(_plain(text)) else None
+        if not INTEGER.fullmatch(_plain(text)):
+            return None
+        return int(text) if text.isdecimal() else int(NO_DIGITS.sub("", text))
     if kind == "decimal":
         return _number(_plain(text)) if _text_type(text) in ("decimal", "integer") else None
     if kind == "price":
-        price = Price.fromstring(_plain(text))
+        price = _price(_plain(text))
         if price.amount is None:
             return None
         return {"amount": float(price.amount), "currency": price.currency}
@@ -168,8 +173,14 @@ def parse_value(text: str, kind: Type) -> Value:
     return text or None
 
 
+def _price(text: str) -> "Price":
+    from price_parser import Price  # here, because it takes 15 ms and many sources have neither prices nor fractions
+
+    return Price.fromstring(text)
+
+
 def _number(text: str) -> float | None:
-    amount = Price.fromstring(text.replace("%", "")).amount
+    amount = _price(text.replace("%", "")).amount
     sign = -1 if text.strip().startswith("-") else 1
     return sign * float(amount) if amount is not None else None
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from upwell.extract.cells import Cells
 from upwell.harvest.charts import bars, short_number
+from upwell.store.streamed_rows import HeldRows, StreamedRows
 
 __all__ = ["SKEWED", "ColumnFacts", "column_facts", "plain_type"]
 
@@ -49,15 +51,17 @@ def plain_type(kind: str) -> str:
 
 
 def column_facts(
-    rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], fill: Mapping[str, float]
+    rows: HeldRows | StreamedRows, types: Mapping[str, str], fill: Mapping[str, float]
 ) -> list[ColumnFacts]:
     """The facts of every column, the fullest first."""
-    seen = rows[:: max(1, len(rows) // MAX_ROWS)]
-    return [_facts(name, types.get(name, "text"), share, seen) for name, share in fill.items()]
+    step = max(1, len(rows) // MAX_ROWS)
+    columns = rows.columns if isinstance(rows, HeldRows) else Cells.of(rows[::step]).columns
+    step = step if isinstance(rows, HeldRows) else 1
+    return [_facts(name, types.get(name, "text"), share, columns.get(name, [])[::step]) for name, share in fill.items()]
 
 
-def _facts(name: str, kind: str, fill: float, rows: Sequence[Mapping[str, Any]]) -> ColumnFacts:
-    values = [row[name] for row in rows if row.get(name) not in (None, "", [])]
+def _facts(name: str, kind: str, fill: float, cells: Sequence[Any]) -> ColumnFacts:
+    values = [value for value in cells if value or value == 0]
     examples = list(dict.fromkeys(_shown(value) for value in values[: 50 * MAX_EXAMPLES]))[:MAX_EXAMPLES]
     chart, spread = _spread(values)
     return ColumnFacts(name=name, type=plain_type(kind), fill=fill, examples=examples, chart=chart, spread=spread)
@@ -70,9 +74,8 @@ def _shown(value: object) -> str:
 
 def _spread(values: Sequence[Any]) -> tuple[str, str]:
     """How values are spread, as a picture and in words; nothing where they say nothing by it."""
-    numbers = [_number(value) for value in values]
-    if values and all(number is not None for number in numbers):
-        return _histogram([number for number in numbers if number is not None], values)
+    if values and all(_number(value) is not None for value in values):
+        return _histogram([number for value in values if (number := _number(value)) is not None], values)
     texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
     counts = Counter(map(str, texts))
     if not counts or len(texts) < MIN_REPEATS * len(counts):

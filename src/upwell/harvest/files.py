@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from upwell.errors import MissingExtra
-from upwell.results import Summary
 from upwell.store import parquet
 from upwell.store.frames import pandas_frame, polars_frame
 from upwell.store.records import FORMATS, Format, write
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from upwell.harvest.summary import SiteHarvest
     from upwell.harvest.tables import Table
+    from upwell.results import Summary
     from upwell.store.state import State
 
 __all__ = ["Result", "write_files", "write_tables"]
@@ -77,7 +77,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
         table.choose(site.columns, site.drop)
     site.state.set_note(WITH_PAGES, "yes" if site.with_pages else "no")
     records = write_tables(tables, folder, format)
-    summary = cast(Summary, site.summary(tables))  # tests/test_contract.py compares their keys
+    summary = cast("Summary", site.summary(tables))  # tests/test_contract.py compares their keys
     if site.refreshed:
         rows = list(_change_rows(site.state))
         partial = folder / f".{CHANGES}.part"
@@ -91,7 +91,7 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     texts = {
         "source.json": json.dumps(models[0] if len(models) == 1 else models, ensure_ascii=False, indent=1) + "\n",
         "summary.json": json.dumps(summary, ensure_ascii=False, indent=1) + "\n",
-        "report.html": report.html(site, tables, records),
+        "report.html": report.html(site, summary, tables, records),
     }
     for name, text in texts.items():
         partial = folder / f".{name}.part"

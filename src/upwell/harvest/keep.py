@@ -21,7 +21,6 @@ from upwell.model import Skipped
 from upwell.net.access import Access
 from upwell.net.manners import Manners
 from upwell.page.hosts import without_login
-from upwell.results import Summary
 from upwell.store.archive import WARC_FILE_BYTES
 from upwell.store.folder import folder_of, open_folder, refuse_links
 from upwell.store.places import has_state, place_of
@@ -33,6 +32,7 @@ from upwell.version import installed_version
 
 if TYPE_CHECKING:
     from upwell.harvest.summary import SiteHarvest
+    from upwell.results import Summary
 
 __all__ = ["folder_for", "harvest_into"]
 
@@ -206,7 +206,7 @@ def _finished_before(folder: Path, wanted: str, key: str, format: Format) -> Res
         records = _largest_table(folder, format)
         if records is None:
             records = write_tables(saved_tables(folder, state), folder, format)
-    summary = cast(Summary, json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+    summary = cast("Summary", json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     return Result(folder=folder, records=records, report=folder / "report.html", summary=summary, was_finished=True)
 
 

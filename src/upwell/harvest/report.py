@@ -4,7 +4,7 @@ First what a person wants to know: how many rows of what, how complete, what the
 """
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,20 +28,19 @@ EXAMPLE_CHARS = 160  # of an answer
 GOALS = (0.9, 0.95)  # shares of the size that the forecast is for
 
 
-def html(site: "SiteHarvest", tables: "Sequence[Table]", records: Path) -> str:
-    """The report as HTML; `records` is the file with the (largest) table."""
+def html(site: "SiteHarvest", summary: Mapping[str, Any], tables: "Sequence[Table]", records: Path) -> str:
+    """The report as HTML; `summary` is as `summary.json` has it, `records` the file with the (largest) table."""
     import jinja2  # only here: harvests without a report do without it
     from markupsafe import Markup
 
     templates = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
-    summary: dict[str, Any] = site.summary(tables)
     size = site.size
     facts = [fact for table in tables for fact in column_facts(table.rows, table.types, table.fill())]
     columns = [{**vars_of(fact), "chart": Markup(fact.chart), "share": percent(fact.fill)} for fact in facts]  # noqa: S704 # our own SVG
     ring = gauge(len(site.state), size.low, size.high, size.estimate, is_lower_bound=site.lower_bound)
     return templates.get_template("report.html.j2").render(
         name=site.title or summary["site"],
-        summary=summary | {"about": site.about},
+        summary={**summary, "about": site.about},
         when=datetime.datetime.now(datetime.UTC).strftime("%-d %B %Y, %H:%M UTC"),
         style=Markup(templates.loader.get_source(templates, "look.css")[0]),  # type: ignore[union-attr] # noqa: S704 # our own style sheet
         gauge=Markup(ring),  # noqa: S704 # our own SVG

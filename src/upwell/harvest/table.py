@@ -1,4 +1,4 @@
-"""One table of a harvest: held as a list of rows, or, where there are too many, read anew whenever it is needed."""
+"""One table of a harvest: held as columns, or, where there are too many, read anew whenever it is needed."""
 
 import datetime
 from collections import Counter
@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
+from upwell.extract.cells import Cells
 from upwell.extract.neighbours import neighbour_fields
 from upwell.extract.query_dependent import query_fields
-from upwell.extract.tidy import OTHER, OtherFields, TableColumn, rows_of, shaped
+from upwell.extract.tidy import OTHER, OtherFields, TableColumn, columns_of, shaped
 from upwell.model import PAGE, TEMPLATE
-from upwell.store.streamed_rows import Row, StreamedRows
-from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, ColumnValues, types_of, with_types
+from upwell.store.streamed_rows import HeldRows, Row, StreamedRows
+from upwell.store.typed import CURRENCY_SUFFIX, UNIT_SUFFIX, ColumnValues, typed_columns
 
 __all__ = ["Draft", "Settler", "Table", "source_of", "streamed_tables", "with_time"]
 
@@ -22,7 +23,7 @@ class Table:
 
     kind: str
     columns: list[TableColumn]
-    rows: list[Row] | StreamedRows
+    rows: HeldRows | StreamedRows
     types: dict[str, str] = field(default_factory=dict)
     of_pages: list[str] = field(
         default_factory=list
@@ -36,43 +37,25 @@ class Table:
     @property
     def names(self) -> list[str]:
         """All that any row has, in order of first appearance."""
-        if isinstance(self.rows, StreamedRows):
-            return self.rows.names
-        return list(dict.fromkeys(name for row in self.rows for name in row))
+        return self.rows.names
 
     def choose(self, names: Sequence[str], drop: Collection[str]) -> None:
         """Leaves columns out of the rows, and puts those that are named into their order; `source.json` keeps all."""
         shown = [name for name in (names or self.types) if name in self.types and name not in drop]
         self.types = {name: self.types[name] for name in shown}
         suffixes = ("", UNIT_SUFFIX, CURRENCY_SUFFIX)
-
-        def chosen(row: Row) -> Row:
-            own = {name: value for name, value in row.items() if name.startswith("_")}
-            return own | {name + s: row[name + s] for name in shown for s in suffixes if name + s in row}
-
         known = self.names
         own = [name for name in known if name.startswith("_")]
-        self._change(chosen, own + [name + s for name in shown for s in suffixes if name + s in known])
+        self.rows = self.rows.taken(own + [name + s for name in shown for s in suffixes if name + s in known])
 
     def take(self, names: Sequence[str]) -> None:
         """Leaves just these columns in the rows, in this order, also those that begin with `_`."""
-        self._change(lambda row: {name: row.get(name) for name in names}, names)
-
-    def _change(self, change: Callable[[Row], Row], names: Sequence[str]) -> None:
-        if isinstance(self.rows, StreamedRows):
-            self.rows = self.rows.changed(change, names)
-        else:
-            self.rows = [change(row) for row in self.rows]
+        self.rows = self.rows.taken(names, are_all_given=True)
 
     def fill(self) -> dict[str, float]:
         """The share of the rows that have each column, the fullest first."""
-        names = list(self.types)
-        if isinstance(self.rows, StreamedRows):
-            counts = {name: self.rows.filled.get(name, 0) for name in names}
-        else:
-            cells = {name: [row[name] for row in self.rows if row.get(name) is not None] for name in names}
-            counts = {name: len(found) - found.count("") - found.count([]) for name, found in cells.items()}
-        ordered = sorted(counts.items(), key=lambda pair: -pair[1])
+        filled = self.rows.filled
+        ordered = sorted(((name, filled.get(name, 0)) for name in self.types), key=lambda pair: -pair[1])
         return {name: round(count / max(1, len(self.rows)), 3) for name, count in ordered}
 
 
@@ -80,8 +63,13 @@ class Settler:
     """What is left out of the rows of one source, by all of them or a sample (then `every` has all), and to which table each goes."""
 
     def __init__(self, rows: Sequence[Row], varying: Collection[str], every: Iterable[Row] | None) -> None:
-        self._of_query = query_fields(rows, varying)
-        self._of_neighbours = neighbour_fields([self._of_query.settle(row) for row in rows], every)
+        fields = Cells.of(rows)
+        self._of_query = query_fields(fields, varying)
+        fields = fields.without(self._of_query.left_out)
+        if self._of_query.passages:  # a new column, whose place the rows say
+            fields = Cells.of([self._of_query.settle(row) for row in rows])
+        self._of_neighbours = neighbour_fields(fields, every)
+        self.fields = fields.without(self._of_neighbours)  # of the rows, without what is left out
         self.tables: dict[str | None, int] = {}  # by what kind of page a record has; None: any other
 
     def settled(self, row: Row) -> Row:
@@ -100,22 +88,24 @@ class Settler:
 class Draft:
     """A table whose columns are known: by all its rows, or by a sample of them."""
 
-    def __init__(self, kind: str, columns: Sequence[TableColumn], rows: list[Row], *, with_pages: bool) -> None:
-        self._kind, self._rows, self._with_pages = kind, rows, with_pages
+    def __init__(self, kind: str, columns: Sequence[TableColumn], fields: Cells, *, with_pages: bool) -> None:
+        self._kind, self._with_pages = kind, with_pages
+        self._fields: Cells | None = fields
         self._of_pages = [column.name for column in columns if column.is_of_page]
         self._columns = [column for column in columns if with_pages or not column.is_of_page]
         self._shown = [column for column in self._columns if not column.drop]
 
     def table(self) -> Table:
         """The table with the rows, which are all."""
-        columns, texts = self._columns, list(rows_of(self._rows, self._columns, with_pages=self._with_pages))
-        rows, types = list(with_types(texts, columns)), types_of(texts, columns)
+        columns, fields = self._columns, self._fields or Cells({}, 0)
+        texts = columns_of(fields, columns, with_pages=self._with_pages)
+        rows, types = typed_columns(texts, fields.count, columns)
         return Table(kind=self._kind, columns=columns, rows=rows, types=types, of_pages=self._of_pages)
 
     def start_counting(self) -> None:
         """Forgets the sample, and is ready for all rows."""
-        self._values = ColumnValues(self._columns, [shaped(row, self._shown, ()) for row in self._rows])
-        self._rows = []
+        self._values = ColumnValues(self._columns, columns_of(self._fields or Cells({}, 0), self._columns))
+        self._fields = None
         self._others = OtherFields(self._columns)
         self._count, self._filled, self._own = 0, Counter[str](), dict[str, None]()
 

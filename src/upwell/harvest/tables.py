@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from upwell.extract.cells import Cells
 from upwell.extract.column_names import column_name
 from upwell.extract.tidy import MIN_ROWS, TableColumn, arrange, load_columns
 from upwell.harvest.table import Draft, Settler, Table, source_of, streamed_tables, with_time
@@ -16,7 +17,7 @@ from upwell.model import PAGE, TEMPLATE
 from upwell.page.address_shapes import AddressShape, learn_shapes
 from upwell.store.places import place_of
 from upwell.store.state import State
-from upwell.store.streamed_rows import Row
+from upwell.store.streamed_rows import HeldRows, Row
 
 __all__ = ["WITH_PAGES", "Table", "earlier_columns", "saved_tables", "tables_of"]
 
@@ -89,26 +90,29 @@ def tables_of(
     for source, part in sample.items():
         every = None if is_whole else _of_source(state.rows(), source)
         settlers[source] = Settler(part, varying.get(source, ()), every)
-        sample[source] = [settlers[source].settled(row) for row in part]
-    groups = _alike(sample)
+    groups = _alike({source: settler.fields for source, settler in settlers.items()})
     names = _kinds([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
     drafts: list[Draft] = []
     for kind, group in zip(names, groups, strict=True):
         first = len(drafts)
-        for of_page, templates, rows in _by_template([row for source in group for row in sample[source]], with_pages):
+        fields = Cells.joined([settlers[source].fields for source in group])
+        parts: list[tuple[str, list[str], Cells]] = [("", [], fields.without([PAGE + TEMPLATE]))]
+        if with_pages and len(set(fields[PAGE + TEMPLATE]) - {None}) > 1:
+            parts = _by_template([settlers[source].settled(row) for source in group for row in sample[source]])
+        for of_page, templates, cells in parts:
             name = _joined(kind, of_page)
-            columns = arrange(rows, lists=lists, earlier=(earlier or {}).get(name, ()))
+            columns = arrange(cells, lists=lists, earlier=(earlier or {}).get(name, ()))
             for source in group:
                 settlers[source].tables |= dict.fromkeys(templates, len(drafts)) | {None: first}
-            drafts.append(Draft(name, columns, rows, with_pages=with_pages))
+            drafts.append(Draft(name, columns, cells, with_pages=with_pages))
     del sample
     tables = (
         [draft.table() for draft in drafts]
         if is_whole
         else streamed_tables(drafts, settlers, state.rows, read or state.rows)
     )
-    return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=[])]
+    return sorted(tables, key=lambda table: -len(table.rows)) or [Table(kind="", columns=[], rows=HeldRows({}, 0))]
 
 
 def _sample(rows: Iterable[Row], step: int) -> dict[str, list[Row]]:
@@ -127,13 +131,13 @@ def _of_source(rows: Iterable[Row], source: str) -> Iterator[Row]:
     return (row for row in rows if source_of(row) == source)
 
 
-def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
+def _alike(parts: dict[str, Cells]) -> list[list[str]]:
     """The names of parts whose rows have mostly the same columns, or addresses of one shape, together."""
     if len(parts) < 2:
         return [[name] for name in parts]
     groups: list[list[str]] = []
-    columns = {name: _columns(rows) for name, rows in parts.items()}
-    addresses = {name: _record_address(rows) for name, rows in parts.items()}
+    columns = {name: _columns(fields) for name, fields in parts.items()}
+    addresses = {name: _record_address(fields) for name, fields in parts.items()}
     for name in parts:
         for group in groups:
             both, either = columns[name] & columns[group[0]], columns[name] | columns[group[0]]
@@ -146,17 +150,15 @@ def _alike(parts: dict[str, list[Row]]) -> list[list[str]]:
     return groups
 
 
-def _by_template(rows: Sequence[Row], with_pages: bool) -> list[tuple[str, list[str], list[Row]]]:
+def _by_template(rows: Sequence[Row]) -> list[tuple[str, list[str], Cells]]:
     """The rows by what kind of page their records have, with a name for each kind and its templates; rows without a page are with most of the others."""
     by_template: defaultdict[str, list[Row]] = defaultdict(list)
     without: list[Row] = []
     for row in rows:
         number = row.pop(PAGE + TEMPLATE, None)
         (by_template[number] if number is not None else without).append(row)
-    if not with_pages or len(by_template) < 2:
-        return [("", [], list(rows))]
     of_pages = {
-        number: [{name: value for name, value in row.items() if name.startswith(PAGE)} for row in part]
+        number: Cells.of([{name: value for name, value in row.items() if name.startswith(PAGE)} for row in part])
         for number, part in by_template.items()
     }
     groups = sorted(_alike(of_pages), key=lambda group: -sum(len(by_template[number]) for number in group))
@@ -166,8 +168,8 @@ def _by_template(rows: Sequence[Row], with_pages: bool) -> list[tuple[str, list[
     groups = [groups[0], *(group for group, kind in zip(groups[1:], kinds[1:], strict=True) if len(kind) >= least)]
     kinds = [kinds[0], *(kind for kind in kinds[1:] if len(kind) >= least)]
     if len(kinds) == 1:
-        return [("", [], list(rows))]
-    return list(zip(_kinds_by_address(kinds), groups, kinds, strict=True))
+        return [("", [], Cells.of(rows))]
+    return list(zip(_kinds_by_address(kinds), groups, map(Cells.of, kinds), strict=True))
 
 
 def _kinds_by_address(kinds: Sequence[Sequence[Row]]) -> list[str]:
@@ -196,23 +198,20 @@ def _joined(*names: str) -> str:
     return "-".join(filter(None, names))
 
 
-def _columns(rows: Sequence[Row]) -> set[str]:
+def _columns(fields: Cells) -> set[str]:
     """The names of the columns that a tenth of the rows have."""
-    counts: defaultdict[str, int] = defaultdict(int)
-    for row in rows:
-        for name, value in row.items():
-            counts[name] += value not in (None, "", []) and not name.startswith("_")
-    return {name for name, count in counts.items() if 10 * count >= len(rows) and count}
+    counts = {name: len(fields.filled(name)) for name in fields.columns if not name.startswith("_")}
+    return {name for name, count in counts.items() if 10 * count >= fields.count and count}
 
 
-def _record_address(rows: Sequence[Row]) -> AddressShape | None:
+def _record_address(fields: Cells) -> AddressShape | None:
     """What the addresses of most records look like, where that says what they are: with a step or an argument that all have."""
-    urls = [str(row["_url"]) for row in rows if row.get("_url")]
+    urls = [str(url) for url in fields["_url"] if url]
     shape = next(iter(learn_shapes(urls)), None)
     if shape is None or not shape.is_specific:
         return None
     fitting = (url for url in urls if shape.fits(url))
-    needed = len(rows) // 2 + 1  # and no more of them need be looked at
+    needed = fields.count // 2 + 1  # and no more of them need be looked at
     return shape if sum(1 for _ in islice(fitting, needed)) == needed else None
 
 

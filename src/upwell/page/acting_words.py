@@ -11,9 +11,10 @@ YES_OR_NO   of all of these, those that answer a page in front of a site (`site.
 States ("deleted", "cancelled", "closed") are no words of this list: sites filter by them.
 """
 
-import re
 import unicodedata
 from functools import lru_cache
+
+from upwell.lazy import late_pattern
 
 __all__ = ["ALWAYS", "AS_A_VERB", "GLUED", "NOUNS", "OBJECTS", "PAGES", "PHRASES", "SUBSTRINGS", "YES_OR_NO", "folded"]
 
@@ -115,7 +116,7 @@ OBJECTS = _words(
 # What buttons of a page in front of a site say: there they change nothing but what the site shows.
 YES_OR_NO = _words("accept agree approve confirm decline dismiss reject close leave exit quit")
 # Several words that act together, though each alone may not.
-PHRASES = re.compile(
+PHRASES = late_pattern(
     r"\b(?:(?:log|sign|opt)[ ](?:out|off|up|in|on)|check out|add to|shut down|(?:place|make|new|submit|create|send|confirm|cancel)[ ](?:an? |your |my |the )?"
     r"(?:order|payment|donation|post|comment|reply|message|booking|reservation|bid|offer|request)|"
     r"(?:order|buy|pay|give|donate|book|apply|join|enrol|enroll)[ ]now|"
@@ -128,13 +129,13 @@ PHRASES = re.compile(
     r"satin al|uye ol|ta bort|logga ut|log ud)\b"
 )
 # Runs of letters that act inside a longer word: `deleteitem`, `doLogout` in lower case, `removefromcart`.
-GLUED = re.compile(
+GLUED = late_pattern(
     r"delete(?!d)|remove(?!d)|unsubscri|(?<!re)subscribe(?!d|r)|logout|logoff|signout|signoff|checkout|addto(?:cart|basket|bag|list)|buynow|paynow|ordernow|"
     r"donate(?!d)|purchase(?!d)|destroy|cancelorder|cancelsub|placeorder|emptycart|emptytrash|clearcart|closeaccount|postcomment|shoppingcart|"
     r"loeschen|supprimer|eliminar|verwijder|desinscri|desabonn|abbestell|abmelden|warenkorb"
 )
 # Languages that write without spaces: anywhere in a text.
-SUBSTRINGS = re.compile(
+SUBSTRINGS = late_pattern(
     "删除|刪除|移除|清空|取消|关闭|關閉|购买|購買|下单|下單|订购|訂購|支付|付款|结账|結帳|結賬|捐款|捐赠|捐贈|订阅|訂閱|退订|退訂|发布|發佈|發布|"
     "发表|發表|签署|簽署|退出|登出|注销|註銷|购物车|購物車|投票|提交订单|"
     "削除|消去|取り消|キャンセル|空にする|閉じる|購入|注文|買う|支払|決済|寄付|募金|購読|登録解除|退会|ログアウト|サインアウト|"

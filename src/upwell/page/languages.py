@@ -1,8 +1,8 @@
 """The language of a page: what it says of itself, unless its text is written in a script that this language is not written in."""
 
-import re
 from collections import Counter
 
+from upwell.lazy import late_pattern
 from upwell.page.terms import stop_words_of, tokens
 from upwell.page.tree import TagTree
 
@@ -33,7 +33,7 @@ SCRIPTS = {
     "Kana": ("\u3040-\u30ff", 2, ("ja",)),
     "Han": ("\u3400-\u4dbf\u4e00-\u9fff", 3, ("zh",)),
 }  # fmt: skip
-PATTERNS = {script: re.compile(f"[{characters}]+") for script, (characters, _, _) in SCRIPTS.items()}
+PATTERNS = {script: late_pattern(f"[{characters}]+") for script, (characters, _, _) in SCRIPTS.items()}
 # Languages of the table's scripts that are told by no stop words.
 OTHERS = {
     "Cyrillic": ("be", "sr", "mk", "kk", "ky", "tg", "mn"), "Devanagari": ("mr", "ne", "sa"), "Bengali": ("as",),

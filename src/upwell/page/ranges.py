@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from upwell.lazy import late_pattern
+
 __all__ = ["NUMBER", "RANGE", "RANGE_TO", "number_value", "ranges_in"]
 
 # A whole number of at most fifteen digits, with or without marks between the thousands ("1,234", "1 234", "12,34,567");
@@ -11,9 +13,9 @@ NUMBER = r"(?:\d{1,3}(?:[.,'’٬\u00a0\u2009\u202f ]\d{3}){1,4}|\d{1,3}(?:,\d{2
 # What stands between the first and the last number.
 RANGE_TO = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|until|bis|à|au|al?|até|tot|till?|til|do|до|по|至|から)\s*"
 RANGE = rf"(?P<first>{NUMBER}){RANGE_TO}(?P<last>{NUMBER})"
-DIGITS = re.compile(r"\d+")
+DIGITS = late_pattern(r"\d+")
 # No date, no time, no part of a longer row of numbers.
-_LONE_RANGE = re.compile(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_TO})\d)", re.I)
+_LONE_RANGE = late_pattern(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_TO})\d)", re.I)
 
 
 def ranges_in(text: str) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ import numpy as np
 import Stemmer
 import stop_words
 
+from upwell.lazy import late_pattern
 from upwell.page.compiled import compiled
 from upwell.page.tree import GLUED, Ints, TagTree
 
@@ -26,9 +27,9 @@ __all__ = [
 
 # Han, kana and hangul: written without spaces, or with spaces that do not part words (Wisdom §3.1; our departure: bigrams).
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-CJK_RUN = re.compile(f"[{CJK}]+")
+CJK_RUN = late_pattern(f"[{CJK}]+")
 UNSPACED = CJK + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and Thai, Lao, Burmese, Khmer
-UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+UNSPACED_RUN = late_pattern(f"[{UNSPACED}]+")
 # Vowel signs and accents are no letters for `\w`: of the scripts from Greek to Georgian, and of those that came to Unicode later.
 MARKED_BLOCKS = (
     (0x300, 0x1100),
@@ -44,16 +45,16 @@ MARKS = "".join(
 JOINERS = "\u200c\u200d"  # they part or join the shapes of letters inside a word
 LETTER = rf"[\w{MARKS}]"
 WORD = rf"{LETTER}+(?:[{JOINERS}]{LETTER}+)*"
-CHARACTER = re.compile(rf".[{MARKS}{JOINERS}]*", re.S)
+CHARACTER = late_pattern(rf".[{MARKS}{JOINERS}]*", re.S)
 AMOUNT = r"\b\d{1,3}(?:[.,٬]\d{3})+\b"  # an amount in groups of three digits is one token
-PLAIN_TOKEN = re.compile(rf"{AMOUNT}|\w+(?:['’]\w+)*")
-TOKEN = re.compile(rf"{AMOUNT}|{WORD}(?:['’]{WORD})*")
+PLAIN_TOKEN = late_pattern(rf"{AMOUNT}|\w+(?:['’]\w+)*")
+TOKEN = late_pattern(rf"{AMOUNT}|{WORD}(?:['’]{WORD})*")
 EDGE = "\x00"  # parts the chunks of a page while all of them are tokenised at once; the parser lets no NUL through
-PLAIN_TOKEN_OR_EDGE = re.compile(PLAIN_TOKEN.pattern + "|" + EDGE)
-TOKEN_OR_EDGE = re.compile(TOKEN.pattern + "|" + EDGE)
-MIXED = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+PLAIN_TOKEN_OR_EDGE = late_pattern(PLAIN_TOKEN.pattern + "|" + EDGE)
+TOKEN_OR_EDGE = late_pattern(TOKEN.pattern + "|" + EDGE)
+MIXED = late_pattern(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 # Where words of unspaced scripts are likely to end: a run of Han, of katakana, or of another script.
-SAME_SCRIPT = re.compile(
+SAME_SCRIPT = late_pattern(
     "[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+"
 )
 MAX_RUN = 12  # characters of a run that may be asked for as a whole; a longer one is a sentence; not swept

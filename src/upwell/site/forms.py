@@ -8,6 +8,7 @@ import math
 import re
 from urllib.parse import unquote, urlsplit
 
+from upwell.lazy import late_pattern
 from upwell.model import Field, Form, FormKind
 from upwell.page import form_data
 from upwell.page.acting import words_of_address, words_of_fields, words_of_label, words_of_text
@@ -18,7 +19,7 @@ __all__ = ["SEARCH_WORDS", "asks_for_password", "find", "may_be_sent"]
 TEXT_TYPES = ("text", "search", "url", "tel", "email", "number")
 
 # Words for searching in the languages of the web, as they stand on buttons and in names. "research" is no search.
-SEARCH_WORDS = re.compile(
+SEARCH_WORDS = late_pattern(
     r"(?<!re)search|(?:ture|ware|tore|core|quare)search|find\b|finder|query|keyword|lookup|such(?:e|en|wort|begriff)|\bsuch|finden|recherch|cherch|trouver|busca|búsqueda|"
     r"buscador|cerca\b|cercar|ricerca|procura|pesquis|zoek|sök|søg|søk|haku\b|etsi\b|hae\b|hledat|hľada|szukaj|wyszuk|"
     r"keres|caut|arama?\b|\bara\b|поиск|найти|искать|пошук|търс|претра|αναζ|חיפוש|بحث|جستجو|検索|검색|搜索|搜尋|检索|查询|查詢|ค้นหา|"
@@ -26,21 +27,21 @@ SEARCH_WORDS = re.compile(
     re.I,
 )
 # Names of text fields that take a query.
-QUERY_NAMES = re.compile(
+QUERY_NAMES = late_pattern(
     r"^(?:q|s|k|kw|qs|qt|qry|query|search\w*|keywords?|words?|term|terms|text|p|find|wd|w|st|ss|sq|as_q|Ntt)$", re.I
 )
-LOGIN_WORDS = re.compile(
+LOGIN_WORDS = late_pattern(
     r"log.?in\b|sign.?in\b|anmeld|einlog|connexion|iniciar|acced|entrar|войти|вход|登录|登入|ログイン", re.I
 )
-REGISTER_WORDS = re.compile(r"regist|sign.?up\b|join|create.{0,12}account|inscri|регистр|注册|登録", re.I)
-RECOVER_WORDS = re.compile(r"forgot|recover|reset.{0,12}pass|lost.{0,12}pass|vergessen|oubli|olvid|восстанов", re.I)
-MAILING_WORDS = re.compile(
+REGISTER_WORDS = late_pattern(r"regist|sign.?up\b|join|create.{0,12}account|inscri|регистр|注册|登録", re.I)
+RECOVER_WORDS = late_pattern(r"forgot|recover|reset.{0,12}pass|lost.{0,12}pass|vergessen|oubli|olvid|восстанов", re.I)
+MAILING_WORDS = late_pattern(
     r"newsletter|subscri|mailing|e-?mail.{0,12}(?:list|updates|alerts)|abonn|boletín|подпис|订阅", re.I
 )
-CONTACT_WORDS = re.compile(
+CONTACT_WORDS = late_pattern(
     r"contact|message|feedback|comment|enquir|inquir|kontakt|nachricht|kommentar|сообщ|留言", re.I
 )
-ORDER_WORDS = re.compile(
+ORDER_WORDS = late_pattern(
     r"add.{0,8}(?:cart|bag|basket)|checkout|\bcart\b|\bbuy\b|quantity|\bqty\b|warenkorb|panier|carrito|корзин|购物车|donat|vote|poll",
     re.I,
 )

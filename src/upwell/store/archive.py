@@ -70,10 +70,15 @@ class Archive:
         existing = files(folder)
         is_damaged = False
         for path in existing:
-            is_damaged = path == existing[-1] and _is_damaged(path)
-            if path == existing[-1] and not is_damaged:
-                repair(path)
-            if not self._index(path) or is_damaged:
+            copies, last, is_read = _responses_in(path)
+            # what was read to its end is whole up to its last response; what follows that may be torn
+            if path == existing[-1] and not (is_read and _intact_bytes(path, last) == path.stat().st_size):
+                is_damaged = _is_damaged(path)
+                if not is_damaged:
+                    repair(path)
+                    copies, _, is_read = _responses_in(path)
+            self._first_copies = copies | self._first_copies
+            if not is_read or is_damaged:
                 self.problems.append(
                     f"{path} is damaged; it is kept as it is, what can be read of it is used, the rest is asked again"
                 )
@@ -150,20 +155,6 @@ class Archive:
         path.write_bytes(_record("warcinfo", _new_id(), fields, info))
         return path
 
-    def _index(self, path: Path) -> bool:
-        """Adds the bodies of a file to those that later responses can refer to; whether the file could be read to its end."""
-        try:
-            with path.open("rb") as file:
-                for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
-                    headers = record.headers
-                    digest = headers.get("WARC-Payload-Digest") or ""
-                    place = ArchivedBody(file=path.name, offset=record.stream_pos, digest=digest)
-                    known = headers["WARC-Record-ID"], headers["WARC-Target-URI"], headers["WARC-Date"]
-                    self._first_copies.setdefault(digest, _FirstCopy(*known, place))
-        except (FastWARCError, StreamError, OSError, KeyError):
-            return False
-        return True
-
 
 def read_archived(folder: Path, place: ArchivedBody) -> tuple[str, bytes] | None:
     """The Content-Type and the body at a place of an archive; None if it cannot be read, or is not what was written."""
@@ -193,6 +184,22 @@ def files(path: Path) -> list[Path]:
 def is_warc(name: str) -> bool:
     """Whether a file is WARC, by its name."""
     return name.endswith((".warc", ".warc.gz"))
+
+
+def _responses_in(path: Path) -> tuple[dict[str, _FirstCopy], int, bool]:
+    """The bodies of a file that later responses can refer to, where its last response begins, and whether it could be read to its end."""
+    copies: dict[str, _FirstCopy] = {}
+    last = 0
+    try:
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
+                headers, last = record.headers, record.stream_pos
+                digest = headers.get("WARC-Payload-Digest") or ""
+                known = headers["WARC-Record-ID"], headers["WARC-Target-URI"], headers["WARC-Date"]
+                copies.setdefault(digest, _FirstCopy(*known, ArchivedBody(file=path.name, offset=last, digest=digest)))
+    except (FastWARCError, StreamError, OSError, KeyError):
+        return copies, last, False
+    return copies, last, True
 
 
 def repair(path: Path) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from upwell.errors import WrongUsage
+from upwell.store.streamed_rows import HeldRows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,21 +22,23 @@ DEFAULT_LINE_BYTES = 16 * 2**20  # that DuckDB takes in one line of JSON unless 
 MAX_INTEGER = 2**63 - 1
 BATCH_ROWS = 10_000  # that are read at once
 encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # `json.dumps` makes an encoder for each row
+compact = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":")).encode
 
 
 def write(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
     """Writes rows; `columns` says how the column of each key is called (names that differ in case alone are the same to DuckDB).
 
-    The rows go through a file of JSON lines beside the table: DuckDB reads it ten times as fast as it takes values one by one.
+    Rows that are held as columns are handed over as arrays. Others go through a file of JSON lines beside the table: DuckDB reads it ten
+    times as fast as it takes values one by one.
     """
-    with _rows_as_query(rows, columns, path) as (query, values), connect() as database:
+    with connect() as database, _rows_as_query(database, rows, columns, path) as (query, values):
         place = str(path).replace(chr(39), 2 * chr(39))
         database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", values)
 
 
 def write_database(rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
     """Writes rows as the table `records` of a new DuckDB file."""
-    with _rows_as_query(rows, columns, path) as (query, values), connect(path) as database:
+    with connect(path) as database, _rows_as_query(database, rows, columns, path) as (query, values):
         database.execute(f"CREATE TABLE records AS {query}", values)
 
 
@@ -77,10 +80,13 @@ class RowWriter:
 
 @contextmanager
 def _rows_as_query(
-    rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path
+    database: "DuckDBPyConnection", rows: Iterable[Mapping[str, object]], columns: Mapping[str, str], path: Path
 ) -> Iterator[tuple[str, dict[str, object]]]:
-    """A query that gives the rows, typed, and the values for it; as long as their file is there."""
+    """A query that gives the rows, typed, and the values for it; as long as their file or their arrays are there."""
     columns = columns or {"_key": "_key"}  # a table has at least one column
+    if isinstance(rows, HeldRows):
+        yield _arrays_as_query(database, rows.taken(list(columns)), columns), {}
+        return
     names = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(columns.values()))
     lines, longest = path.with_name(f"{path.name}.jsonl"), DEFAULT_LINE_BYTES
     found = {key: _ColumnType() for key in columns}
@@ -98,6 +104,46 @@ def _rows_as_query(
         yield query, {"lines": glob.escape(str(lines)), "longest": longest}
     finally:
         lines.unlink(missing_ok=True)
+
+
+def _arrays_as_query(database: "DuckDBPyConnection", rows: HeldRows, columns: Mapping[str, str]) -> str:
+    """A query that gives rows which are held as columns: all as texts, that DuckDB makes values of, as it does with those of JSON lines."""
+    import numpy as np  # here, because who only reads tables does without it
+
+    selected, arrays = [], {}
+    for number, (key, name) in enumerate(columns.items()):
+        cells, kind, place = rows.columns[key], column_type(rows.columns[key]), f"c{number}"
+        arrays[place] = np.empty(len(cells), dtype=object)
+        arrays[place][:] = _texts(cells)
+        if kind == "VARCHAR[]":
+            place = f"""from_json({place}, '["VARCHAR"]')"""
+        elif kind != "VARCHAR":
+            place = f"CAST({place} AS {kind})"
+        selected.append(f"{place} AS {_quoted(name)}")
+    database.execute("SET pandas_analyze_sample = 0")  # it need not guess types
+    database.register("held_rows", arrays)
+    return f"SELECT {', '.join(selected)} FROM held_rows"  # noqa: S608 # names are quoted
+
+
+def _texts(cells: list[Any]) -> list[str | None]:
+    """The values of a column as texts, those that are none as JSON has them; what is no text in UTF-8 is replaced."""
+    kinds = set(map(type, cells)) - {str, type(None)}
+    if kinds == {datetime.datetime}:  # of which many rows have the same
+        moments = {cell: _text(cell) for cell in set(cells)}
+        cells = [moments[cell] for cell in cells]
+    elif kinds:
+        cells = [_text(cell) for cell in cells]
+    try:
+        "".join(filter(None, cells)).encode()
+    except UnicodeEncodeError:
+        cells = [cell and cell.encode(errors="replace").decode() for cell in cells]
+    return cells
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return str(value) if type(value) is int or isinstance(value, datetime.date) else compact(value)
 
 
 def _write_line(out: TextIO, row: Mapping[str, object], keys: Iterable[str]) -> int:
@@ -143,9 +189,11 @@ def column_type(values: Iterable[object]) -> str:
     >>> column_type([1, None]), column_type([1, 2.5]), column_type([["a"], []]), column_type([1, "n/a"]), column_type([2**70])
     ('BIGINT', 'DOUBLE', 'VARCHAR[]', 'VARCHAR', 'VARCHAR')
     """
+    values = list(values)
     kind = _ColumnType()
-    for value in values:
-        kind.add(value)
+    if not set(map(type, values)) <= {str, type(None)}:  # as those of most columns
+        for value in values:
+            kind.add(value)
     return kind.name
 
 
@@ -205,9 +253,14 @@ def _table(database: "DuckDBPyConnection", path: Path) -> tuple[str, dict[str, s
 
 def connect(path: Path | None = None) -> "DuckDBPyConnection":
     """A database in memory, or in a file, that loads nothing from the network and takes one core, so that the same rows give the same bytes."""
-    import duckdb  # here, because a harvest without a table should not wait for it
+    # Here, because a harvest without a table should not wait for it; and just the engine: what the package adds for data frames takes
+    # four times as long to load.
+    try:
+        from _duckdb import connect as opened
+    except ImportError:  # before 1.4
+        from duckdb import connect as opened
 
-    return duckdb.connect(
+    return opened(
         str(path) if path else ":memory:",
         config={"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False},
     )

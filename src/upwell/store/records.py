@@ -15,7 +15,7 @@ from typing import Literal
 
 from upwell.errors import WrongUsage
 from upwell.store import parquet
-from upwell.store.streamed_rows import StreamedRows
+from upwell.store.streamed_rows import HeldRows, StreamedRows
 
 __all__ = ["FORMATS", "READABLE", "Format", "csv_lines", "read_keys", "write"]
 
@@ -46,7 +46,7 @@ def write(
     """
     if format not in FORMATS:
         raise WrongUsage(f"format {format!r} is none of {', '.join(FORMATS)}")
-    if isinstance(rows, StreamedRows):
+    if isinstance(rows, HeldRows | StreamedRows):
         columns = columns or rows.names
     else:
         rows = list(rows)

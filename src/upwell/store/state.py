@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Connection
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state_records import add_records, is_good_answer, row_of, varying_fields
+from upwell.store.state_records import add_records, is_good_answer, row_of, rows_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
 
 if TYPE_CHECKING:
@@ -281,10 +281,7 @@ class State:
         Where queries come from rows of another harvest, `_asked_by` has the keys of those rows.
         """
         asked_by = rows_that_asked(self._db, row_of(self.note(ASKED_BY)) or {})
-        for text, seen, details in self._texts():
-            row = row_of(text)
-            if row is None:
-                continue
+        for row, seen, details in self._stored_rows():
             own = {
                 name: row.pop(name, None)
                 for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
@@ -292,10 +289,10 @@ class State:
             own["_seen"] = seen
             if asked_by:
                 own["_asked_by"] = asked_by.get(str(own["_key"])) or None
-            of_page = {PAGE + name: value for name, value in (row_of(details or "{}") or {}).items()}
-            yield {**own, **row, **of_page}
+            of_page = (row_of(details) or {}) if details else {}
+            yield {**own, **row, **{PAGE + name: value for name, value in of_page.items()}}
 
-    def _texts(self) -> Iterator[tuple[str, int, str | None]]:
+    def _stored_rows(self) -> Iterator[tuple[dict[str, Any], int, str | None]]:
         """The rows of the records, how often each was seen, and what its own page says, in the order in which they came."""
         last = -1
         while True:
@@ -304,8 +301,9 @@ class State:
             ).fetchall()
             keys = [key for _, key, _, _ in found]
             details = dict(self._db.of_keys("SELECT key, row FROM details WHERE key = ?", keys))
-            for last, key, text, seen in found:  # noqa: B007 # where the next rows begin
-                yield text, seen, details.get(key)
+            for row, (last, key, _, seen) in zip(rows_of([text for _, _, text, _ in found]), found, strict=True):  # noqa: B007 # where the next rows begin
+                if row is not None:
+                    yield row, seen, details.get(key)
             if len(found) < ROWS_AT_ONCE:
                 return
 

@@ -9,7 +9,7 @@ from typing import Any
 from upwell.model import Record
 from upwell.store.database import Connection
 
-__all__ = ["add_records", "is_good_answer", "row_of", "varying_fields"]
+__all__ = ["add_records", "is_good_answer", "row_of", "rows_of", "varying_fields"]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
@@ -122,6 +122,16 @@ def row_of(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
+
+
+def rows_of(texts: Sequence[str]) -> list[dict[str, Any] | None]:
+    """Rows as they were stored; None for each that is damaged."""
+    try:
+        rows = json.loads(f"[{','.join(texts)}]")  # at once, which takes half as long
+    except (ValueError, TypeError):
+        rows = []
+    is_whole = len(rows) == len(texts) and set(map(type, rows)) <= {dict}
+    return rows if is_whole else list(map(row_of, texts))
 
 
 def is_good_answer(head: str | None) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 from upwell.extract.dates import reader_of
 from upwell.extract.tidy import TableColumn
 from upwell.extract.values import BOOLEANS, Type, lossless_value, parse_value, split_unit
+from upwell.store.streamed_rows import HeldRows
 
-__all__ = ["ColumnValues", "typed_fields", "types_of", "with_types"]
+__all__ = ["ColumnValues", "typed_columns", "typed_fields", "types_of", "with_types"]
 
 CURRENCY_SUFFIX = (
     "_currency"  # the column of prices `cost` has its currencies in `cost_currency`, where there are several
@@ -30,19 +31,28 @@ def types_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) 
 def with_types(rows: Iterable[Mapping[str, Any]], columns: Sequence[TableColumn]) -> Iterator[dict[str, object]]:
     """The rows with values in place of texts."""
     rows = list(rows)
-    values = ColumnValues(columns, rows)
+    values = ColumnValues(columns, {column.name: [row.get(column.name) for row in rows] for column in columns})
     for row in rows:
         values.add_currencies(row)
     return map(values.of, rows)
 
 
-class ColumnValues:
-    """How the texts of the columns of a table become values: `rows` say how dates are written, and all rows which currencies there are."""
+def typed_columns(
+    texts: Mapping[str, list[Any]], count: int, columns: Sequence[TableColumn]
+) -> tuple[HeldRows, dict[str, str]]:
+    """The same by column, of so many rows: the rows with values, and what each column is."""
+    values = ColumnValues(columns, texts)
+    values.add_currencies_of(texts)
+    return values.of_columns(texts, count), values.types()
 
-    def __init__(self, columns: Sequence[TableColumn], rows: Sequence[Mapping[str, Any]] = ()) -> None:
+
+class ColumnValues:
+    """How the texts of the columns of a table become values: `texts` say how dates are written, and all rows which currencies there are."""
+
+    def __init__(self, columns: Sequence[TableColumn], texts: Mapping[str, Iterable[Any]] | None = None) -> None:
         self.columns = list(columns)
         self._readers = {
-            column.name: reader_of({row[column.name] for row in rows if row.get(column.name)})
+            column.name: reader_of(_different((texts or {}).get(column.name, ())))
             for column in columns
             if column.type in ("date", "datetime")
         }
@@ -54,6 +64,12 @@ class ColumnValues:
         for name, found in self._currencies.items():
             if row.get(name) and isinstance(price := parse_value(str(row[name]), "price"), dict):
                 found.add(str(price["currency"] or ""))
+
+    def add_currencies_of(self, texts: Mapping[str, Iterable[Any]]) -> None:
+        """Looks at the prices of all rows."""
+        for name in self._currencies:
+            for text in _different(texts.get(name, ())):
+                self.add_currencies({name: text})
 
     def check(self, row: Mapping[str, Any]) -> None:
         """Makes columns those of texts that a text of the row shows to be no others: their types come from a sample."""
@@ -101,6 +117,22 @@ class ColumnValues:
                 typed |= self._values(column, text)
         return typed
 
+    def of_columns(self, texts: Mapping[str, list[Any]], count: int) -> HeldRows:
+        """Rows with values in place of texts, by column; each text is read once, however many rows have it."""
+        typed: dict[str, list[Any]] = {}
+        beside: dict[str, str] = {}
+        for name, cells in texts.items():
+            column = self._by_name.get(name)
+            typed[name] = cells
+            if column is None or column.type in ("text", "url", "image"):
+                continue
+            values = {text: self._values(column, text) for text in _different(cells)}
+            typed[name] = [values[cell][name] if isinstance(cell, str) else cell for cell in cells]
+            for other in {other for found in values.values() for other in found if other != name}:
+                typed[other] = [values[cell][other] if isinstance(cell, str) else None for cell in cells]
+                beside[other] = name
+        return HeldRows(typed, count, beside)
+
     def _values(self, column: TableColumn, text: str) -> dict[str, object]:
         """The value of a text, and its currency or unit where the column has several."""
         name = column.name
@@ -118,6 +150,11 @@ class ColumnValues:
             return {name: value}
         has_several = len(self._currencies[name]) > 1
         return {name: value["amount"], **({name + CURRENCY_SUFFIX: value["currency"]} if has_several else {})}
+
+
+def _different(cells: Iterable[Any]) -> set[str]:
+    """The texts of a column, each once."""
+    return {cell for cell in cells if isinstance(cell, str)}
 
 
 def typed_fields(fields: Mapping[str, str], types: Mapping[str, Type]) -> dict[str, object]:
