@@ -87,6 +87,7 @@ class Checkpoint:
         if sent == self._saved_at or last is None or not self.state.is_replayed:
             return
         self._saved_at = sent
+        self.state.write_records()  # what it has read is not replayed
         held = sum(len(session.ledger) for session in sessions)
         data = io.BytesIO()
         pickler = _Pickler(data, sessions)
@@ -177,8 +178,8 @@ class _Unpickler(pickle.Unpickler):
         return self._words[number]
 
 
-def events_before(state: State, sessions: Sequence[SourceSession]) -> Iterator[Asked | Held]:
-    """What came until the checkpoint, for those that follow the harvest: some requests of each source, and all records."""
+def events_before(state: State, sessions: Sequence[SourceSession], *, has_all_records: bool) -> Iterator[Asked | Held]:
+    """What came until the checkpoint, for those that follow the harvest: some requests of each source, and all records or the first."""
     for session in sessions:
         ledger = session.ledger
         sizes = {requests: statement for requests, _, statement in ledger.sizes}
@@ -199,6 +200,8 @@ def events_before(state: State, sessions: Sequence[SourceSession]) -> Iterator[A
     for row in state.rows():
         if any(row["_key"] in session.ledger.held for session in sessions):
             yield Held(row=LateRow(partial(_row_when_it_came, row, types.get(str(row["_source"]), {}))))
+            if not has_all_records:
+                return
 
 
 def _row_when_it_came(row: Mapping[str, Any], types: Mapping[str, Type]) -> dict[str, object]:
