@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 from urllib.parse import urldefrag, urlsplit
+from weakref import proxy
 
 import numpy as np
 
@@ -73,7 +74,8 @@ class _Link:
     """A link, with what tells whether it leads to the next page."""
 
     def __init__(self, pager: "Pager", row: int, href: str) -> None:
-        self.tree, self.row, self.page_url, self.href, self._pager = pager.tree, row, pager.page_url, href, pager
+        self.tree, self.row, self.page_url, self.href = pager.tree, row, pager.page_url, href
+        self._pager = proxy(pager)  # or the whole page would wait for the garbage collector
 
     @cached_property
     def target(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ __all__ = ["EVENTS", "FolderLog", "line_of", "open_log"]
 
 EVENTS = "events.jsonl"
 encode = json.JSONEncoder(ensure_ascii=False, default=str).encode  # `json.dumps` makes an encoder for each line
+SECONDS_BETWEEN_EXAMPLES = 0.5  # nobody can read more
 MAX_CHARS = 300  # of a value of a row that is shown as an example
 
 
@@ -51,13 +53,13 @@ def open_log(path: Path) -> TextIO:
 class FolderLog:
     """`events.jsonl` of the harvest that runs now: begun anew each time, because a harvest that goes on tells everything again.
 
-    Of the records of an answer the first new one is there as an example; all are in the table.
+    Of the records of an answer the first new one is there as an example, unless there was one just before; all are in the table.
     """
 
     def __init__(self, folder: Path, budget: int, observe: Observer) -> None:
         self._out = (folder / EVENTS).open("w", encoding="utf-8")
         self._observe = observe
-        self._has_example = False
+        self._has_example, self._next_example = False, 0.0  # on the monotonic clock
         self._write(_line("started", {"pid": os.getpid(), "budget": budget}))
 
     def __enter__(self) -> Observer:
@@ -73,7 +75,8 @@ class FolderLog:
     def follow(self, event: Event) -> None:
         """Writes one event, and hands it on."""
         if isinstance(event, Held):
-            if not self._has_example:
+            if not self._has_example and time.monotonic() >= self._next_example:
+                self._next_example = time.monotonic() + SECONDS_BETWEEN_EXAMPLES
                 row = {name: _short(value) for name, value in event.row.items()}
                 self._write(_line("held", {"row": row}))
             self._has_example = True
