@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from upwell.harvest.events import without_records
 from upwell.harvest.plan import Plan
 from upwell.lazy import lazily
 from upwell.net.manners import Manners
@@ -75,6 +76,7 @@ __all__ = [
 DEMO_PORT = 8000  # always the same, so that a demo that was cut off goes on
 
 
+@without_records
 def _ignore(_: Event) -> None:
     """The observer for those who do not want to observe."""
 

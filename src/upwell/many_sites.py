@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from upwell.engines.frame import ENGINES, engine_of
 from upwell.engines.schedule import Retry, Schedule, Telling
 from upwell.errors import BudgetSpent, Interrupted, InUse, Refused, Unreachable, UpwellError, WorkerLost, WrongUsage
-from upwell.harvest.events import Asked, Trouble
+from upwell.harvest.events import Asked, Trouble, wants_records
 from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import RUN, SUMMARIES, RunLog, read_lines
 from upwell.harvest.site_work import Job, SiteWork, harvest_site, host_of
@@ -180,7 +180,7 @@ class Sites:
                 out=str(self.out),
                 format=self.format,
                 state=self.running.state,
-                tells_records=not getattr(self.observe, "is_without_records", False),
+                tells_records=wants_records(self.observe),
             )
 
         return work_of

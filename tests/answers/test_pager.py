@@ -1,5 +1,7 @@
 """The next page is found by the texts of links in many languages and the numbers in their URLs, by buttons, and by "load more"."""
 
+import gc
+import weakref
 from urllib.request import urlopen
 
 import pytest
@@ -206,3 +208,17 @@ def test_an_arrow_past_the_next_number_leads_to_the_last_page(mark: str) -> None
         f"<ul>{mark.format(address.format(0))}{numbers}<li><a {address.format(1775)}>▶</a></ul>", "http://h/s?q=cats"
     )
     assert next_link_url(found, "cats") == "http://h/s?q=cats&start=25&size=25"
+
+
+def test_a_page_is_freed_at_once() -> None:
+    """What looks for the next page leaves no circle of references, so that no page waits for the garbage collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        tree = page("<b>2</b> <a href='?q=cats&page=3'>3</a> <a href='?q=cats&page=3' class=next>Next</a>")
+        assert next_page(tree, "cats") is not None
+        is_alive = weakref.ref(tree)
+        del tree
+        assert is_alive() is None
+    finally:
+        gc.enable()

@@ -19,6 +19,19 @@ def test_each_address_once() -> None:
     assert len(urls) == 3001
 
 
+def test_addresses_of_a_page_together() -> None:
+    """Looked up together, with some twice among them, they get the numbers that each gets by itself."""
+    together, single = UrlRepository(), UrlRepository()
+    for start in range(0, 6000, 75):
+        page = [(f"http://a.example/{n * n % 1777}", f"key {n}") for n in range(start, start + 75)]
+        one_by_one = []
+        for address, note in page:
+            number = single.add("record page", address, note)
+            one_by_one.append((number, True) if number >= 0 else (single.find("record page", address), False))
+        assert together.add_each("record page", page) == one_by_one
+    assert [together.text(n) for n in range(len(together))] == [single.text(n) for n in range(len(single))]
+
+
 def test_what_waits_comes_in_order() -> None:
     """The first is taken, or one from the middle; in the end all came once."""
     waiting = Waiting()

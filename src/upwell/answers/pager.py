@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 from urllib.parse import urldefrag
+from weakref import proxy
 
 import numpy as np
 
@@ -75,7 +76,8 @@ class _Link:
     """A link, with what tells whether it leads to the next page."""
 
     def __init__(self, pager: "Pager", row: int, href: str, label: LinkLabel) -> None:
-        self.tree, self.row, self.page_url, self._pager = pager.tree, row, pager.page_url, pager
+        self.tree, self.row, self.page_url = pager.tree, row, pager.page_url
+        self._pager = proxy(pager)  # or the whole page would wait for the garbage collector
         self.label, self.text, self._href = label, label.text, href
 
     @cached_property

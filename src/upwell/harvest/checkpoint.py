@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -31,8 +31,9 @@ from upwell.store.typed import typed_fields
 __all__ = ["Checkpoint", "events_before"]
 
 FILE = "checkpoint"
+DIGEST_BYTES = hashlib.sha256().digest_size  # at its beginning: SHA-256 of the rest
 WORDS_FILE = "checkpoint-words-{}"  # what each source holds of the words of its records
-MIN_REQUESTS = 100  # between two checkpoints
+MIN_REQUESTS = 200  # between two checkpoints
 MAX_TOLD = 200  # requests from before a checkpoint that those who follow are told of
 GROWTH = 0.1  # of the requests, between two: so that all of them cost a small share of the harvest
 # Modules whose classes a checkpoint may have; all but the last line are pure (pyproject.toml: import-linter).
@@ -87,13 +88,17 @@ class Checkpoint:
         if sent == self._saved_at or last is None or not self.state.is_replayed:
             return
         self._saved_at = sent
+        self.state.write_records()  # what it has read is not replayed
         held = sum(len(session.ledger) for session in sessions)
-        data = io.BytesIO()
-        pickler = _Pickler(data, sessions)
-        pickler.dump((self.key, last, held))
-        pickler.dump((discovery, list(sessions), sent, received))
         partial = self.folder / f".{FILE}.part"
-        partial.write_bytes(hashlib.sha256(data.getvalue()).digest() + data.getvalue())
+        with partial.open("wb") as file:
+            file.write(bytes(DIGEST_BYTES))  # its place
+            data = _Digested(file)
+            pickler = _Pickler(data, sessions)
+            pickler.dump((self.key, last, held))
+            pickler.dump((discovery, list(sessions), sent, received))
+            file.seek(0)
+            file.write(data.digest.digest())
         partial.replace(self.folder / FILE)
 
     def load(
@@ -103,11 +108,11 @@ class Checkpoint:
         if self.folder is None:
             return None
         try:
-            digest, data = (whole := (self.folder / FILE).read_bytes())[:32], whole[32:]
-            if hashlib.sha256(data).digest() != digest:
+            data = memoryview((self.folder / FILE).read_bytes())
+            if hashlib.sha256(data[DIGEST_BYTES:]).digest() != data[:DIGEST_BYTES]:
                 return None
             anew = {"state": self.state, "plan": plan, "observe": observe, "spent": spent, "scratch": self.scratch}
-            unpickler = _Unpickler(io.BytesIO(data), anew, self.scratch)
+            unpickler = _Unpickler(io.BytesIO(data[DIGEST_BYTES:]), anew, self.scratch)
             key, last, held = unpickler.load()
             if key != self.key or not self.state.has_outcome(*last) or len(self.state) < held:
                 return None
@@ -127,10 +132,22 @@ class Checkpoint:
             path.unlink(missing_ok=True)
 
 
+class _Digested:
+    """A file that is written, and the digest of what was."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest = file, hashlib.sha256()
+
+    def write(self, data: bytes, /) -> int:
+        """Writes bytes."""
+        self.digest.update(data)
+        return self._file.write(data)
+
+
 class _Pickler(pickle.Pickler):
     """Pickles sessions without what each process has anew."""
 
-    def __init__(self, file: io.BytesIO, sessions: Sequence[SourceSession]) -> None:
+    def __init__(self, file: _Digested, sessions: Sequence[SourceSession]) -> None:
         super().__init__(file, protocol=5)
         setting = sessions[0].setting
         names = ("state", "plan", "observe", "spent", "scratch")
@@ -177,8 +194,8 @@ class _Unpickler(pickle.Unpickler):
         return self._words[number]
 
 
-def events_before(state: State, sessions: Sequence[SourceSession]) -> Iterator[Asked | Held]:
-    """What came until the checkpoint, for those that follow the harvest: some requests of each source, and all records."""
+def events_before(state: State, sessions: Sequence[SourceSession], *, has_all_records: bool) -> Iterator[Asked | Held]:
+    """What came until the checkpoint, for those that follow the harvest: some requests of each source, and all records or the first."""
     for session in sessions:
         ledger = session.ledger
         sizes = {requests: statement for requests, _, statement in ledger.sizes}
@@ -199,6 +216,8 @@ def events_before(state: State, sessions: Sequence[SourceSession]) -> Iterator[A
     for row in state.rows():
         if any(row["_key"] in session.ledger.held for session in sessions):
             yield Held(row=LateRow(partial(_row_when_it_came, row, types.get(str(row["_source"]), {}))))
+            if not has_all_records:
+                return
 
 
 def _row_when_it_came(row: Mapping[str, Any], types: Mapping[str, Type]) -> dict[str, object]:

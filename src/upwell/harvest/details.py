@@ -84,16 +84,18 @@ class Details:
 
     def add(self, records: Iterable[Record]) -> None:
         """Takes in records: those with a page of their own on the site are to be read there."""
-        host = site_host(self.url)
+        host, own = site_host(self.url), "/".join(self.url.split("/", 3)[:3]) + "/"
+        pages = []
         for record in records:
             url = record.url or ""
             url = urldefrag(url)[0] if "#" in url else url
-            if not url or leaves_site(url, host) or not is_page(url):
-                continue
-            number = self.urls.add("record page", url, "" if record.key == url else record.key)
-            if number >= 0:
+            if url and (url.startswith(own) or not leaves_site(url, host)) and is_page(url):
+                pages.append((url, record.key))
+        added = self.urls.add_each("record page", [(url, "" if key == url else key) for url, key in pages])
+        for (_, key), (number, is_new) in zip(pages, added, strict=True):
+            if is_new:
                 self._waiting.append(number)
-            elif self._key(number := self.urls.find("record page", url)) != record.key:
+            elif self._key(number) != key:
                 self.urls.take(number)  # it is no page of one record
 
     def next(self, held: int, *, is_end: bool = False) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Asked", "Event", "Found", "Held", "LateRow", "Learned", "Observer", "Opened", "Passed", "Stopped", "Stopping", "Trouble",
-    "without_records",
+    "wants_records", "without_records",
 ]  # fmt: skip
 
 
@@ -130,6 +130,11 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 def without_records(observe: F) -> F:
-    """Marks an observer, a function or a method, that does nothing with records: other processes need not send them."""
+    """Marks an observer, a function or a method, that needs no records but an example: it may hear of the first of a page only."""
     observe.is_without_records = True  # type: ignore[attr-defined] # of a function
     return observe
+
+
+def wants_records(observe: Observer) -> bool:
+    """Whether an observer wants to hear of each record."""
+    return not getattr(observe, "is_without_records", False)

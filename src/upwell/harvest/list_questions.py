@@ -25,9 +25,9 @@ class ListQuestions:
 
     def may_look(self, pages: int, open_queries: Iterable[OpenQuery], beliefs: Beliefs) -> bool:
         """Whether a page should be opened to find a list: none is open, and enough pages were asked for to pay for it."""
-        if any(query.pages.pages and beliefs.lists_everything(query) for query in open_queries):
+        if self.looks >= MAX_LOOKS or LOOK_EVERY * self.looks >= pages:
             return False
-        return self.looks < MAX_LOOKS and LOOK_EVERY * self.looks < pages
+        return not any(query.pages.pages and beliefs.lists_everything(query) for query in open_queries)
 
     def proposals(self, beliefs: Beliefs) -> Iterator[Question]:
         """The next list of each family; it should bring what those before it brought."""

@@ -26,7 +26,7 @@ from upwell.errors import (
     WrongUsage,
 )
 from upwell.harvest.checkpoint import Checkpoint, events_before
-from upwell.harvest.events import Found, Observer, Passed, Stopped
+from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
 from upwell.harvest.plan import ENDS, Plan, Reason
 from upwell.harvest.reader import Setting, Spent
 from upwell.harvest.refresh import all_sights, begin_again, compare, earlier_questions
@@ -144,7 +144,7 @@ async def run(
         if (saved := checkpoint.load(plan=plan, observe=observe, spent=spent)) is not None:
             discovery, earlier_sessions, net.sent, net.bytes = saved
             sessions += earlier_sessions
-            for event in events_before(site.state, sessions):
+            for event in events_before(site.state, sessions, has_all_records=wants_records(observe)):
                 observe(event)
         else:
             try:

@@ -19,7 +19,7 @@ from upwell.extract.values import Type
 from upwell.harvest.answer_page import AnswerPage
 from upwell.harvest.chooser import Chooser
 from upwell.harvest.details import Details
-from upwell.harvest.events import Asked, Held, LateRow, Opened
+from upwell.harvest.events import Asked, Held, LateRow, Opened, wants_records
 from upwell.harvest.facet_questions import from_earlier_run
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.list_questions import MAX_LOOKS
@@ -358,8 +358,8 @@ class SourceSession:
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
         came_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": came_at}
-        self.state.add(list(records), origin, asked=query.asked)
-        for record in new:
+        self.state.add_later(records, origin, asked=query.asked)
+        for record in new if wants_records(self.observe) else new[:1]:
             self.observe(Held(row=LateRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 
     def _report(self, query: str) -> None:

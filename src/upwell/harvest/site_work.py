@@ -58,14 +58,17 @@ def host_of(place: str) -> str:
 
 async def harvest_site(work: SiteWork, observe: Observer) -> Result | UpwellError:
     """Harvests a site; an error is a value, and so is what there is when it is cancelled."""
-    from upwell.harvest.events import Held
+    from upwell.harvest.events import Held, without_records
     from upwell.harvest.keep import harvest_into
 
     job = work.job
 
-    def tell(event: Event) -> None:
-        if work.tells_records or not isinstance(event, Held):
+    @without_records
+    def tell_but_records(event: Event) -> None:
+        if not isinstance(event, Held):
             observe(event)
+
+    tell = observe if work.tells_records else tell_but_records
 
     async def at(url: str) -> Result:
         clean, access = split_credentials(url, job.manners.access)

@@ -1,9 +1,10 @@
 """Running a coroutine from ordinary code: in a program, and in a notebook, whose thread runs a loop already."""
 
 import asyncio
+import gc
 import threading
-from collections.abc import Callable, Coroutine
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from upwell.signals import stopping_by_signals
@@ -11,6 +12,8 @@ from upwell.signals import stopping_by_signals
 __all__ = ["run_to_end"]
 
 T = TypeVar("T")
+# Objects that may be made before the garbage collector looks for cycles among them (Python: 700); what a page is read into is freed without it.
+COLLECT_AFTER = 20_000
 
 
 def run_to_end(main: Coroutine[Any, Any, T], stop: Callable[[], None] | None = None) -> T:
@@ -18,9 +21,23 @@ def run_to_end(main: Coroutine[Any, Any, T], stop: Callable[[], None] | None = N
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        with stopping_by_signals(stop) if stop is not None else nullcontext():
+        with stopping_by_signals(stop) if stop is not None else nullcontext(), _collecting_rarely():
             return asyncio.run(main)
     return _run_in_thread(main, stop)
+
+
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Has the garbage collector of a program that runs nothing else look less often; 0 stands for never."""
+    before = gc.get_threshold()
+    if not before[0] or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    gc.set_threshold(max(before[0], COLLECT_AFTER), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _run_in_thread(main: Coroutine[Any, Any, T], stop: Callable[[], None] | None) -> T:

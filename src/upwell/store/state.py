@@ -15,16 +15,18 @@ harvest needs code for resuming.
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from upwell.errors import CannotKeep
 from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
-from upwell.store.database import Connection
+from upwell.store import state_runs
+from upwell.store.database import Connection, Database
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state_records import add_records, is_good_answer, row_of, rows_of, varying_fields
+from upwell.store.state_records import FoundRecords, add_records, is_good_answer, row_of, rows_of, varying_fields
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ __all__ = ["ASKED_BY", "BodyReader", "State"]
 
 ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
+RECORDS_AT_ONCE = 500  # that are written, so that a page of the table is written once for several of them
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
 
@@ -66,6 +69,7 @@ class State:
             str, list[int]
         ] = {}  # request → its outcomes in this run that were not replayed yet, by id
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
+        self._unwritten: list[FoundRecords] = []
         self._db = open_database(place, is_only_read=is_only_read)
         try:
             self._is_only_read = is_only_read and self._db.is_remote  # a file is locked all the same
@@ -80,7 +84,13 @@ class State:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._db.close()
+        try:
+            self.write_records()
+        except CannotKeep:
+            if error is None:  # else that is said, and the next process brings the records again
+                raise
+        finally:
+            self._db.close()
 
     def _open(self) -> None:
         self.run_number = int(self.note("run", "1"))
@@ -117,6 +127,7 @@ class State:
 
     def start_next_run(self) -> None:
         """Starts another run, which replays nothing of the runs before; the records and their history stay."""
+        self.write_records()
         self.run_number += 1
         self._unreplayed.clear()
         self._last_answer.clear()
@@ -253,9 +264,29 @@ class State:
         `origin` has `_source`, `_query` and `_page`; `asked` is what a refresh asks again, where that is not the query itself.
         Another sight in the same run fills gaps; one in a later run replaces what changed.
         """
-        return self._db.transaction(
-            lambda db: add_records(db, self.run_number, records, origin, asked or str(origin["_query"]))
-        )
+        page = FoundRecords(records, origin, asked or str(origin["_query"]))
+        return self._written.transaction(lambda db: add_records(db, self.run_number, [page]))
+
+    def add_later(self, records: Sequence[Record], origin: Mapping[str, object], asked: str = "") -> None:
+        """Stores the records of one page as `add` does, but together with those of other pages, or when records are read.
+
+        A kill before that costs no more than reading the answers again: they are stored, and their replay brings the records.
+        """
+        self._unwritten.append(FoundRecords(records, origin, asked or str(origin["_query"])))
+        if sum(len(page.records) for page in self._unwritten) >= RECORDS_AT_ONCE:
+            self.write_records()
+
+    def write_records(self) -> None:
+        """Commits the records that came."""
+        if self._unwritten:
+            self._db.transaction(lambda db: add_records(db, self.run_number, self._unwritten))
+            self._unwritten = []
+
+    @property
+    def _written(self) -> Database:
+        """The database with all records that came."""
+        self.write_records()
+        return self._db
 
     def add_details(self, key: str, fields: Mapping[str, object]) -> None:
         """Stores what the own page of a record says; what an earlier run stored otherwise goes to the history."""
@@ -273,14 +304,14 @@ class State:
                 (key, text, self.run_number),
             )
 
-        self._db.transaction(store)
+        self._written.transaction(store)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with `PAGE`.
 
         Where queries come from rows of another harvest, `_asked_by` has the keys of those rows.
         """
-        asked_by = rows_that_asked(self._db, row_of(self.note(ASKED_BY)) or {})
+        asked_by = rows_that_asked(self._written, row_of(self.note(ASKED_BY)) or {})
         for row, seen, details in self._stored_rows():
             own = {
                 name: row.pop(name, None)
@@ -296,7 +327,7 @@ class State:
         """The rows of the records, how often each was seen, and what its own page says, in the order in which they came."""
         last = -1
         while True:
-            found = self._db.execute(
+            found = self._written.execute(
                 "SELECT rowid, key, row, seen FROM records WHERE rowid > ? ORDER BY rowid LIMIT ?", (last, ROWS_AT_ONCE)
             ).fetchall()
             keys = [key for _, key, _, _ in found]
@@ -309,7 +340,7 @@ class State:
 
     def varying(self) -> dict[str, set[str]]:
         """By source: the fields that say something else of a record when another query brings it."""
-        return varying_fields(self._db)
+        return varying_fields(self._written)
 
     def requests_sent(self) -> int:
         """How many requests were sent in this run; that for robots.txt is counted with the request that needed it."""
@@ -320,57 +351,27 @@ class State:
         return int(sent)
 
     def __len__(self) -> int:
-        return int(self._db.execute("SELECT COUNT(*) FROM records").fetchone()[0])
+        return int(self._written.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
     def keys_by_query(self, run_number: int) -> dict[str, set[str]]:
         """The keys of the records that each query brought in a run."""
-        keys: dict[str, set[str]] = {}
-        for query, key in self._db.execute(
-            "SELECT query, key FROM sights WHERE run = ? ORDER BY query, key", (run_number,)
-        ):
-            keys.setdefault(query, set()).add(key)
-        return keys
+        return state_runs.keys_by_query(self._written, run_number)
 
     def last_sights(self) -> dict[int, dict[str, set[str]]]:
         """The runs before this one, the oldest first: which query brought which records that came in no later run since."""
-        sights: dict[int, dict[str, set[str]]] = {}
-        for run_number, query, key in self._db.execute(
-            "SELECT run, query, key FROM sights JOIN (SELECT key, MAX(run) AS run FROM sights WHERE run < ? GROUP BY key) AS latest "
-            "USING (key, run) JOIN records USING (key) ORDER BY run, query, key",
-            (self.run_number,),
-        ):
-            sights.setdefault(run_number, {}).setdefault(query, set()).add(key)
-        return sights
+        return state_runs.last_sights(self._written, self.run_number)
 
     def keys_by_change(self) -> dict[str, list[str]]:
         """The keys of all records, by how this run compares with those before: new, changed, unchanged or unseen."""
-        changed = {key for (key,) in self._db.execute("SELECT key FROM history WHERE run = ?", (self.run_number,))}
-        keys: dict[str, list[str]] = {"new": [], "changed": [], "unchanged": [], "unseen": []}
-        for key, first_run, last_run in self._db.execute("SELECT key, first, last FROM records ORDER BY rowid"):
-            if first_run == self.run_number:
-                keys["new"].append(key)
-            elif last_run < self.run_number:
-                keys["unseen"].append(key)
-            else:
-                keys["changed" if key in changed else "unchanged"].append(key)
-        return keys
+        return state_runs.keys_by_change(self._written, self.run_number)
 
     def changes(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         """What this run changed: `new`, `changed` or `gone`, the row before and the row now ({} where there is none)."""
-        for key, text in self._db.execute(
-            "SELECT key, row FROM records WHERE first = ? ORDER BY rowid", (self.run_number,)
-        ):
-            yield "new", {}, {"_key": key, **(row_of(text) or {})}
-        for before, now in self._db.execute(
-            "SELECT history.row, records.row FROM history LEFT JOIN records ON records.key = history.key "
-            "WHERE history.run = ? ORDER BY history.key",
-            (self.run_number,),
-        ):
-            yield "changed" if now else "gone", row_of(before) or {}, row_of(now) or {}
+        return state_runs.changes(self._written, self.run_number)
 
     def forget_records(self) -> None:
         """Forgets all records; what requests brought stays."""
-        self._db.transaction(forget_records)
+        self._written.transaction(forget_records)
 
     def move_to_history(self, keys: list[str]) -> None:
         """Takes records that the source no longer has out of the table."""
@@ -384,7 +385,7 @@ class State:
                 )
                 db.execute("DELETE FROM records WHERE key = ?", (key,))
 
-        self._db.transaction(move)
+        self._written.transaction(move)
 
 
 def _request_key(request: Request) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from upwell.model import Record
 from upwell.store.database import Connection
 
-__all__ = ["add_records", "is_good_answer", "row_of", "rows_of", "varying_fields"]
+__all__ = ["FoundRecords", "add_records", "is_good_answer", "row_of", "rows_of", "varying_fields"]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
@@ -17,9 +17,18 @@ encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` makes an en
 MIN_VARIED = 3
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class FoundRecords:
+    """The records of one page of an answer, where they come from, and what a refresh asks again to see them."""
+
+    records: Sequence[Record]
+    origin: Mapping[str, object]
+    asked: str
+
+
+@dataclass(slots=True)
 class _Held:
-    """A record of the page while the page is added."""
+    """A record of the pages while they are added."""
 
     row: dict[str, Any]
     last_run: int
@@ -29,40 +38,65 @@ class _Held:
     is_written: bool = True  # False as long as nothing is new
 
 
-def add_records(
-    db: Connection, run: int, records: Sequence[Record], origin: Mapping[str, object], asked: str
-) -> list[bool]:
-    """Adds the records of one page of an answer; says of each whether its key is new."""
-    if any("\0" in record.key for record in records):  # which PostgreSQL cannot keep
-        records = [replace(record, key=record.key.replace("\0", "\ufffd")) for record in records]
-    keys = list(dict.fromkeys(record.key for record in records))
-    page = origin["_page"]
-    sights = "SELECT key FROM sights WHERE run = ? AND query = ? AND page = ? AND key = ?"
-    seen = {key for (key,) in db.of_keys(sights, keys, run, asked, page)}
-    new_sights = [(key, run, asked, page) for key in keys if key not in seen]
+def add_records(db: Connection, run: int, pages: Sequence[FoundRecords]) -> list[bool]:
+    """Adds the records of pages of answers, in their order; says of each record of the last page whether its key is new."""
+    pages = [_without_nulls(page) for page in pages]
+    keys = list(dict.fromkeys(record.key for page in pages for record in page.records))
     held = {
-        key: _Held(row=row_of(text) or {}, last_run=int(last), text=text, is_written=False)
+        key: _Held(row_of(text) or {}, int(last), text, is_written=False)
         for key, text, last in db.of_keys("SELECT key, row, last FROM records WHERE key = ?", keys)
     }
-    again: Counter[tuple[str, bool]] = Counter()  # fields that another query shows again, and whether they say the same
-    are_new = []
-    for record in records:
-        are_new.append(record.key not in held)
-        if record.key not in held:
-            row = {"_key": record.key, "_url": record.url, "_path": record.path, **origin, **record.fields}
-            held[record.key] = _Held(row=row, last_run=run)
-        else:
-            _see_again(held[record.key], record, run, origin, record.key not in seen, again)
-        seen.add(record.key)
-    db.executemany("INSERT INTO sights VALUES (?, ?, ?, ?)", new_sights)
+    sights = _known_sights(db, run, pages, held)
+    new_sights: list[tuple[object, ...]] = []
+    again: Counter[tuple[object, str, bool]] = (
+        Counter()
+    )  # fields that another query shows again: source, name, whether they say the same
+    are_new: list[bool] = []
+    for page in pages:
+        origin, digest, are_new = page.origin, page.origin["_page"], []
+        for record in page.records:
+            key = record.key
+            if is_new_sight := (sight := (key, run, page.asked, digest)) not in sights:
+                sights.add(sight)
+                new_sights.append(sight)
+            are_new.append((one := held.get(key)) is None)
+            if one is None:
+                row = {"_key": key, "_url": record.url, "_path": record.path, **origin, **record.fields}
+                held[key] = _Held(row, run, new_sights=1)
+            else:
+                _see_again(one, record, run, origin, is_new_sight, again)
+    new_sights.sort()  # neighbours in the table are written together
+    db.executemany("INSERT INTO sights VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", new_sights)
     _write(db, run, held)
-    names = sorted({name for name, _ in again})
+    names = sorted({(source, name) for source, name, _ in again})
     db.executemany(
         "INSERT INTO varying VALUES (?, ?, ?, ?) ON CONFLICT (source, name) "
         "DO UPDATE SET alike = varying.alike + excluded.alike, other = varying.other + excluded.other",
-        [(origin["_source"], name, again[name, True], again[name, False]) for name in names],
+        [(*name, again[*name, True], again[*name, False]) for name in names],
     )
     return are_new
+
+
+def _without_nulls(page: FoundRecords) -> FoundRecords:
+    """Records whose keys PostgreSQL can keep."""
+    if not any("\0" in record.key for record in page.records):
+        return page
+    records = [replace(record, key=record.key.replace("\0", "\ufffd")) for record in page.records]
+    return replace(page, records=records)
+
+
+def _known_sights(
+    db: Connection, run: int, pages: Sequence[FoundRecords], held: Mapping[str, _Held]
+) -> set[tuple[object, ...]]:
+    """The sights of pages that were added before, as in a replay: only records that are held have any."""
+    known: set[tuple[object, ...]] = set()
+    select = "SELECT key FROM sights WHERE run = ? AND query = ? AND page = ? AND key = ?"
+    for page in pages:
+        keys = list(dict.fromkeys(record.key for record in page.records if record.key in held))
+        digest = page.origin["_page"]
+        if keys:
+            known.update((key, run, page.asked, digest) for (key,) in db.of_keys(select, keys, run, page.asked, digest))
+    return known
 
 
 def _see_again(
@@ -71,28 +105,28 @@ def _see_again(
     run: int,
     origin: Mapping[str, object],
     is_new_sight: bool,
-    again: Counter[tuple[str, bool]],
+    again: Counter[tuple[object, str, bool]],
 ) -> None:
     """Fills the gaps of a record that is held, or replaces what a later run finds changed."""
-    row = held.row
-    old_fields, new_fields = {name for name in row if not name.startswith("_")}, set(record.fields)
+    row, fields = held.row, record.fields
+    old_fields, new_fields = {name for name in row if not name.startswith("_")}, set(fields)
     # With fewer fields in common it is another kind of page about the record, not a newer version of the same one.
     is_same_kind = 2 * len(old_fields & new_fields) >= len(old_fields | new_fields)
     is_update = held.last_run < run and is_same_kind
-    merged = {**row, **record.fields} if is_update else {**record.fields, **row}
+    merged = {**row, **fields} if is_update else {**fields, **row}
     if is_new_sight and held.last_run == run and row.get("_query") != origin["_query"]:
-        again.update((name, row[name] == record.fields[name]) for name in old_fields & new_fields)
+        again.update((origin["_source"], name, row[name] == fields[name]) for name in old_fields & new_fields)
     held.is_updated = held.is_updated or (is_update and merged != row)
     if is_new_sight or merged != row:
         held.row, held.last_run, held.new_sights, held.is_written = merged, run, held.new_sights + is_new_sight, True
 
 
 def _write(db: Connection, run: int, held: Mapping[str, _Held]) -> None:
-    """Writes what is new of the records of a page."""
+    """Writes what is new of the records."""
     texts = {key: encode(one.row) for key, one in held.items() if one.is_written}
     db.executemany(
-        "INSERT INTO records VALUES (?, ?, 1, ?, ?)",
-        [(key, text, run, run) for key, text in texts.items() if held[key].text is None],
+        "INSERT INTO records VALUES (?, ?, ?, ?, ?)",
+        [(key, text, held[key].new_sights, run, run) for key, text in texts.items() if held[key].text is None],
     )
     db.executemany(
         "INSERT INTO history VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

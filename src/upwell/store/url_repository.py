@@ -6,6 +6,7 @@ a host rests as long as its answers take (`net.pace`), and of many hosts those a
 """
 
 from array import array
+from collections.abc import Sequence
 from typing import Literal
 
 from upwell.key_set import KeyNumbers, hash_of
@@ -38,9 +39,25 @@ class UrlRepository:
         """Takes in an address, or another text that tells it apart; its number, or -1 where it was there before."""
         if self.find(kind, address) >= 0:
             return -1
+        return self._append(hash_of(address) ^ SALTS[kind], address, note)
+
+    def add_each(self, kind: Kind, addresses: Sequence[tuple[str, str]]) -> list[tuple[int, bool]]:
+        """Takes in addresses, each with its note; the number of each, and whether it is new. They are looked up together."""
+        hashes = [hash_of(address) ^ SALTS[kind] for address, _ in addresses]
+        numbers = list(self._numbers.find(hashes))
+        found: list[tuple[int, bool]] = []
+        added: dict[int, int] = {}
+        for (address, note), hashed, number in zip(addresses, hashes, numbers, strict=True):
+            known = number if number >= 0 else added.get(hashed, -1)
+            if known < 0:
+                added[hashed] = self._append(hashed, address, note)
+            found.append((added[hashed], True) if known < 0 else (known, False))
+        return found
+
+    def _append(self, hashed: int, address: str, note: str) -> int:
         self._texts.append(f"{len(address)} {address}{note}")
         self._is_done.append(0)
-        return self._numbers.add(hash_of(address) ^ SALTS[kind])
+        return self._numbers.add(hashed)
 
     def text(self, number: int) -> tuple[str, str]:
         """An address and its note."""

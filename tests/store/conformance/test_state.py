@@ -1,6 +1,7 @@
 """What a state keeps, wherever it is kept: every test runs with SQLite and with PostgreSQL."""
 
 import json
+import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Database
 from upwell.store.peek import Peek
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state import ASKED_BY, State
+from upwell.store.state import ASKED_BY, RECORDS_AT_ONCE, State
 from upwell.store.state_tables import VERSION
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
@@ -404,3 +405,54 @@ def test_a_page_of_many_records(place: Place) -> None:
         assert state.add(page, ORIGIN) == [True] * 250
         assert state.add(page, {**ORIGIN, "_page": "p2"}) == [False] * 250
         assert [row["_seen"] for row in state.rows()] == [2] * 250
+
+
+def test_pages_that_are_written_together(place: Place) -> None:
+    """Random pages of two runs, some seen again as in a replay, leave the same tables as when each is written at once."""
+    rng = random.Random(3)
+    pages = []
+    for number in range(120):
+        names = rng.sample(("n", "m", "o", "p"), rng.randint(1, 4))
+        found = [
+            Record(key=f"k{rng.randrange(60)}", url=None, path=str(at), text="", fields={n: str(rng.randrange(3)) for n in names})
+            for at in range(rng.randint(0, 9))
+        ]  # fmt: skip
+        origin = {**ORIGIN, "_source": f"s{number % 2}", "_query": f"q{rng.randrange(8)}", "_page": f"p{number}"}
+        pages.append((found, origin))
+        if rng.random() < 0.2:
+            pages.append(rng.choice(pages))
+    kept = []
+    for is_later in (False, True):
+        with State(place) as state:
+            if is_later:
+                state.start_next_run()
+                state.forget_records()
+            start = state.run_number
+            for found, origin in pages:
+                state.add_later(found, origin) if is_later else state.add(found, origin)
+                if origin["_page"] == "p80" and state.run_number == start:
+                    state.start_next_run()
+            sights = {query: sorted(keys) for query, keys in state.keys_by_query(state.run_number).items()}
+            changes, by_change = list(state.changes()), state.keys_by_change()
+            kept.append((list(state.rows()), state.varying(), sights, changes, by_change))
+    assert kept[0] == kept[1]
+
+
+def test_records_that_wait_to_be_written(place: Place) -> None:
+    """They are there for everybody who reads, and when the state is closed, whatever ended the harvest."""
+    with State(place) as state:
+        state.add_later(records(a="1"), ORIGIN)
+        assert len(state) == 1
+        state.add_later(records(b="2"), ORIGIN)
+        assert [row["_key"] for row in state.rows()] == ["a", "b"]
+        state.add_later(records(a="1", c="3"), {**ORIGIN, "_page": "p2"})
+        assert state.add(records(c="3"), {**ORIGIN, "_page": "p3"}) == [False]
+    failed = State(place)
+    failed.add_later(records(d="4"), {**ORIGIN, "_page": "p4"})
+    failed.__exit__(ValueError, ValueError("of the harvest"), None)
+    with State(place) as state:
+        assert [(row["_key"], row["_seen"]) for row in state.rows()] == [("a", 2), ("b", 1), ("c", 2), ("d", 1)]
+        state.add_later(records(**{f"k{n}": "x" for n in range(RECORDS_AT_ONCE)}), {**ORIGIN, "_page": "p5"})
+        state._db.close()  # as a kill would
+    with State(place) as state:
+        assert len(state) == 4 + RECORDS_AT_ONCE
