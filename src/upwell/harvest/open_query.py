@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
@@ -28,8 +28,7 @@ LIST_MARK = "list "  # begins what the state calls a list that was asked; its ad
 By = Literal["given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list", "export"]
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(NamedTuple):
     """What a question should bring: new records on so many pages, if it matches at all."""
 
     new: float
@@ -42,6 +41,9 @@ class Belief:
         return self.chance * self.new * pages / self.pages, 1 + self.chance * (pages - 1)
 
 
+NOTHING = Belief(0.0, 1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What could be asked next: a query as it is, one word narrower (`pair`), through a facet or order of its answer (`facet`), or a list.
@@ -52,7 +54,7 @@ class Question:
     query: str
     by: By = "given"
     word: str = ""  # of the records held, that it asks for beside what is wanted
-    belief: Belief = Belief(0.0, 1.0)
+    belief: Belief = NOTHING
     pair: Pair | None = None
     facet: FacetQuestion | None = None
     listing: Listing | None = None

@@ -148,3 +148,15 @@ def weigh_words(
     calibration: NDArray[np.float64],
     numbers: tuple[float, ...],
 ) -> bytes: ...
+def weigh_pairs(
+    words: NDArray[np.int64],
+    both: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    inside: NDArray[np.int32],
+    once: NDArray[np.int32],
+    told: NDArray[np.float32],
+    barren: NDArray[np.bool_],
+    calibration: NDArray[np.float64],
+    asked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    numbers: tuple[float, ...],
+) -> bytes: ...

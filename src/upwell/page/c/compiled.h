@@ -128,3 +128,4 @@ PyObject *page_columns_of(PyObject *module, PyObject *args);
 PyObject *page_hash_of(PyObject *module, PyObject *key);
 PyObject *page_count_words(PyObject *module, PyObject *args);
 PyObject *page_weigh_words(PyObject *module, PyObject *args);
+PyObject *page_weigh_pairs(PyObject *module, PyObject *args);
