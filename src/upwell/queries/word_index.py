@@ -33,11 +33,12 @@ MANY_SHARED = 3  # words that a record shares with others, beyond which they are
 
 
 class Came(NamedTuple):
-    """A record that came."""
+    """A record that came; `words` are those of its text (`query_words`), where they are known."""
 
     key: str
     text: str
     fields: Mapping[str, str]
+    words: Sequence[str] | None = None
 
 
 @dataclass
