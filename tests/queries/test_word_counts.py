@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from upwell.key_set import KeyNumbers, PlainKeyNumbers, hash_of, plain_hash_of
 from upwell.page.compiled import compiled
 from upwell.page.terms import query_words
+from upwell.queries import pairs as pairs_module
+from upwell.queries.pairs import Pair, Pairs
 from upwell.queries.policy import Promising
 from upwell.queries.word_counts import columns_of, count_words, plain_columns_of, plain_count_words
 from upwell.queries.word_index import Came
@@ -105,3 +107,27 @@ def test_words_are_weighed_alike(limit: int) -> None:
     assert [each.tolist() for each in ours] == [each.tolist() for each in plain]
     with pytest.raises(ValueError, match="fit"):
         index.weigh(np.array([10**9]), share, calibration, (1000.0, 0.6, 3.0))
+
+
+@pytest.mark.parametrize("limit", [0, 40])
+def test_pairs_are_weighed_alike(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same pairs in the same order, with and without the compiled module, each asked once."""
+    index = Promising(keeps_stop_words=True, limit=limit, page_size=10)
+    for number, page in enumerate(_pages(4)):
+        index.add_records([Came(f"{number % 90} {i}", " ".join(words), {}) for i, words in enumerate(page)])
+    common = sorted(index.words(), key=index.records_with)[-3:]
+    index.set_total(common[0], 5000)
+    orders = []
+    for module in (compiled, None):
+        monkeypatch.setattr(pairs_module, "compiled", module)
+        pairs = Pairs(index)
+        order: list[Pair] = []
+        for word in common:
+            pairs.add_cut_off(word, 4 * index.records_with(word))
+        while len(order) < 40 and (pair := pairs.next()) is not None:
+            pairs.asked(pair)
+            pairs.observe_page(pair, len(order) % 7)
+            order.append(pair)
+        orders.append(order)
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == 40

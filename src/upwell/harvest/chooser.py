@@ -272,17 +272,21 @@ class Chooser:
         new_keys = {record.key for record in new}
         narrow = [other for other in self.open_queries if len(other.words) > 1]
         records = distinct(records)
+        came = []
         for record in records:
-            query.showing += query.is_shown(record.text)
-            if record.key not in new_keys:
+            words = query_words(record.text) if record.key in new_keys else None
+            query.showing += query.is_shown(record.text, words)
+            came.append(Came(record.key, record.text, record.fields, words))
+            if words is None:
                 query.note_held(self.words, record.key)
                 continue
             for proposer in self.proposers:
                 proposer.hold(record.text)
-            shown = set(query_words(record.text)) if narrow else set()
-            for other in narrow:
-                other.held_showing += shown.issuperset(other.words)
-        self.words.add_records([Came(record.key, record.text, record.fields) for record in records])
+            if narrow:
+                shown = set(words)
+                for other in narrow:
+                    other.held_showing += shown.issuperset(other.words)
+        self.words.add_records(came)
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:

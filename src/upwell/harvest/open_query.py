@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from upwell.answers.result_pages import ResultPages
 from upwell.harvest.facet_questions import FacetQuestion
@@ -13,7 +13,7 @@ from upwell.harvest.listing import Listing
 from upwell.model import Request
 from upwell.page.terms import is_unspaced, words_of_query
 from upwell.queries.pairs import Pair
-from upwell.queries.word_counts import has_words
+from upwell.queries.word_counts import missing_in
 from upwell.queries.word_index import WordIndex
 
 __all__ = ["LIST_MARK", "Belief", "By", "OpenQueries", "OpenQuery", "Question"]
@@ -28,8 +28,7 @@ LIST_MARK = "list "  # begins what the state calls a list that was asked; its ad
 By = Literal["given", "word", "listed word", "proposed", "beginning", "pair", "facet", "check", "list", "export"]
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(NamedTuple):
     """What a question should bring: new records on so many pages, if it matches at all."""
 
     new: float
@@ -42,6 +41,9 @@ class Belief:
         return self.chance * self.new * pages / self.pages, 1 + self.chance * (pages - 1)
 
 
+NOTHING = Belief(0.0, 1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What could be asked next: a query as it is, one word narrower (`pair`), through a facet or order of its answer (`facet`), or a list.
@@ -52,7 +54,7 @@ class Question:
     query: str
     by: By = "given"
     word: str = ""  # of the records held, that it asks for beside what is wanted
-    belief: Belief = Belief(0.0, 1.0)
+    belief: Belief = NOTHING
     pair: Pair | None = None
     facet: FacetQuestion | None = None
     listing: Listing | None = None
@@ -126,12 +128,14 @@ class OpenQuery:
         """The share of the matches held before whose text shows the word; 0 where too few were."""
         return max(1, self.known_with_word) / self.known if self.known >= MIN_KNOWN else 0.0
 
-    def is_shown(self, text: str) -> bool:
-        """Whether a text shows all of the query; a word of a script without spaces may stand inside a longer run."""
-        if not self.words or has_words(text, self.words):
-            return bool(self.words)
-        inside = [word for word in self.words if is_unspaced(word) and word in text.lower()]
-        return bool(inside) and has_words(text, [word for word in self.words if word not in inside])
+    def is_shown(self, text: str, words: Sequence[str] | None = None) -> bool:
+        """Whether a text shows all of the query, by its words where they are known; one without spaces may stand inside a longer run."""
+        if not self.words:
+            return False
+        missing = (
+            [word for word in self.words if word not in words] if words is not None else missing_in(text, self.words)
+        )
+        return all(is_unspaced(word) and word in text.lower() for word in missing)
 
     def totals_grow(self) -> bool:
         """Whether the last page stated a total that is larger than before by about what it shows: a count of what was shown so far."""

@@ -166,3 +166,15 @@ def line_features(
     asked: tuple[Callable[[str], int], Callable[[str], tuple[bool, bool]], str, tuple[str, ...]],
     limits: tuple[float, ...],
 ) -> list[int]: ...
+def weigh_pairs(
+    words: NDArray[np.int64],
+    both: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    inside: NDArray[np.int32],
+    once: NDArray[np.int32],
+    told: NDArray[np.float32],
+    barren: NDArray[np.bool_],
+    calibration: NDArray[np.float64],
+    asked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    numbers: tuple[float, ...],
+) -> bytes: ...

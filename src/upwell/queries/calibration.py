@@ -18,13 +18,14 @@ class Calibration:
 
     def shares(self, kinds: NDArray[np.integer]) -> NDArray[np.float64]:
         """The share that comes, for each of some kinds. In the mean each kind counts once, however often it was asked."""
-        return np.asarray(self._all()[kinds % len(self._received)])
+        return np.asarray(self.all_shares()[kinds % len(self._received)])
 
     def share(self, kind: int) -> float:
         """The share of one kind."""
-        return float(self._all()[kind % len(self._received)])
+        return float(self.all_shares()[kind % len(self._received)])
 
-    def _all(self) -> NDArray[np.float64]:
+    def all_shares(self) -> NDArray[np.float64]:
+        """The share of each kind."""
         if self._pooled is None:
             tried = self._predicted > 0
             own = (self._received[tried] + PRIOR_RECORDS) / (self._predicted[tried] + PRIOR_RECORDS)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from upwell.page.compiled import compiled
 from upwell.queries.calibration import Calibration
 from upwell.queries.grammar import FORMS, Operator, judge, write
-from upwell.queries.word_index import CLASSES, Floats, WordIndex
+from upwell.queries.word_index import CLASSES, MAX_MISSING_PER_HELD, SHRINK, Floats, WordIndex
 
 __all__ = ["Pair", "Pairs"]
 
@@ -25,6 +26,7 @@ MAX_SHARE = 0.9  # a word in a larger share of the records of the first word is 
 SIZES = 6  # 1, 2, 4 … 32 and more records
 MAX_TRIALS = 5  # pairs that a way of writing gets before it counts as not understood
 RECOUNT_SHARE = 0.1  # more records of a query, from which on the words beside it are counted again
+NONE_ASKED = np.zeros(0, dtype=bool)
 MAX_BESIDE = 128  # words beside a query that are kept for each way of writing, the best ones
 
 
@@ -173,16 +175,33 @@ class Pairs:
 
     def _worths(self, a: str, held: int, beside: _Beside) -> Iterator[tuple[Operator, Floats, Floats, Floats]]:
         """For each way of writing: the matches of each pair that are held, the new records that a request should bring, and its pages."""
-        limit, page, words = self.word_index.limit, self.word_index.page_size, beside.words
         odds = max(0.0, self._matches[a] / held - 1)
+        if compiled is None:
+            weighed = self.plain_weigh(held, odds, beside)
+        else:
+            index, calibration = self.word_index, self._calibration.all_shares()
+            asked = beside.is_asked.get("and", NONE_ASKED), beside.is_asked.get("not", NONE_ASKED)
+            counts = (*index.counts_for_pairs(), calibration, asked)
+            numbers = (
+                held, beside.held, odds, index.usual_once, SHRINK, MAX_MISSING_PER_HELD, MAX_SHARE, index.limit, index.top, index.page_size,
+            )  # fmt: skip
+            weighed = np.frombuffer(compiled.weigh_pairs(beside.words, beside.both, beside.kinds, *counts, numbers))
+            weighed = weighed.reshape(6, -1).copy()
+        if self._forms["and"]:
+            yield "and", *weighed[:3]
+        if self._forms["not"] and len(self._words[a]) == 1:
+            yield "not", *weighed[3:]
+
+    def plain_weigh(self, held: int, odds: float, beside: _Beside) -> Floats:
+        """What the compiled module weighs, without it: matches held, worth and pages of each pair, for both ways of writing."""
+        limit, page, words = self.word_index.limit, self.word_index.page_size, beside.words
         both: Floats = np.asarray(beside.both * (held / max(1, beside.held)), dtype=float)
         missing_per_held = self.word_index.missing_per_held(odds, words)
         calibration = self._calibration.shares(beside.kinds)
         left_out = (beside.both > MAX_SHARE * beside.held) | self.word_index.is_barren(words)
+        weighed: list[Floats] = []
         both_ways: tuple[tuple[Operator, Floats], ...] = (("and", both), ("not", np.asarray(held - both)))
         for operator, inside in both_ways:
-            if not self._forms[operator] or (operator == "not" and len(self._words[a]) > 1):
-                continue
             new = inside * (missing_per_held if operator == "and" else odds)
             matches = inside + new
             if limit:
@@ -195,7 +214,8 @@ class Pairs:
                 worth[inside + new > limit] = 0.0  # what is left out is not what comes first
             if operator in beside.is_asked:
                 worth[beside.is_asked[operator]] = 0.0
-            yield operator, inside, worth, pages
+            weighed += [inside, worth, pages]
+        return np.array(weighed)
 
     def _best_of(self, a: str, held: int, beside: _Beside) -> Pair | None:
         best: Pair | None = None

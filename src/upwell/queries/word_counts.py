@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from upwell.page.compiled import compiled
 from upwell.page.terms import query_words
 
-__all__ = ["columns_of", "count_words", "has_words", "plain_columns_of", "plain_count_words"]
+__all__ = ["columns_of", "count_words", "missing_in", "plain_columns_of", "plain_count_words"]
 
 Counts = NDArray[np.int32]
 
@@ -76,6 +76,6 @@ def plain_columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | 
     return [columns.get(word) for word in words]
 
 
-def has_words(text: str, words: Sequence[str]) -> bool:
-    """Whether all of some words are among those of a text."""
-    return None not in columns_of(list(words), {"": text})
+def missing_in(text: str, words: Sequence[str]) -> list[str]:
+    """Those of some words that a text does not have."""
+    return [word for word, column in zip(words, columns_of(list(words), {"": text}), strict=True) if column is None]

@@ -33,11 +33,12 @@ MANY_SHARED = 3  # words that a record shares with others, beyond which they are
 
 
 class Came(NamedTuple):
-    """A record that came."""
+    """A record that came; `words` are those of its text (`query_words`), where they are known."""
 
     key: str
     text: str
     fields: Mapping[str, str]
+    words: Sequence[str] | None = None
 
 
 @dataclass
@@ -267,11 +268,19 @@ class WordIndex:
 
         At most what the source says of the word; where it says nothing, more where its records were mostly seen just once.
         """
-        told, inside = self._told[numbers].astype(float), self._in[numbers].astype(float)
-        usual = max(self.seen_once, 1) / max(self.held, 1)
+        told, inside, usual = self._told[numbers].astype(float), self._in[numbers].astype(float), self.usual_once
         once = (self._once[numbers] + SHRINK) / (inside + SHRINK / usual) / usual
         own = np.maximum(0.0, told / np.maximum(1.0, inside) - 1)
         return np.where(told > 0, np.minimum(odds, own), np.minimum(MAX_MISSING_PER_HELD, odds * once))
+
+    @property
+    def usual_once(self) -> float:
+        """The share of all records held that came just once."""
+        return max(self.seen_once, 1) / max(self.held, 1)
+
+    def counts_for_pairs(self) -> "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_]]":
+        """Of each word: the records that have it, those of them that came once, its matches as far as they are known, whether it has none."""
+        return self._in, self._once, self._told, self._barren
 
     def is_barren(self, numbers: Numbers) -> NDArray[np.bool_]:
         """Whether words were asked for and matched nothing."""

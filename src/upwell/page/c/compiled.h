@@ -141,3 +141,4 @@ PyObject *page_count_words(PyObject *module, PyObject *args);
 PyObject *page_weigh_words(PyObject *module, PyObject *args);
 PyObject *page_lines(PyObject *module, PyObject *args);
 PyObject *page_line_features(PyObject *module, PyObject *args);
+PyObject *page_weigh_pairs(PyObject *module, PyObject *args);

@@ -156,3 +156,52 @@ PyObject *page_weigh_words(PyObject *module, PyObject *args) {
     if (values && !result) PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays");
     return result;
 }
+
+/* weigh_pairs(words, both, kinds, in, once, told, barren, calibration of each kind, (asked with "and", asked with "not"), numbers): for both ways of
+   writing the matches of each pair that are held, the new records that a request should bring, and the pages. */
+PyObject *page_weigh_pairs(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer words, both, kinds, in, once, told, barren, calibration, asked[2];
+    double held, held_then, odds, usual, shrink, max_missing, max_share, limit, top, page_size;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*(y*y*)(dddddddddd)", &words, &both, &kinds, &in, &once, &told, &barren, &calibration, &asked[0], &asked[1],
+                          &held, &held_then, &odds, &usual, &shrink, &max_missing, &max_share, &limit, &top, &page_size))
+        return NULL;
+    Py_ssize_t count = words.len / (Py_ssize_t)sizeof(int64_t), known = Py_MIN(Py_MIN(in.len, once.len), told.len) / 4;
+    Py_ssize_t all_kinds = calibration.len / (Py_ssize_t)sizeof(double);
+    known = Py_MIN(known, barren.len);
+    PyObject *result = PyBytes_FromStringAndSize(NULL, 6 * count * (Py_ssize_t)sizeof(double));
+    int fits = both.len == words.len && kinds.len == words.len && all_kinds > 0;
+    for (Py_ssize_t i = 0; result && fits && i < count; i++) {
+        int64_t word = ((const int64_t *)words.buf)[i], kind = ((const int64_t *)kinds.buf)[i];
+        if (word < 0 || word >= known || kind < 0) { fits = 0; break; }
+        double with_both = (double)((const int64_t *)both.buf)[i], inside = AT(in, word), matches_told = ((const float *)told.buf)[word];
+        double once_share = (AT(once, word) + shrink) / (inside + shrink / usual) / usual;
+        double own = most(0.0, matches_told / most(1.0, inside) - 1);
+        double missing = matches_told > 0 ? least(odds, own) : least(max_missing, odds * once_share);
+        int is_left_out = with_both > max_share * held_then || ((const uint8_t *)barren.buf)[word];
+        for (int way = 0; way < 2; way++) {   /* a b; a -b */
+            double *to = (double *)PyBytes_AS_STRING(result) + 3 * way * count + i;
+            double here = with_both * (held / most(1.0, held_then));
+            if (way) here = held - here;
+            double new = here * (way ? odds : missing), matches = here + new;
+            if (limit) {
+                if (matches > limit) new = new * top * limit / most(matches, 1e-9);
+                matches = least(matches, limit);
+            }
+            double pages = page_size ? most(1.0, ceil(matches / page_size)) : 1.0;
+            double worth = ((const double *)calibration.buf)[kind % all_kinds] * new / pages;
+            int is_asked = i < asked[way].len && ((const uint8_t *)asked[way].buf)[i];
+            if (is_left_out || here < 1 || is_asked || (way && limit && here + new > limit)) worth = 0.0;   /* what is left out is not what comes first */
+            to[0] = here;
+            to[count] = worth;
+            to[2 * count] = pages;
+        }
+    }
+    Py_buffer *all[] = {&words, &both, &kinds, &in, &once, &told, &barren, &calibration, &asked[0], &asked[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
+    if (result && !fits) {
+        Py_CLEAR(result);
+        PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays");
+    }
+    return result;
+}

@@ -17,6 +17,7 @@ static PyMethodDef functions[] = {
     {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(words, in, once, twice, whole, class, share, calibration, numbers): see queries/policy.py."},
     {"lines", page_lines, METH_VARARGS, "lines(chunks, gap, chunk_row, parent, spot, spots, known_codes, code_of): the columns of the lines of a page."},
     {"line_features", page_line_features, METH_VARARGS, "line_features(x, columns of the lines, columns of the page, texts, what is asked of texts, limits): fills x; gives the lines that may agree with the title."},
+    {"weigh_pairs", page_weigh_pairs, METH_VARARGS, "weigh_pairs(words, both, kinds, in, once, told, barren, calibration, asked, numbers): see queries/pairs.py."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
