@@ -6,6 +6,7 @@
    words.c        tokens and terms as terms.py has them; marks inside words; what is asked of a page's bytes
    pieces.c       the pieces and texts of records, as extract/fields.py and extract/leaves.py have them
    cuts.c         how a page is cut into records, as extract/cut_rules.py has it
+   texts.c        the text of a page and its lines with numbers, as tag_tree.py and ranges.py have them
    records.c      the fields and links of records, as extract/columns.py has them
 
    The Python modules are the reference: tests/page/test_compiled.py holds both against each other.  */
@@ -106,4 +107,6 @@ PyObject *page_is_utf8(PyObject *module, PyObject *bytes);
 PyObject *page_count(PyObject *module, PyObject *args);
 PyObject *page_steps_below(PyObject *module, PyObject *args);
 PyObject *page_finish_gaps(PyObject *module, PyObject *args);
+PyObject *page_text(PyObject *module, PyObject *args);
+PyObject *page_numbered_lines(PyObject *module, PyObject *args);
 PyObject *page_recoded(PyObject *module, PyObject *args);

@@ -11,11 +11,13 @@ static PyMethodDef functions[] = {
     {"count", page_count, METH_VARARGS, "count(bytes, byte): how often it occurs."},
     {"recoded", page_recoded, METH_VARARGS, "recoded(bytes, table): bytes of a charset of single bytes as UTF-8."},
     {"finish_gaps", page_finish_gaps, METH_VARARGS, "finish_gaps(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
+    {"text", page_text, METH_VARARGS, "text(chunks, gaps, first, last): the text of a range of chunks."},
+    {"numbered_lines", page_numbered_lines, METH_VARARGS, "numbered_lines(text, most): the lines that have a digit, and at most so many characters."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
 
-enum { INTERFACE = 7 };   /* as in compiled.py: it goes up with every change of these files */
+enum { INTERFACE = 8 };   /* as in compiled.py: it goes up with every change of these files */
 
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);
