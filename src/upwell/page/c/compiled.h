@@ -92,6 +92,7 @@ typedef struct Sink {
 int read_pieces(const Leaves *leaves, Sink *sink, Py_ssize_t first, Py_ssize_t last, PyObject *below);
 PyObject *place_info(PyObject *below, PyObject *spot, PyObject *place_of);
 int has_letter(PyObject *text);
+PyObject *text_of_leaves(const Leaves *self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t shortest);
 PyObject *make_piece(PyTypeObject *type, PyObject *info, PyObject *text, int32_t row);
 PyObject *leaves_records(PyObject *object, PyObject *args);
 PyObject *leaves_cuts(PyObject *object, PyObject *args);
