@@ -31,6 +31,7 @@ from upwell.page import charset as charset_module
 from upwell.page.attribute_views import having
 from upwell.page.charset import to_utf8
 from upwell.page.compiled import compiled
+from upwell.page.ranges import numbered_lines, plain_numbered_lines
 from upwell.page.tag_tree import TagTree
 
 if compiled is None:
@@ -48,7 +49,7 @@ odd_pages = st.lists(st.one_of(pages, ODD), max_size=12).map("".join)
 
 
 # A digest of page/c at its INTERFACE. After a change of page/c: INTERFACE goes up in module.c and compiled.py, and this follows.
-SOURCES = (8, "1ed4c0ed5c3fb0d4")
+SOURCES = (9, "702b770cbcde4d8a")
 
 
 def test_the_number_of_the_compiled_parts_follows_their_sources() -> None:
@@ -215,6 +216,26 @@ def test_the_steps_below_a_row_are_the_same(html: str) -> None:
         assert all(page.row_at(f"{page.path(row)}/{step}") == child for child, step in page.steps_below(row).items())
 
 
+@given(odd_pages)
+@settings(max_examples=200)
+def test_texts_and_their_lines_are_the_same(html: str) -> None:
+    """Both join the same chunks to the same text, and find the same lines with numbers."""
+    page = tree.read(html)
+    for row in range(len(page)):
+        first, last = int(page.text_at[row]), int(page.text_end[row])
+        assert page.text(row) == (page.plain_text_of(first, last) if first < last else "")
+    for text in (page.text(), html):
+        for most in (0, 3, 240):
+            assert numbered_lines(text, most) == plain_numbered_lines(text, most)
+
+
+@given(st.text(alphabet="a1\n \u0661\u00b2Ⅷ深\U0001d7ce\x1c\x85\u2028"))
+@settings(max_examples=300)
+def test_lines_with_numbers_are_the_same(text: str) -> None:
+    """A digit is one in any script; only a line feed ends a line."""
+    assert numbered_lines(text, 5) == plain_numbered_lines(text, 5)
+
+
 @given(
     st.binary(max_size=60),
     st.sampled_from(["cp1252", "iso8859-7", "koi8-r", "cp874", "mac-roman", "gb18030", "cp932", "cp1255"]),
@@ -248,10 +269,12 @@ def test_columns_of_different_pages_are_refused() -> None:
     number = np.array([99], np.int32)
     with pytest.raises(ValueError, match="different pages"):
         made.records(
-            number, number + 1, page.chunk_row, number[:0], [], ({}, {}, (), "", 0, 0), ({}, {}, 0, 0, Piece, Piece)
+            number, number + 1, page.chunk_row, number[:0], [], ({}, {}, (), "", 0, 0), ({}, {}, 0, 0, *[Piece] * 3), 5
         )
     with pytest.raises(ValueError, match="different pages"):
         made.cuts({}, lambda _: (3, 0, 0.0), 2, True, 1, 0.0, 0.0, 1, b"", (0.5, 0.4, 4))
+    with pytest.raises(IndexError):
+        compiled.text(other.chunks, page.chunk_gap, 0, 1)
     with pytest.raises(IndexError):
         compiled.steps_below(99, page.end, page.spot, page.spots)
     with pytest.raises(ValueError, match="different pages"):

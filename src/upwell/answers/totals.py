@@ -9,14 +9,14 @@ number, by how it fits the list of records (`plain_counts`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
 from upwell.answers.plain_counts import plain_count
 from upwell.lazy import late_pattern
-from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, ranges_in
+from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, numbered_lines, ranges_in
 from upwell.page.tree import TagTree
 
 __all__ = ["StatedTotals", "TotalsTrust", "judge_totals", "read_totals"]
@@ -51,6 +51,7 @@ FOUND_WORDS = (
     r"найдено|результатов|всего|共|全|总共|找到|约有|検索結果|총)"
 )
 CJK_COUNTERS = r"(?:件|条|條|个结果|個結果|项|項|건|개|筆|笔|篇)"
+CJK_COUNTER = late_pattern(CJK_COUNTERS)
 RANGE_THEN_TOTAL = late_pattern(
     rf"(?<![\d.,/:-]){RANGE}\W{{0,4}}(?:\w+\W+){{0,2}}?{OUT_OF}\W{{0,3}}(?:(?:a )?total(?: of)?\s*|the\s*)?"
     rf"{HEDGE}(?:total\s*)?(?P<total>{NUMBER})(?P<plus>\+)?",
@@ -70,6 +71,9 @@ CAP = late_pattern(
     rf"(?:only(?: the)?(?: first)?|top|first|limited to(?: the first)?|maximum(?: of)?|up to|die ersten|nur die ersten|"
     rf"les|premiers|primer[oa]s|prim[ie]|первые|前)\s+(?P<cap>{NUMBER})",
     re.I,
+)
+SPEAKS_OF_MATCHES = late_pattern(
+    rf"\b(?:{MATCH_NOUNS}|showing|shown|display\w*|anzeige|affich\w*|mostrando|{FOUND_WORDS})", re.I
 )
 SPEAKS_OF_SHOWING = late_pattern(
     r"shown|showing|display\w*|sorted|available|limited|angezeigt|affich\w*|mostra\w*|показан\w*|显示", re.I
@@ -124,8 +128,11 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
     """
     records = len({text or at for at, text in enumerate(record_texts)})  # a match may be shown in two blocks
     inside_records = "\n".join(record_texts)
-    lines = [line for line in tree.text().split("\n") if len(line) <= MAX_LINE_CHARS and re.search(r"\d", line)]
-    outside_lines = [line for line in lines if " ".join(line.split()) not in inside_records]
+    lines = numbered_lines(tree.text(), MAX_LINE_CHARS)
+
+    def outside() -> Iterator[str]:
+        return (line for line in lines if " ".join(line.split()) not in inside_records)
+
     for line in lines:
         for match in _ranges_with_total(line):
             first, last, total = (number_value(match[name]) for name in ("first", "last", "total"))
@@ -135,9 +142,10 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
                     hedge=_hedge(match),
                     first=first,
                     last=last,
-                    cap=_cap(outside_lines, total, records),
+                    cap=_cap(outside(), total, records),
                 )
-    number_pairs = [pair for line in lines if _speaks_of_matches(line) for pair in ranges_in(line)]
+    outside_lines = list(outside())
+    number_pairs = [pair for line in lines for pair in _ranges_of_matches(line)]
     ranges = [(first, last) for first, last in number_pairs if first and _is_range_of_page(first, last, records)]
     contradicted = None  # a total that is smaller than the end of every range
     for match in _lone_counts(outside_lines):
@@ -162,7 +170,8 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
 @lru_cache(maxsize=MAX_KNOWN_LINES)
 def _ranges_with_total(line: str) -> tuple[re.Match[str], ...]:
     """The ranges of a line that stand beside their total; most lines of an answer stand on others, too."""
-    return tuple(match for pattern in (RANGE_THEN_TOTAL, TOTAL_THEN_RANGE) for match in pattern.finditer(line))
+    patterns = (RANGE_THEN_TOTAL, TOTAL_THEN_RANGE) if CJK_COUNTER.search(line) else (RANGE_THEN_TOTAL,)
+    return tuple(match for pattern in patterns for match in pattern.finditer(line))
 
 
 @lru_cache(maxsize=MAX_KNOWN_LINES)
@@ -196,13 +205,11 @@ def _lone_counts(lines: Sequence[str]) -> list[re.Match[str]]:
     return strong + (weak if len(weak) == 1 else [])
 
 
-def _speaks_of_matches(line: str) -> bool:
-    """Whether a line speaks of matches, so that two numbers in it can be a range of them."""
-    return bool(
-        re.search(
-            rf"\b(?:{MATCH_NOUNS}|showing|shown|display\w*|anzeige|affich\w*|mostrando|{FOUND_WORDS})", line, re.I
-        )
-    ) and not OTHER_NUMBERS.search(line)
+@lru_cache(maxsize=MAX_KNOWN_LINES)
+def _ranges_of_matches(line: str) -> tuple[tuple[int, int], ...]:
+    """The ranges of numbers in a line that speaks of matches."""
+    ranges = tuple(ranges_in(line))
+    return ranges if ranges and SPEAKS_OF_MATCHES.search(line) and not OTHER_NUMBERS.search(line) else ()
 
 
 def _hedge(match: re.Match[str]) -> Hedge:
@@ -212,12 +219,18 @@ def _hedge(match: re.Match[str]) -> Hedge:
     return "" if not words else "at least" if re.fullmatch(AT_LEAST, words, re.I) else "about"
 
 
-def _cap(lines: Sequence[str], total: int, records: int) -> int | None:
+def _cap(lines: Iterable[str], total: int, records: int) -> int | None:
     """How many of the total a page says can be seen; a number smaller than that of its records is no cap."""
-    caps = [
-        number_value(match["cap"]) for line in lines if SPEAKS_OF_SHOWING.search(line) for match in CAP.finditer(line)
-    ]
+    caps = (cap for line in lines for cap in _caps_in(line))
     return next((cap for cap in caps if max(MIN_CAP, records) <= cap < total), None)
+
+
+@lru_cache(maxsize=MAX_KNOWN_LINES)
+def _caps_in(line: str) -> tuple[int, ...]:
+    """The numbers of a line that may be caps."""
+    if not SPEAKS_OF_SHOWING.search(line):
+        return ()
+    return tuple(number_value(match["cap"]) for match in CAP.finditer(line))
 
 
 def judge_totals(pages: Sequence[StatedTotals], matches: int = 0, is_complete: bool = False) -> TotalsTrust:

@@ -19,6 +19,7 @@ import numpy as np
 
 from upwell.extract.column_names import column_name, name_from_tags, name_on_page, table_headings, unused_name
 from upwell.extract.fields import Piece, Places, RecordRange, RecordReader
+from upwell.extract.leaves import MIN_REPEATED_CHARS
 from upwell.extract.values import Type, column_type
 from upwell.page.compiled import compiled
 from upwell.page.links import acts
@@ -57,12 +58,13 @@ class Column:
 
 
 class ReadRecord(NamedTuple):
-    """A record of a page: where it stands, its fields, the targets of its links, and that of the link to its own page."""
+    """A record of a page: where it stands, its fields, the targets of its links, that of the link to its own page, and its text."""
 
     at: RecordRange
     fields: dict[str, str]
     targets: tuple[str, ...]
     own: str | None
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,21 +128,28 @@ class Columns:
             links = reader.links(record)
             targets = [target for place, target in links if place == own_place]
             own = targets[nth - 1] if len(targets) >= nth else None
-            found.append(ReadRecord(record, fields, tuple([target for _, target in links]), own))
+            text = reader.leaves.plain_text(record.first, record.last)
+            found.append(ReadRecord(record, fields, tuple([target for _, target in links]), own, text))
         return found
 
     def _compiled_records(self, reader: RecordReader, leaves: "compiled.Leaves") -> "list[ReadRecord]":
-        """The compiled parts leave the fields of a record that may have labels to this: they give its pieces."""
+        """The compiled parts leave to this the fields of a record that may have labels, of which they give the pieces, and texts of lines."""
         cut, (own_place, nth) = reader.cut, self.own_link
         starts, ends, unit_row = (np.ascontiguousarray(column) for column in (cut.starts, cut.ends, cut.unit_row))
         names = self._names_of_places, self._names, self._label_beginnings, OTHER
         link = (own_place, nth) if own_place >= 0 else (0, 0)
-        places = reader.places, reader.places_below[-1], reader.new_unit, reader.place, Piece, RecordRange
-        read = leaves.records(starts, ends, unit_row, *reader.link_rows, (*names, *link), places)
-        return [
-            ReadRecord(record, fields if isinstance(fields, dict) else self.fields(fields), targets, own)
-            for record, fields, targets, own in read
-        ]
+        places = reader.places, reader.places_below[-1], reader.new_unit, reader.place, Piece, RecordRange, ReadRecord
+        shortest = MIN_REPEATED_CHARS if reader.leaves.are_chunks else 0
+        read: list[ReadRecord] = leaves.records(
+            starts, ends, unit_row, *reader.link_rows, (*names, *link), places, shortest
+        )
+        if self.labels:
+            read = [
+                one if isinstance(one.fields, dict) else one._replace(fields=self.fields(one.fields)) for one in read
+            ]
+        if not shortest:
+            read = [one._replace(text=reader.leaves.text(one.at.first, one.at.last)) for one in read]
+        return read
 
     @cached_property
     def _label_beginnings(self) -> tuple[str, ...]:

@@ -85,16 +85,23 @@ def candidates(
     is_option = np.isin(leaves.row, leaves.tree.rows("option"))  # what can be chosen in a form is no record
     for depth in range(leaves.max_depth + 1):
         level = _Level(leaves, depth)
+        leaders_in: dict[tuple[tuple[int, int], ...], list[_Leader]] = {}
+        cut_at: dict[bytes, Cut] = {}  # by where its records start: many leaders start the same ones
         for group in _container_groups(leaves, level):
             held = sum(float(chars_before[end] - chars_before[start]) for start, end in group.ranges)
             if held < MIN_TEXT_SHARE * chars_before[-1]:
                 continue
-            inside = np.concatenate([np.arange(start, end) for start, end in group.ranges])
-            if is_option[inside].all():
-                continue
-            for leader in _leaders(leaves, level, inside, tables, max_records):
-                cut = _cut(level, leader.starts, depth)
-                known = cuts.setdefault((cut.starts.tobytes(), cut.ends.tobytes()), cut)
+            ranges = tuple(group.ranges)  # containers of one path of tags are often those of one path of classes
+            if (leaders := leaders_in.get(ranges)) is None:
+                inside = np.concatenate([np.arange(start, end, dtype=np.int32) for start, end in ranges])
+                is_form = bool(is_option[inside].all())
+                leaders = [] if is_form else list(_leaders(leaves, level, inside, tables, max_records))
+                leaders_in[ranges] = leaders
+            for leader in leaders:
+                starts = leader.starts.tobytes()
+                if (known := cut_at.get(starts)) is None:
+                    cut = _cut(level, leader.starts, depth)
+                    known = cut_at[starts] = cuts.setdefault((starts, cut.ends.tobytes()), cut)
                 if known.depth == depth:  # two containers give the same cut: keep the shallower one
                     known.keys.add(
                         CutKey(
@@ -193,8 +200,8 @@ def _by_name(names: NDArray[np.integer], starts: Ints, max_records: int) -> Iter
     """For each name that 2 … `max_records` of the starts have: the name, and these starts."""
     order = np.argsort(names, kind="stable")
     sorted_names = names[order]
-    first = np.flatnonzero(np.append(True, sorted_names[1:] != sorted_names[:-1]))
-    for a, b in zip(first.tolist(), np.append(first[1:], len(order)).tolist(), strict=True):
+    changes = (np.flatnonzero(sorted_names[1:] != sorted_names[:-1]) + 1).tolist()
+    for a, b in zip([0, *changes], [*changes, len(order)], strict=True):
         if 2 <= b - a <= max_records:
             yield int(sorted_names[a]), starts[order[a:b]]
 
@@ -202,8 +209,8 @@ def _by_name(names: NDArray[np.integer], starts: Ints, max_records: int) -> Iter
 def _cut(level: _Level, starts: Ints, depth: int) -> Cut:
     """The cut in which each start begins a record that goes on to the next start, or to the end of its container."""
     container_end = level.container_end[starts]
-    ends = np.minimum(np.append(starts[1:], container_end[-1]), container_end).astype(np.int32)
-    starts = starts.astype(np.int32)
+    ends = container_end.copy()
+    np.minimum(starts[1:], container_end[:-1], out=ends[:-1])
     return Cut(starts, ends, depth, level.unit, level.container[starts], level.unit_row, container_end)
 
 
@@ -212,15 +219,13 @@ def _trimmed(leaves: Leaves, cut: Cut) -> Cut:
     paths = leaves.path_code
     ends = cut.ends.copy()
     is_last = ends == cut.container_end
-    if is_last.all():
-        has_known_path, longest = np.ones(len(paths), dtype=bool), len(paths)
-    else:
-        inner = np.flatnonzero(~is_last)
+    inner = np.flatnonzero(~is_last)
+    if len(inner):
         is_known = np.zeros(int(paths.max()) + 1, dtype=bool)
         is_known[paths[leaves_in(cut.starts[inner], ends[inner])]] = True
         has_known_path = is_known[paths]
         longest = int((cut.unit[ends[inner] - 1] - cut.unit[cut.starts[inner]]).max()) + 1
-    for i in np.flatnonzero(is_last).tolist():
+    for i in np.flatnonzero(is_last).tolist() if len(inner) else ():  # where all are last, nothing tells what follows
         a, b = int(cut.starts[i]), int(cut.ends[i])
         units = cut.unit[a:b] - cut.unit[a]
         belongs = np.bincount(units, weights=has_known_path[a:b]) > 0
@@ -247,7 +252,7 @@ def _selected(cut: Cut, ends: Ints, kept: Flags) -> Cut:
     )  # fmt: skip
 
 
-def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints) -> Flags:
+def _alike(paths: Ints, starts: Ints, ends: Ints) -> Flags:
     """Which pieces have enough in common with the others.
 
     Two measures against the median piece: how common a piece's own paths are, and how many of the usual paths it has.
@@ -256,18 +261,26 @@ def _alike(paths: NDArray[np.generic], starts: Ints, ends: Ints) -> Flags:
     if n < MIN_TO_COMPARE:
         return np.ones(n, dtype=bool)
     piece = np.repeat(np.arange(n), ends - starts)
-    names, code = np.unique(paths[leaves_in(starts, ends)], return_inverse=True)
-    pairs = np.unique(piece * len(names) + code)
-    piece, code = pairs // len(names), pairs % len(names)
-    share = np.bincount(code, minlength=len(names)) / n
+    width = int(paths.max()) + 1
+    pairs = np.unique(piece * width + paths[leaves_in(starts, ends)])
+    piece, code = np.divmod(pairs, width)
+    share = np.bincount(code) / n
     mean_share = np.bincount(piece, weights=share[code], minlength=n) / np.bincount(piece, minlength=n)
     usual_paths = np.bincount(piece, weights=(share >= USUAL_SHARE)[code], minlength=n)
-    kept = (mean_share >= MIN_LIKENESS * np.median(mean_share)) & (usual_paths >= MIN_LIKENESS * np.median(usual_paths))
+    kept = (mean_share >= MIN_LIKENESS * _median(mean_share)) & (usual_paths >= MIN_LIKENESS * _median(usual_paths))
     return np.asarray(kept if kept.sum() >= 2 else np.ones(n, dtype=bool))
+
+
+def _median(values: NDArray[np.number]) -> float:
+    """As `np.median`, which takes many times as long for a few numbers."""
+    ordered = np.sort(values).tolist()
+    middle = len(ordered) // 2
+    return float(ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2)
 
 
 def leaves_in(starts: Ints, ends: Ints) -> Ints:
     """The leaves of several ranges, one range after the other."""
     sizes = ends - starts
-    before = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    return (np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)).astype(np.int32)
+    after = np.cumsum(sizes)
+    places = np.arange(int(after[-1]) if len(after) else 0)
+    return np.asarray(places + np.repeat(starts - after + sizes, sizes), dtype=np.int32)

@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
 from upwell.extract.column_names import column_name, name_from_tags, name_on_page
 from upwell.extract.cut_candidates import Cut
 from upwell.extract.leaves import Leaves, step_of
@@ -248,10 +246,8 @@ class RecordReader:
 
     @cached_property
     def link_rows(self) -> tuple[Ints, list[str | None]]:
-        """The rows of the links between the first and the last record, and the target of each."""
+        """The rows of all links, and the target of each."""
         rows = self.tree.rows("a")
-        first = int(np.searchsorted(rows, min(self.cut.container.tolist())))
-        rows = rows[first : np.searchsorted(rows, max(self.tree.end[self.cut.container].tolist()))]
         return rows, self.tree.values("href", rows)
 
     @cached_property

@@ -18,7 +18,7 @@ from upwell.page.compiled import compiled
 from upwell.page.spots import GLUED, STATED, look
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["SEPARATOR_TAGS", "Hashes", "Leaves", "leaves_of", "step_of"]
+__all__ = ["MIN_REPEATED_CHARS", "SEPARATOR_TAGS", "Hashes", "Leaves", "leaves_of", "step_of"]
 
 Hashes = NDArray[np.uint64]
 MAX_CONTAINER_DEPTH = 64  # deeper containers hold no list; the paths of leaves below still count in full
@@ -41,6 +41,11 @@ class Leaves:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @property
+    def are_chunks(self) -> bool:
+        """Whether each leaf is a whole chunk: no chunk of the page keeps its line breaks."""
+        return self.texts is self.tree.chunks
 
     @cached_property
     def tag_paths(self) -> Hashes:
@@ -122,7 +127,7 @@ class Leaves:
 
     def text(self, start: int, end: int) -> str:
         """The text of a range of leaves on one line; what the page says twice (for another size of screen) is said once."""
-        if self.for_compiled is not None and self.texts is self.tree.chunks:
+        if self.for_compiled is not None and self.are_chunks:
             return self.for_compiled.text(start, end, MIN_REPEATED_CHARS)
         return self.plain_text(start, end)
 
@@ -139,12 +144,12 @@ class Leaves:
                 said.add(text)
             pieces.append(text if is_glued[i] else " " + text)
         text = "".join(pieces)
-        return text.strip() if self.texts is self.tree.chunks else " ".join(text.split())
+        return text.strip() if self.are_chunks else " ".join(text.split())
 
     @cached_property
     def stripped(self) -> Sequence[str]:
         """The texts without white space around them, as lines of <pre> may have it."""
-        return self.texts if self.texts is self.tree.chunks else [text.strip() for text in self.texts]
+        return self.texts if self.are_chunks else [text.strip() for text in self.texts]
 
     @cached_property
     def for_compiled(self) -> "compiled.Leaves | None":

@@ -12,6 +12,7 @@ that one page alone can be cut too.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import cached_property
 
@@ -142,14 +143,17 @@ def features(page: Evidence, cut: Cut) -> dict[str, float]:
     chars, size = (page.chars_before[e] - page.chars_before[s]).astype(np.float64), (e - s).astype(np.float64)
     links = page.links_before[e] - page.links_before[s]
     link_chars = page.link_chars_before[e] - page.link_chars_before[s]
-    held, total, mean = max(1.0, chars.sum()), max(1, int(page.chars_before[-1])), float(chars.mean())
+    chars_held, total = float(_sum(chars)), max(1, int(page.chars_before[-1]))
+    held, mean = max(1.0, chars_held), chars_held / n
     units = (cut.unit[e - 1] - cut.unit[s] + 1).astype(np.float64)
-    first_of_container = np.flatnonzero(np.append(True, np.diff(cut.container_end) != 0))
-    containers = cut.container[first_of_container]
+    is_first_of_container = np.ones(n, dtype=bool)
+    np.not_equal(cut.container_end[1:], cut.container_end[:-1], out=is_first_of_container[1:])
+    containers = cut.container[is_first_of_container]
     container_starts, container_ends = leaves.row_start[containers], leaves.row_end[containers]
-    container_chars = (page.chars_before[container_ends] - page.chars_before[container_starts]).sum()
+    container_chars = _sum(page.chars_before[container_ends] - page.chars_before[container_starts])
+    mean_size, mean_units = _sum(size) / n, _sum(units) / n
     leader_row = cut.unit_row[s]
-    separators = leaves.separators_before[s]
+    separators, numbers = leaves.separators_before[s], page.number[s]
     alone_in_container = len(containers) == n
     values = {
         "ln_records": np.log(n),
@@ -158,33 +162,33 @@ def features(page: Evidence, cut: Cut) -> dict[str, float]:
         "ln_held": np.log1p(held),
         "ln_chars": np.log1p(mean),
         "ln_chars_squared": np.log1p(mean) ** 2,
-        "link_share": link_chars.sum() / held,
-        "with_link": (links > 0).mean(),
-        "only_link": (link_chars >= 0.95 * chars).mean(),
-        "ln_unlinked": np.log1p((chars - link_chars).mean()),
-        "deviation_chars": min(2.0, chars.std() / max(1.0, mean)),
-        "deviation_leaves": min(2.0, size.std() / size.mean()),
-        "deviation_units": min(2.0, units.std() / units.mean()),
-        "ln_units": np.log(units.mean()),
+        "link_share": _sum(link_chars) / held,
+        "with_link": _share(links > 0),
+        "only_link": _share(link_chars >= 0.95 * chars),
+        "ln_unlinked": np.log1p(_sum(chars - link_chars) / n),
+        "deviation_chars": min(2.0, _deviation(chars, mean) / max(1.0, mean)),
+        "deviation_leaves": min(2.0, _deviation(size, mean_size) / mean_size),
+        "deviation_units": min(2.0, _deviation(units, mean_units) / mean_units),
+        "ln_units": np.log(mean_units),
         # one record in each container is rather a part of a record that stands above
-        "one_unit": 0.0 if alone_in_container else (units == 1).mean(),
+        "one_unit": 0.0 if alone_in_container else _share(units == 1),
         "gaps_between": 1 - held / max(1, int(page.chars_before[e[-1]] - page.chars_before[s[0]])),
         "last_path": _largest_share(page.class_path[np.maximum(s, e - 1)]),
         "leader_tag": _largest_share(np.where(leader_row >= 0, leaves.tree.tag[leader_row], -1) + 1),
-        "begins_bold": page.is_bold[s].mean(),
-        "bold_near_start": (page.bold_before[np.minimum(e, s + 3)] > page.bold_before[s]).mean(),
+        "begins_bold": _share(page.is_bold[s]),
+        "bold_near_start": _share(page.bold_before[np.minimum(e, s + 3)] > page.bold_before[s]),
         "of_container": held / max(1, container_chars),
         "ln_containers": np.log(len(containers)),
         "alone_in_container": alone_in_container,
         "text_before": page.chars_before[s[0]] / total,
         "text_after": 1 - page.chars_before[e[-1]] / total,
-        "numbered": ((np.diff(page.number[s]) == 1) & (page.number[s][1:] > 0)).mean() if n > 2 else 0.0,
+        "numbered": _share((numbers[1:] - numbers[:-1] == 1) & (numbers[1:] > 0)) if n > 2 else 0.0,
         "states_range": n in page.stated_sizes,
         "states_count": n in page.small_numbers,
-        "same_separators": _largest_share(np.unique(separators, return_inverse=True)[1]),
-        "separated": (separators > 0).mean(),
-        "begins_block": page.begins_block[s].mean(),
-        "controls": (page.control_chars_before[e] - page.control_chars_before[s]).sum() / held,
+        "same_separators": max(Counter(separators.tolist()).values()) / n,
+        "separated": _share(separators > 0),
+        "begins_block": _share(page.begins_block[s]),
+        "controls": _sum(page.control_chars_before[e] - page.control_chars_before[s]) / held,
         "changing": 0.0,
         "cover_changing": 0.0,
         "with_query": 0.0,
@@ -196,18 +200,18 @@ def features(page: Evidence, cut: Cut) -> dict[str, float]:
     ):
         firsts = path[inside[previous[inside] < record_start]]  # each path of each record once
         records_with = np.bincount(firsts)
-        values[f"regular_{name}"] = (records_with * records_with).sum() / (n * len(firsts))
+        values[f"regular_{name}"] = _sum(records_with * records_with) / (n * len(firsts))
         values[f"ln_paths_{name}"] = np.log(len(firsts) / n)
         values[f"ln_repeats_{name}"] = np.log(len(inside) / len(firsts))
-        values[f"rare_{name}"] = (records_with == 1).sum() / len(firsts) if n > 2 else 0.0
+        values[f"rare_{name}"] = np.count_nonzero(records_with == 1) / len(firsts) if n > 2 else 0.0
     if page.changing_chars_before is not None:
-        changing = (page.changing_chars_before[e] - page.changing_chars_before[s]).sum()
+        changing = _sum(page.changing_chars_before[e] - page.changing_chars_before[s])
         values["changing"] = changing / held - MEAN_CHANGING
         values["cover_changing"] = changing / max(1, page.changing_chars_before[-1]) - MEAN_COVER_CHANGING
     if page.asked_before is not None:
         asked = page.asked_before[e] - page.asked_before[s]
-        values["with_query"] = (asked > 0).mean() - MEAN_WITH_QUERY
-        values["cover_query"] = asked.sum() / max(1, page.asked_before[-1]) - MEAN_COVER_QUERY
+        values["with_query"] = _share(asked > 0) - MEAN_WITH_QUERY
+        values["cover_query"] = _sum(asked) / max(1, page.asked_before[-1]) - MEAN_COVER_QUERY
     return {name: float(value) for name, value in values.items()}
 
 
@@ -281,6 +285,19 @@ def smallest_row_with(tree: TagTree, weight: Floats) -> int:
 
 def _prefix_sums(values: NDArray[np.generic]) -> Floats:
     return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
+
+
+# The sum, the share of what is true and the standard deviation of a few numbers: the methods of arrays take several times as long.
+_sum = np.add.reduce
+
+
+def _share(is_so: NDArray[np.bool_]) -> float:
+    return np.count_nonzero(is_so) / len(is_so)
+
+
+def _deviation(values: Floats, mean: float) -> float:
+    from_mean = values - mean
+    return float(np.sqrt(_sum(from_mean * from_mean) / len(values)))
 
 
 def _largest_share(names: NDArray[np.integer]) -> float:

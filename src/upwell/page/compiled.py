@@ -7,7 +7,7 @@ __all__ = ["PARSER_VERSIONS", "compiled", "count"]
 PARSER_VERSIONS = ("1.0.2",)
 # As page/c/module.c has it; it goes up with every change of page/c. A module with another number was left over from another
 # version of Upwell: it is as good as none.
-INTERFACE = 8
+INTERFACE = 9
 
 try:
     from upwell.page import _compiled as compiled

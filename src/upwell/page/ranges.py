@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from upwell.lazy import late_pattern
+from upwell.page.compiled import compiled
 
-__all__ = ["NUMBER", "RANGE", "RANGE_TO", "number_value", "ranges_in"]
+__all__ = ["NUMBER", "RANGE", "RANGE_TO", "number_value", "numbered_lines", "plain_numbered_lines", "ranges_in"]
 
 # A whole number of at most fifteen digits, with or without marks between the thousands ("1,234", "1 234", "12,34,567");
 # no part of a decimal or of a percentage.
@@ -16,6 +17,20 @@ RANGE = rf"(?P<first>{NUMBER}){RANGE_TO}(?P<last>{NUMBER})"
 DIGITS = late_pattern(r"\d+")
 # No date, no time, no part of a longer row of numbers.
 _LONE_RANGE = late_pattern(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_TO})\d)", re.I)
+
+
+def numbered_lines(text: str, max_chars: int) -> list[str]:
+    """The lines of a text that have a digit, without those of more than `max_chars` characters.
+
+    >>> numbered_lines("Results\\n1 of 3\\n2024 was a long year", 10)
+    ['1 of 3']
+    """
+    return plain_numbered_lines(text, max_chars) if compiled is None else compiled.numbered_lines(text, max_chars)
+
+
+def plain_numbered_lines(text: str, max_chars: int) -> list[str]:
+    """The same without the compiled parts."""
+    return [line for line in text.split("\n") if len(line) <= max_chars and DIGITS.search(line)]
 
 
 def ranges_in(text: str) -> Iterator[tuple[int, int]]:
@@ -37,4 +52,4 @@ def number_value(text: str) -> int:
     >>> number_value("1.234"), number_value("12,34,567")
     (1234, 1234567)
     """
-    return int(re.sub(r"\D", "", text))
+    return int(text if text.isdecimal() else re.sub(r"\D", "", text))

@@ -356,6 +356,12 @@ class TagTree:
         """The text of a range of chunks."""
         if last - first < 2:
             return self.chunks[first] if first < last else ""
+        if compiled is not None:
+            return compiled.text(self.chunks, self.chunk_gap, first, last)
+        return self.plain_text_of(first, last)
+
+    def plain_text_of(self, first: int, last: int) -> str:
+        """The same without the compiled parts."""
         gaps = self.chunk_gap[first + 1 : last].tolist()
         rest = [BETWEEN[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
         return self.chunks[first] + "".join(rest)

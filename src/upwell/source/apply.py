@@ -60,9 +60,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
     if cut is None and is_answer and query:
         cut = _cut_of_links(leaves, empty.matching_links(model.empty, tree, query))
     if cut is not None:
-        ranges = zip(cut.starts.tolist(), cut.ends.tolist(), strict=True)
-        chars = sum(sum(map(len, leaves.texts[first:last])) for first, last in ranges)
-        share = chars / max(1, sum(map(len, leaves.texts)))
+        share = _chars_in(leaves, cut) / max(1, sum(map(len, leaves.texts)))
         container_paths = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
         records = _records(model, leaves, cut, container_paths)
         return Reading(kind="multi", records=records, pagelet=container_paths[int(cut.container[0])], score=share)
@@ -123,36 +121,44 @@ def check(reading: Reading, tree: TagTree, query: str = "") -> Checks:
     }
 
 
+def _chars_in(leaves: Leaves, cut: Cut) -> int:
+    """Characters of all records."""
+    starts, ends = cut.starts.tolist(), cut.ends.tolist()
+    if starts[1:] == ends[:-1]:  # they follow each other, as most do
+        starts, ends = starts[:1], ends[-1:]
+    return sum(sum(map(len, leaves.texts[first:last])) for first, last in zip(starts, ends, strict=True))
+
+
 def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapping[int, str]) -> tuple[Record, ...]:
     """The records of an answer with their fields, addresses and keys."""
     tree, columns = leaves.tree, model.columns
     cut, groups = groups_of(leaves, cut, int(columns.heading or "0", 16))
     reader = RecordReader(leaves, cut, columns.marks, columns.places)
+    own_path = urlsplit(tree.url).path
     read = []
-    for (record, fields, links, own), group, container in zip(
-        columns.records(reader), groups, cut.container.tolist(), strict=True
-    ):
+    for one, group, container in zip(columns.records(reader), groups, cut.container.tolist(), strict=True):
         if group:
-            fields.setdefault(GROUP, group)
-        if columns.pictures and (image := reader.image(record)):
-            fields.setdefault("image", image)
-        address = reader.absolute(own if own is not None else reader.first_target(record))
-        if (address is None and model.has_addresses) or (address and _turns_pages(address, tree.url)):
+            one.fields.setdefault(GROUP, group)
+        if columns.pictures and (image := reader.image(one.at)):
+            one.fields.setdefault("image", image)
+        address = reader.absolute(one.own if one.own is not None else reader.first_target(one.at))
+        if address is None and model.has_addresses:
             continue
-        if address and model.volatile:
+        if address and "?" in address:
+            if own_path in address and _turns_pages(address, tree.url):
+                continue
             address = without_arguments(address, model.volatile)
-        read.append((record, fields, links, address, container))
+        read.append((one, address, container))
     # two blocks may have the same records
-    addresses = [(container, address) for _, _, _, address, container in read if address]
+    addresses = [(container, address) for _, address, container in read if address]
     are_keys = len(set(addresses)) > len(addresses) / 2  # else it is the same link in all records
     numbers = {name for name, kind in columns.types.items() if kind in ("integer", "decimal")}
     steps = {container: tree.steps_below(container) for container in container_paths}
     records = []
-    for record, fields, links, address, container in read:
-        path, row = container_paths[container], record.row
+    for (at, fields, links, _, text), address, container in read:
+        path, row = container_paths[container], at.row
         if (step := steps[container].get(row)) is not None:
             path = f"{path}/{step}"
-        text = leaves.text(record.first, record.last)
         fields = split_trailing_dates(fields)
         key = address if address and are_keys and not model.keyed_by_content else _key(tree, row, fields, text, numbers)
         records.append(Record(key=key, url=address, path=path, text=text, fields=fields, links=links))
@@ -166,8 +172,6 @@ def _turns_pages(address: str, page: str) -> bool:
     (True, False)
     """
     here = urlsplit(page)
-    if "?" not in address or here.path not in address:  # most addresses are of records
-        return False
     there = urlsplit(address)
     if here.path != there.path or not there.query:
         return False

@@ -6,6 +6,7 @@
    words.c        tokens and terms as terms.py has them; marks inside words; what is asked of a page's bytes
    pieces.c       the pieces and texts of records, as extract/fields.py and extract/leaves.py have them
    cuts.c         how a page is cut into records, as extract/cut_rules.py has it
+   texts.c        the text of a page and its lines with numbers, as tag_tree.py and ranges.py have them
    records.c      the fields and links of records, as extract/columns.py has them
    keys.c         hashes of keys and their numbers, as key_set.py has them
    counts.c       what is counted of the words of records, as queries/word_counts.py has it
@@ -119,6 +120,7 @@ PyObject *numbers_number_words(PyObject *table, PyObject *args);
 int read_pieces(const Leaves *leaves, Sink *sink, Py_ssize_t first, Py_ssize_t last, PyObject *below);
 PyObject *place_info(PyObject *below, PyObject *spot, PyObject *place_of);
 int has_letter(PyObject *text);
+PyObject *text_of_leaves(const Leaves *self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t shortest);
 PyObject *make_piece(PyTypeObject *type, PyObject *info, PyObject *text, int32_t row);
 PyObject *leaves_records(PyObject *object, PyObject *args);
 PyObject *leaves_cuts(PyObject *object, PyObject *args);
@@ -134,6 +136,8 @@ PyObject *page_is_utf8(PyObject *module, PyObject *bytes);
 PyObject *page_count(PyObject *module, PyObject *args);
 PyObject *page_steps_below(PyObject *module, PyObject *args);
 PyObject *page_finish_gaps(PyObject *module, PyObject *args);
+PyObject *page_text(PyObject *module, PyObject *args);
+PyObject *page_numbered_lines(PyObject *module, PyObject *args);
 PyObject *page_recoded(PyObject *module, PyObject *args);
 PyObject *page_columns_of(PyObject *module, PyObject *args);
 PyObject *page_hash_of(PyObject *module, PyObject *key);

@@ -18,11 +18,13 @@ static PyMethodDef functions[] = {
     {"lines", page_lines, METH_VARARGS, "lines(chunks, gap, chunk_row, parent, spot, spots, known_codes, code_of): the columns of the lines of a page."},
     {"line_features", page_line_features, METH_VARARGS, "line_features(x, columns of the lines, columns of the page, texts, what is asked of texts, limits): fills x; gives the lines that may agree with the title."},
     {"weigh_pairs", page_weigh_pairs, METH_VARARGS, "weigh_pairs(words, both, kinds, in, once, told, barren, calibration, asked, numbers): see queries/pairs.py."},
+    {"text", page_text, METH_VARARGS, "text(chunks, gaps, first, last): the text of a range of chunks."},
+    {"numbered_lines", page_numbered_lines, METH_VARARGS, "numbered_lines(text, most): the lines that have a digit, and at most so many characters."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "upwell.page._compiled", "The page's walk and words, compiled.", -1, functions, NULL, NULL, NULL, NULL};
 
-enum { INTERFACE = 8 };   /* as in compiled.py: it goes up with every change of these files */
+enum { INTERFACE = 9 };   /* as in compiled.py: it goes up with every change of these files */
 
 PyMODINIT_FUNC PyInit__compiled(void) {
     PyObject *made = PyModule_Create(&module);

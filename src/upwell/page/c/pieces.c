@@ -103,12 +103,8 @@ static PyObject *leaves_add_pieces(PyObject *object, PyObject *const *args, Py_s
     Py_RETURN_NONE;
 }
 
-/* text(first, last, shortest): the leaves on one line; of `shortest` characters and more, each text once. */
-static PyObject *leaves_text(PyObject *object, PyObject *const *args, Py_ssize_t count) {
-    Leaves *self = (Leaves *)object;
-    if (count != 3) { PyErr_SetString(PyExc_TypeError, "text(first, last, shortest)"); return NULL; }
-    Py_ssize_t first = PyLong_AsSsize_t(args[0]), last = PyLong_AsSsize_t(args[1]), shortest = PyLong_AsSsize_t(args[2]);
-    if (PyErr_Occurred() || check_range(self, first, last) < 0) return NULL;
+/* The leaves on one line; of `shortest` characters and more, each text once. */
+PyObject *text_of_leaves(const Leaves *self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t shortest) {
     PyObject *said = last - first > 1 ? PySet_New(NULL) : NULL, *pieces = PyList_New(0), *space = PyUnicode_FromStringAndSize(" ", 1), *line = NULL;
     if (!pieces || !space || (last - first > 1 && !said)) goto done;
     for (Py_ssize_t i = first; i < last; i++) {
@@ -129,6 +125,15 @@ done:
     Py_XDECREF(pieces);
     Py_XDECREF(space);
     return line;
+}
+
+/* text(first, last, shortest) */
+static PyObject *leaves_text(PyObject *object, PyObject *const *args, Py_ssize_t count) {
+    Leaves *self = (Leaves *)object;
+    if (count != 3) { PyErr_SetString(PyExc_TypeError, "text(first, last, shortest)"); return NULL; }
+    Py_ssize_t first = PyLong_AsSsize_t(args[0]), last = PyLong_AsSsize_t(args[1]), shortest = PyLong_AsSsize_t(args[2]);
+    if (PyErr_Occurred() || check_range(self, first, last) < 0) return NULL;
+    return text_of_leaves(self, first, last, shortest);
 }
 
 static int is_column(const Py_buffer *buffer, Py_ssize_t items, Py_ssize_t size) { return buffer->len == items * size; }
@@ -175,7 +180,7 @@ static PyObject *leaves_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 static PyMethodDef leaves_methods[] = {
     {"add_pieces", (PyCFunction)(void (*)(void))leaves_add_pieces, METH_FASTCALL, "add_pieces(pieces, first, last, below, Piece, place_of): appends the pieces of the leaves of one unit."},
     {"cuts", leaves_cuts, METH_VARARGS, "cuts(known, of_spot, how, all_containers, leader, mean_share, usual_paths, longest, separators, limits): the cuts of a rule."},
-    {"records", leaves_records, METH_VARARGS, "records(starts, ends, unit_row, link_rows, targets, places, columns, calls): the records of a cut."},
+    {"records", leaves_records, METH_VARARGS, "records(starts, ends, unit_row, link_rows, targets, columns, places, shortest): the records of a cut."},
     {"text", (PyCFunction)(void (*)(void))leaves_text, METH_FASTCALL, "text(first, last, shortest): the leaves on one line."},
     {NULL, NULL, 0, NULL},
 };

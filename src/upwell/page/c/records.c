@@ -13,7 +13,8 @@ typedef struct {
     unsigned long long own_place;
     Py_ssize_t own_nth;
     PyObject *places, *root, *unit_places;
-    PyTypeObject *piece, *range;
+    PyTypeObject *piece, *range, *record;
+    Py_ssize_t shortest;                                    /* of the texts that a record says once; 0: Python makes its text */
     PyObject **below;                                       /* of each row that is a unit of a record that was read */
     PyObject *fields, *pieces, *pieces_at;                  /* of the record at hand */
     int is_labelled;                                        /* it has a text that may be a label: Python makes its fields of its pieces */
@@ -210,10 +211,20 @@ static PyObject *read_record(Reading *r, Py_ssize_t i) {
     at.end = last_unit >= 0 ? AT(leaves->end, last_unit) : bisect(&leaves->row_start, at.last);
     if (last_unit < 0 && at.end < at.begin) at.end = at.begin;
     PyObject *own, *fields = read_fields(r, &at), *targets = fields ? read_links(r, &at, &own) : NULL, *range = targets ? as_range(r, &at) : NULL;
-    PyObject *made = range ? PyTuple_Pack(4, range, fields, targets, own) : NULL;
-    Py_XDECREF(fields);
-    Py_XDECREF(targets);
-    Py_XDECREF(range);
+    PyObject *text = !range ? NULL : r->shortest > 0 ? text_of_leaves(leaves, at.first, at.last, r->shortest) : Py_NewRef(Py_None);
+    PyObject *made = text ? r->record->tp_alloc(r->record, 5) : NULL;
+    if (!made) {
+        Py_XDECREF(fields);
+        Py_XDECREF(targets);
+        Py_XDECREF(range);
+        Py_XDECREF(text);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(made, 0, range);
+    PyTuple_SET_ITEM(made, 1, fields);
+    PyTuple_SET_ITEM(made, 2, targets);
+    PyTuple_SET_ITEM(made, 3, Py_NewRef(own));
+    PyTuple_SET_ITEM(made, 4, text);
     return made;
 }
 
@@ -231,17 +242,18 @@ static int do_fit(const Reading *r) {
         if (AT(r->link_rows, i) < 0 || AT(r->link_rows, i) >= rows) return 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(r->labels); i++)
         if (!PyUnicode_Check(PyTuple_GET_ITEM(r->labels, i))) return 0;
-    return is_tuple_type((PyObject *)r->piece) && is_tuple_type((PyObject *)r->range);
+    return is_tuple_type((PyObject *)r->piece) && is_tuple_type((PyObject *)r->range) && is_tuple_type((PyObject *)r->record);
 }
 
 /* records(starts, ends, unit_row, link_rows, targets, (names_of_places, names, labels, other, own_place, own_nth),
-           (places, root, unit_places, place_of, Piece, RecordRange)) */
+           (places, root, unit_places, place_of, Piece, RecordRange, ReadRecord), shortest) */
 PyObject *leaves_records(PyObject *object, PyObject *args) {
     Reading r = {.sink = {.add = add_field}, .leaves = (Leaves *)object};
     PyObject *found = NULL;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*O!(O!O!O!UKn)(O!O!OOOO)", &r.starts, &r.ends, &r.unit_row, &r.link_rows, &PyList_Type, &r.targets,
+    if (!PyArg_ParseTuple(args, "y*y*y*y*O!(O!O!O!UKn)(O!O!OOOOO)n", &r.starts, &r.ends, &r.unit_row, &r.link_rows, &PyList_Type, &r.targets,
                           &PyDict_Type, &r.names_of_places, &PyDict_Type, &r.names, &PyTuple_Type, &r.labels, &r.other, &r.own_place, &r.own_nth,
-                          &PyDict_Type, &r.places, &PyDict_Type, &r.root, &r.unit_places, &r.sink.place_of, &r.piece, &r.range))
+                          &PyDict_Type, &r.places, &PyDict_Type, &r.root, &r.unit_places, &r.sink.place_of, &r.piece, &r.range, &r.record,
+                          &r.shortest))
         return NULL;
     size_t rows = (size_t)r.leaves->spot.len / 4;
     if (!do_fit(&r)) PyErr_SetString(PyExc_ValueError, "the columns are of different pages");
