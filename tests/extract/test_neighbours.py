@@ -18,4 +18,6 @@ def test_titles_of_the_pages_before_and_after_go_and_parents_stay() -> None:
     ]
     assert neighbour_fields(Cells.of(rows)) == {PAGE + "previous"}
     sample = rows[::10]
-    assert neighbour_fields(Cells.of(sample), rows) == {PAGE + "previous"}  # of a sample, the titles are those of all rows
+    assert neighbour_fields(Cells.of(sample), rows) == {
+        PAGE + "previous"
+    }  # of a sample, the titles are those of all rows
