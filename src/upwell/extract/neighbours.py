@@ -21,7 +21,7 @@ def neighbour_fields(fields: Cells, every: Iterable[Row] | None = None) -> set[s
     """The fields of record pages that name the record before or after; where `fields` are a sample, `every` has all rows."""
     lists = [name for name in fields.columns if not name.startswith(("_", PAGE))]
     having = {  # by field of the pages: its texts, and the rows that have them
-        name: [(_plain(value), row) for row, value in enumerate(fields[name]) if isinstance(value, str)]
+        name: [(_plain(value), row) for row, value in fields.having(name) if isinstance(value, str)]
         for name in fields.columns
         if name.startswith(PAGE)
     }
