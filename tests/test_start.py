@@ -1,6 +1,8 @@
 """Starting is cheap: importing Upwell or its command line loads no heavy library; and what the command line says without them is true."""
 
+import copy
 import json
+import re
 import subprocess
 import sys
 from dataclasses import asdict
@@ -14,6 +16,7 @@ from typer.main import get_command
 import upwell
 from upwell import cli, options
 from upwell.answers import clusters
+from upwell.lazy import late_pattern
 from upwell.offline import blocks, extract
 from upwell.queries import select, snapshot
 from upwell.store import records
@@ -95,3 +98,14 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
     assert all(sampling in named["queries", "sampling"] for sampling in snapshot.SAMPLINGS)
     assert all(method in named["extract", "method"] for method in extract.METHODS)
     assert all(method in named["blocks", "method"] for method in blocks.METHODS)
+
+
+def test_a_late_pattern_is_a_pattern() -> None:
+    """It is compiled when it is used, and never again."""
+    late = late_pattern(r"(\d+) km", re.I)
+    assert "search" not in vars(late)
+    assert late.pattern == r"(\d+) km"
+    assert [late.sub("far", "3 KM"), *late.findall("3 km, 4 Km")] == ["far", "3", "4"]
+    assert late.search is late.search
+    assert late.flags == re.compile(late.pattern, re.I).flags
+    assert copy.copy(late).fullmatch("5 km") is not None

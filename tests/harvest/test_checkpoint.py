@@ -6,7 +6,6 @@ import pickle
 import re
 import signal
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,6 +15,7 @@ from upwell.demo import Running, Switches, serve
 from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.signals import stopping_by_signals
+from upwell.store import parquet
 from upwell.store.records import read_keys
 
 FREE = Manners(rate=0)
@@ -23,12 +23,17 @@ BUDGETS = (71, 90, 150)
 
 
 def harvested(site: Running, out: Path, *budgets: int) -> tuple[list[str], list[str]]:
-    """What was asked and what is held, with one budget after the other; without what another server has otherwise."""
+    """What was asked and the table, with one budget after the other; without what another server has otherwise."""
     before = len(site.received)
     for budget in budgets:
         result = api.harvest(site.url, out=out, plan=Plan(budget=budget, details=10), manners=FREE)
     asked = [re.sub(r"&ref=\w+", "", f"{request.path}?{request.query}") for request in site.received[before:]]
-    return asked, sorted(urlsplit(key).path for key in read_keys(result.records))
+    return asked, [_plain_row(row) for row in parquet.read_values(result.records)]
+
+
+def _plain_row(row: dict[str, object]) -> str:
+    told = {name: value for name, value in row.items() if name not in ("_page", "_fetched")}
+    return re.sub(r"127\.0\.0\.1:\d+", "site", repr(told))
 
 
 def checkpoint(out: Path) -> Path:

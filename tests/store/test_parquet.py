@@ -10,6 +10,7 @@ import pytest
 from upwell.errors import WrongUsage
 from upwell.store import parquet, tables
 from upwell.store.records import read_keys, write
+from upwell.store.streamed_rows import HeldRows
 
 UTC = datetime.UTC
 ROWS: list[dict[str, object]] = [
@@ -35,6 +36,25 @@ def test_types_and_values_as_another_reader_sees_them(tmp_path: Path) -> None:
     assert (rows[2]["we\"ird 'name'"], rows[2]["huge"]) == ("\x00 \u2028 ? end", str(2**70))
     assert read_keys(tmp_path / "records.parquet") == ["a", "b'\"", "c"]
     assert [path.name for path in tmp_path.iterdir()] == ["records.parquet"]
+
+
+def test_rows_that_are_held_as_columns_give_the_same_file(tmp_path: Path) -> None:
+    """They go to DuckDB as arrays, others as lines of JSON."""
+    odd: list[dict[str, object]] = [
+        *ROWS,
+        {"mixed": ["l", "m"], "x": -2.5e-300, "tags": ["", "\ud800", None, "NULL"], "day": datetime.date(1, 1, 1)},
+        {
+            "mixed": {"k": 1.5},
+            "at": datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=5))),
+        },
+        {"mixed": True, "n": 2**62, "void": None},
+    ]
+    names = dict.fromkeys(name for row in odd for name in row)
+    held = HeldRows({name: [row.get(name) for row in odd] for name in names}, len(odd))
+    (tmp_path / "held").mkdir()
+    assert write(held, tmp_path / "held").read_bytes() == write(odd, tmp_path).read_bytes()
+    assert list(parquet.read(write(held, tmp_path, "duckdb"), list(names)[:2]))[2] == ("c", -3)
+    assert read_keys(write(HeldRows({}, 0), tmp_path)) == []
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ def neighbour_fields(fields: Cells, every: Iterable[Row] | None = None) -> set[s
     """The fields of record pages that name the record before or after; where `fields` are a sample, `every` has all rows."""
     lists = [name for name in fields.columns if not name.startswith(("_", PAGE))]
     having = {  # by field of the pages: its texts, and the rows that have them
-        name: [(_plain(value), row) for row, value in enumerate(fields[name]) if isinstance(value, str)]
+        name: [(_plain(value), row) for row, value in fields.having(name) if isinstance(value, str)]
         for name in fields.columns
         if name.startswith(PAGE)
     }
-    texts = {name: {text for text, _ in found} for name, found in having.items() if len(found) >= MIN_PAGES}
+    others = {name: _unlike(found, [fields[other] for other in lists]) for name, found in having.items()}
+    texts = {name: {text for text, _ in found} for name, found in having.items() if _may_be_titles(found, others[name])}
     named = set().union(*texts.values())
     titles: set[str] = set()
     times = Counter({name: len(having[name]) for name in texts})  # that the texts of a field stand in it, in all rows
@@ -38,13 +39,18 @@ def neighbour_fields(fields: Cells, every: Iterable[Row] | None = None) -> set[s
             titles |= {text for name in lists if (text := _plain(row.get(name))) in named}
             times.update(name for name, own in texts.items() if isinstance(row.get(name), str) and _plain(row[name]) in own)  # fmt: skip
     distinct = [name for name, own in texts.items() if len(own) >= MIN_DISTINCT * times[name]]
-    return {name for name in distinct if _names_others(having[name], fields, lists, titles - {""})}
+    titles.discard("")
+    return {name for name in distinct if sum(text in titles for text in others[name]) >= MIN_SHARE * len(having[name])}
 
 
-def _names_others(having: Sequence[tuple[str, int]], fields: Cells, lists: Sequence[str], titles: set[str]) -> bool:
-    columns = [fields[name] for name in lists]
-    others = sum(text in titles and all(_plain(column[row]) != text for column in columns) for text, row in having)
-    return others >= MIN_SHARE * len(having)
+def _unlike(having: Sequence[tuple[str, int]], lists: Sequence[Sequence[Any]]) -> list[str]:
+    """The texts of a field of the pages that no field of the lists says of the same record."""
+    return [text for text, row in having if all(_plain(cells[row]) != text for cells in lists)]
+
+
+def _may_be_titles(having: Sequence[tuple[str, int]], others: Sequence[str]) -> bool:
+    """Whether the texts of a field may be titles of other records: most fields of pages are not, and titles need not be looked for."""
+    return len(having) >= MIN_PAGES and len(others) >= MIN_SHARE * len(having)
 
 
 def _plain(text: object) -> str:

@@ -3,7 +3,7 @@
 Passages become one column `snippet`; ranks and scores say nothing of the record and are left out.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ def query_fields(fields: Cells, varying: Collection[str]) -> QueryFields:
     passages = tuple(name for name in sorted(varying) if _mean_length(fields[name]) >= MIN_PASSAGE_CHARS)
     urls = fields["_url"]
     names = [name for name in fields.columns if not name.startswith("_")]
-    addresses = {name for name in names if _is_own_address(fields[name], urls)}
+    addresses = {name for name in names if _is_own_address(fields.having(name), urls)}
     return QueryFields(frozenset(varying) | addresses, passages)
 
 
@@ -45,14 +45,14 @@ def _mean_length(cells: Sequence[Any]) -> float:
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def _is_own_address(cells: Sequence[Any], urls: Sequence[str | None]) -> bool:
+def _is_own_address(having: Iterable[tuple[int, Any]], urls: Sequence[str | None]) -> bool:
     """Whether a field shows the address that `_url` has already."""
     alike = others = 0
-    for text, url in zip(cells, urls, strict=True):
+    for row, text in having:
         if not text:
             continue
-        is_alike = isinstance(text, str) and "/" in text and (url or "").endswith(text.removesuffix("/"))
+        is_alike = isinstance(text, str) and "/" in text and (urls[row] or "").endswith(text.removesuffix("/"))
         alike, others = alike + is_alike, others + (not is_alike)
-        if others > (1 - MIN_ALIKE) * len(cells):  # too many already, whatever follows
+        if others > (1 - MIN_ALIKE) * len(urls):  # too many already, whatever follows
             return False
     return alike + others > 1 and alike >= MIN_ALIKE * (alike + others)

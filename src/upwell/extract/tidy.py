@@ -69,13 +69,19 @@ class TableColumn:
 
     def cells(self, fields: Cells) -> list[Cell]:
         """The same of all rows."""
+        key = (self.of, tuple(self.cut.items()), self.phrases, self.part, self.is_list)
+        if key not in fields.made:
+            fields.made[key] = self._cells(fields)
+        return fields.made[key]
+
+    def _cells(self, fields: Cells) -> list[Cell]:
         first, *others = (fields[name] for name in self.of)
         if self.is_plain:
             return [value or None for value in first]
         if self.phrases or self.is_list:
             return [self._fullest(values) for values in zip(first, *others, strict=True)]
         made = _without_cuts(first, self.cut.get(self.of[0], ("", "")))
-        for row in {row for column in others for row, value in enumerate(column) if value}:
+        for row in {row for name in self.of[1:] for row, value in fields.having(name) if value}:
             made[row] = self._fullest([first[row], *(column[row] for column in others)])
         return made
 
@@ -140,8 +146,7 @@ def arrange(
     known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
-    of_pages = (fields[name] for name in names if name.startswith(PAGE))
-    with_page = sorted({row for column in of_pages for row, value in enumerate(column) if value is not None})
+    with_page = sorted({row for name in names if name.startswith(PAGE) for row, _ in fields.having(name)})
     columns: list[TableColumn] = []
     for group in merged(useful, fields, with_page, cuts):
         seen = texts[group[0]].union(*(texts[name] for name in group[1:])) if group[1:] else texts[group[0]]

@@ -11,7 +11,7 @@ text                everything else
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -85,6 +85,8 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
                 return "boolean"
         if (dates := reader_of(texts)) is not None:
             return "datetime" if dates.has_time else "date"
+        if any(map(_is_no_number, texts)) and not _may_be_addresses(texts):
+            return "text"  # as most columns are
     types: list[Type] = []
     others = 0
     for text in texts:
@@ -95,10 +97,26 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> Type:
     for candidate in TYPES if types else ():
         count = sum(kind == candidate or (candidate == "decimal" and kind == "integer") for kind in types)
         if count >= MIN_TYPE_SHARE * len(types) and (
-            not lossless or all(_loses_nothing(text, candidate) for text in texts)
+            not lossless
+            or all(
+                _loses_nothing(text, candidate, is_read=kind == candidate)
+                for text, kind in zip(texts, types, strict=True)
+            )
         ):
             return candidate
     return "text"
+
+
+def _is_no_number(text: str) -> bool:
+    """Whether a text cannot be read as a number, a price ("free" is one) or a date."""
+    return text.isascii() and not any(map(str.isdigit, text)) and "free" not in text.lower()
+
+
+def _may_be_addresses(texts: Sequence[str]) -> bool:
+    """Whether so many texts may be addresses that the column is one of them."""
+    return sum("/" in text or "www." in text.lower() or not text.isascii() for text in texts) >= MIN_TYPE_SHARE * len(
+        texts
+    )
 
 
 def lossless_value(text: str, kind: Type) -> Value:
@@ -110,15 +128,16 @@ def lossless_value(text: str, kind: Type) -> Value:
     return parse_value(text, kind) if _loses_nothing(text, kind) else text
 
 
-def _loses_nothing(text: str, kind: Type) -> bool:
-    """Whether the value of a text says all that the text says."""
+def _loses_nothing(text: str, kind: Type, *, is_read: bool = False) -> bool:
+    """Whether the value of a text says all that the text says; `is_read` where it is known to be of this type."""
     if kind in ("url", "image"):
         return True
     if kind == "date":
         return False  # `reader_of` would have read it
     is_code = kind != "price" and LEADING_ZERO.match(text) is not None
     is_id = len(text) > MAX_DIGITS and sum(c.isdigit() for c in text) > MAX_DIGITS
-    return not is_code and not is_id and parse_value(text, kind) is not None
+    is_integer = is_read and kind == "integer"
+    return not is_code and not is_id and (is_integer or parse_value(text, kind) is not None)
 
 
 def _plain(text: str) -> str:

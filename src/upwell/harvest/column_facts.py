@@ -74,8 +74,9 @@ def _shown(value: object) -> str:
 
 def _spread(values: Sequence[Any]) -> tuple[str, str]:
     """How values are spread, as a picture and in words; nothing where they say nothing by it."""
-    if values and all(_number(value) is not None for value in values):
-        return _histogram([number for value in values if (number := _number(value)) is not None], values)
+    kinds = set(map(type, values))
+    if kinds and kinds <= {int, float, datetime.date, datetime.datetime}:
+        return _histogram(list(map(_number, values)), values)
     texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
     counts = Counter(map(str, texts))
     if not counts or len(texts) < MIN_REPEATS * len(counts):
@@ -86,14 +87,11 @@ def _spread(values: Sequence[Any]) -> tuple[str, str]:
     return bars([count for _, count in top], said), said
 
 
-def _number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value)
+def _number(value: float | datetime.date) -> float:
+    """Where a value lies among others."""
     if isinstance(value, datetime.datetime):
         return value.timestamp()
-    return float(value.toordinal()) if isinstance(value, datetime.date) else None
+    return float(value.toordinal() if isinstance(value, datetime.date) else value)
 
 
 def _histogram(numbers: Sequence[float], values: Sequence[Any]) -> tuple[str, str]:

@@ -30,31 +30,33 @@ GOALS = (0.9, 0.95)  # shares of the size that the forecast is for
 
 def html(site: "SiteHarvest", summary: Mapping[str, Any], tables: "Sequence[Table]", records: Path) -> str:
     """The report as HTML; `summary` is as `summary.json` has it, `records` the file with the (largest) table."""
-    import jinja2  # only here: harvests without a report do without it
-    from markupsafe import Markup
+    from markupsafe import Markup  # only here: harvests without a report do without it
 
-    templates = jinja2.Environment(loader=jinja2.PackageLoader("upwell.harvest", "."), autoescape=True)
+    from upwell.harvest.report_page import page
+
     size = site.size
     facts = [fact for table in tables for fact in column_facts(table.rows, table.types, table.fill())]
     columns = [{**vars_of(fact), "chart": Markup(fact.chart), "share": percent(fact.fill)} for fact in facts]  # noqa: S704 # our own SVG
     ring = gauge(len(site.state), size.low, size.high, size.estimate, is_lower_bound=site.lower_bound)
-    return templates.get_template("report.html.j2").render(
-        name=site.title or summary["site"],
-        summary={**summary, "about": site.about},
-        when=datetime.datetime.now(datetime.UTC).strftime("%-d %B %Y, %H:%M UTC"),
-        style=Markup(templates.loader.get_source(templates, "look.css")[0]),  # type: ignore[union-attr] # noqa: S704 # our own style sheet
-        gauge=Markup(ring),  # noqa: S704 # our own SVG
-        held_in_words=held_in_words(summary),
-        ended=ended(summary),
-        warnings=warnings(summary),
-        received=_bytes(site.bytes),
-        duration=_duration(site.seconds),
-        samples=[_sample(table) for table in tables],
-        columns=columns,
-        records=str(records),
-        commands=commands(summary, site.url, records.parent),
-        sources=[_source(source, Markup) for source in site.sources],
-    )
+    style = Path(__file__).with_name("look.css").read_text(encoding="utf-8")
+    values = {
+        "name": site.title or summary["site"],
+        "summary": {**summary, "about": site.about},
+        "when": datetime.datetime.now(datetime.UTC).strftime("%-d %B %Y, %H:%M UTC"),
+        "style": Markup(style),  # noqa: S704 # our own style sheet
+        "gauge": Markup(ring),  # noqa: S704 # our own SVG
+        "held_in_words": held_in_words(summary),
+        "ended": ended(summary),
+        "warnings": warnings(summary),
+        "received": _bytes(site.bytes),
+        "duration": _duration(site.seconds),
+        "samples": [_sample(table) for table in tables],
+        "columns": columns,
+        "records": str(records),
+        "commands": commands(summary, site.url, records.parent),
+        "sources": [_source(source, Markup) for source in site.sources],
+    }
+    return page(values)
 
 
 def vars_of(fact: Any) -> dict[str, Any]:

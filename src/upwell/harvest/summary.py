@@ -67,15 +67,17 @@ class SiteHarvest:
         that no source of this run has brought came from another harvest into the same folder; after a refresh they are among
         those that the sources should have.
         """
-        known = KeySet()
+        counted, known = self._counted, KeySet()
         ends = {"estimate": 0.0, "low": 0.0, "high": 0.0}
-        for source in self._counted:
+        for source in counted:
             new_share = 1 - known.share_of(source.held, len(source)) if len(known) and len(source) else 1.0
-            known.update_hashes(source.held.hashes())
+            if len(counted) > 1:  # else there is nothing to compare
+                known.update_hashes(source.held.hashes())
             for end in ends:
                 ends[end] += new_share * getattr(source.size, end)
         held = len(self.state)
-        others = 0 if self.refreshed else max(0, held - len(known))
+        brought = len(known) if len(counted) > 1 else sum(len(source.held) for source in counted)
+        others = 0 if self.refreshed else max(0, held - brought)
         if self._relies_on_before and self.before is not None:
             others = self.refreshed.get("new", 0) - self.refreshed.get("gone", 0)
             ends = asdict(self.before[0])

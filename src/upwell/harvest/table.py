@@ -4,7 +4,7 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 
 from upwell.extract.cells import Cells
 from upwell.extract.neighbours import neighbour_fields
@@ -162,6 +162,10 @@ def source_of(row: Row) -> str:
 
 
 def with_time(row: Row) -> Row:
-    """The row with the time of its answer as one."""
-    fetched = row.get("_fetched")
-    return row | {"_fetched": datetime.datetime.fromisoformat(fetched)} if isinstance(fetched, str) else row
+    """The same row with the time of its answer as one."""
+    if isinstance(fetched := row.get("_fetched"), str):
+        row["_fetched"] = _moment(fetched)
+    return row
+
+
+_moment = lru_cache(maxsize=1000)(datetime.datetime.fromisoformat)  # the records of an answer have the same

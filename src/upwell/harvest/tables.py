@@ -121,9 +121,10 @@ def _sample(rows: Iterable[Row], step: int) -> dict[str, list[Row]]:
     seen: Counter[str] = Counter()
     for row in rows:
         source = source_of(row)
-        if seen[source] % step == 0 or seen[source] < MIN_SOURCE_ROWS:
+        if step <= 1 or seen[source] % step == 0 or seen[source] < MIN_SOURCE_ROWS:
             sample[source].append(with_time(row))
-        seen[source] += 1
+        if step > 1:
+            seen[source] += 1
     return sample
 
 

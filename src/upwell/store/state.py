@@ -37,6 +37,7 @@ __all__ = ["ASKED_BY", "BodyReader", "State"]
 ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
 RECORDS_AT_ONCE = 500  # that are written, so that a page of the table is written once for several of them
+NO_ROW = dict.fromkeys(("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched"))  # in their order
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
 
@@ -312,16 +313,14 @@ class State:
         Where queries come from rows of another harvest, `_asked_by` has the keys of those rows.
         """
         asked_by = rows_that_asked(self._written, row_of(self.note(ASKED_BY)) or {})
+        empty = {**NO_ROW, "_asked_by": None} if asked_by else NO_ROW
         for row, seen, details in self._stored_rows():
-            own = {
-                name: row.pop(name, None)
-                for name in ("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched")
-            }
-            own["_seen"] = seen
+            made = {**empty, **row, "_seen": seen}
             if asked_by:
-                own["_asked_by"] = asked_by.get(str(own["_key"])) or None
-            of_page = (row_of(details) or {}) if details else {}
-            yield {**own, **row, **{PAGE + name: value for name, value in of_page.items()}}
+                made["_asked_by"] = asked_by.get(str(row.get("_key"))) or None
+            if details:
+                made |= {PAGE + name: value for name, value in (row_of(details) or {}).items()}
+            yield made
 
     def _stored_rows(self) -> Iterator[tuple[dict[str, Any], int, str | None]]:
         """The rows of the records, how often each was seen, and what its own page says, in the order in which they came."""
