@@ -36,6 +36,8 @@ def _line(event: str, said: Mapping[str, object]) -> dict[str, object]:
 
 def _plain(value: object) -> object:
     """A value as JSON can have it."""
+    if isinstance(value, str | int | float):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return dict(value) if isinstance(value, Mapping) else value

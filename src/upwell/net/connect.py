@@ -51,7 +51,8 @@ class TellingRequest(aiohttp.ClientRequest):
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         answer = await super().send(conn)
         for pace in paces_to_tell.get():
-            self.loop.call_soon(self.loop.call_soon, pace.was_sent)
+            if pace.gap:
+                self.loop.call_soon(self.loop.call_soon, pace.was_sent)
         return answer
 
 

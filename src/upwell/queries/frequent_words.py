@@ -6,7 +6,7 @@ list    <language>.txt.bz2: the 10,000 most frequent words in order, and <langua
 
 import bz2
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -23,6 +23,8 @@ DEFAULT = "en"  # for languages without a list
 MAX_FREQUENT = 10_000
 # In a list of rarer words each word has before it one character that says how many letters it shares with the word before it.
 NO_LETTER_SHARED, MAX_SHARED = 0x21, 15
+ONE_LETTER_SHARED = chr(NO_LETTER_SHARED + 1)
+ALIKE_WORDS = re.compile('[!"][^!"]*')  # in such a list: words in a row with the same two letters at their beginning
 # How words are written in the lists where pages write them in two ways: Romanian with commas below, Serbian in Latin letters.
 FINAL_SIGMA = re.compile("σ$")  # the lists have the Greek letter as it stands inside words
 COMMAS_BELOW = str.maketrans("şţ", "șț")
@@ -75,7 +77,7 @@ def zipf(word: str, language: str) -> float:
     """
     listed = list_language(language)
     known = word.casefold().translate(SPELLINGS.get(listed, {}))
-    return _frequent(listed).get(known) or _rarer(listed).get(known, 0.0)
+    return _frequent(listed).get(known) or _rarer(listed, known[:2]).get(known, 0.0)
 
 
 def list_language(language: str) -> str:
@@ -99,12 +101,23 @@ def _frequent(language: str) -> dict[str, float]:
 
 
 @cache
-def _rarer(language: str) -> dict[str, float]:
-    words: dict[str, float] = {}
+def _rarer(language: str, beginning: str) -> dict[str, float]:
+    """The rarer words that begin with two letters: a page has words with few of all beginnings."""
+    return {word: value for value, part in _rarer_parts(language).get(beginning, ()) for word in expand(part)}
+
+
+@cache
+def _rarer_parts(language: str) -> dict[str, list[tuple[float, str]]]:
+    """The list of rarer words as it is, by their first two letters, with the values."""
+    parts: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for line in _read(f"{language}-rarer.txt.bz2").splitlines():
         value, _, shortened = line.partition(" ")
-        words.update(dict.fromkeys(expand(shortened), float(value)))
-    return words
+        letter = ""
+        for part in ALIKE_WORDS.findall(shortened):
+            letter = letter if part[0] == ONE_LETTER_SHARED else part[1:2]
+            whole = f"{chr(NO_LETTER_SHARED)}{letter}{part[1:]}" if part[0] == ONE_LETTER_SHARED else part
+            parts[expand(whole[: 1 + MAX_SHARED])[0][:2]].append((float(value), whole))
+    return parts
 
 
 def expand(shortened: str) -> list[str]:

@@ -11,11 +11,10 @@ here. A killed process leaves at most one torn record, at the end of the last fi
 """
 
 import base64
-import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -43,6 +42,8 @@ GZIP_MAGIC = b"\x1f\x8b\x08"
 MAX_CHUNK_BYTES = 1 << 20  # that are unpacked at a time while a file is checked
 WARC_FILE_BYTES = 1_000_000_000  # of a file, after which the next is begun; WARC 1.1 Annex C: about 1 GB
 GZIP_LEVEL = 6  # zlib's own default
+# Window in bits (16 more: with a gzip header) and memory level. A small record is packed as well with 30 KB of memory as with 270.
+USUAL_MEMORY, SMALL_MEMORY, SMALL_BYTES = (16 + zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL), (16 + 12, 5), 2048
 # Headers that describe how the body was transferred. The body is archived after decoding, so they get another name.
 TRANSFER_HEADERS = frozenset(("Content-Encoding", "Transfer-Encoding", "Content-Length"))
 
@@ -107,12 +108,10 @@ class Archive:
             self._out = self._path.open("ab")
         digest = _digest(response.body)
         response_id = _new_id()
-        common = {"WARC-Target-URI": response.url, "WARC-Date": date}
-        response_fields = {
-            **common,
-            "WARC-Payload-Digest": digest,
-            "Content-Type": "application/http; msgtype=response",
-        }
+        common = _fields({"WARC-Target-URI": response.url, "WARC-Date": date})
+        response_fields = (
+            f"{common}WARC-Payload-Digest: {digest}\r\nContent-Type: application/http; msgtype=response\r\n"
+        )
         head = _response_head(response)
         first = self._first_copies.get(digest) if response.body else None
         if first is None:
@@ -120,21 +119,21 @@ class Archive:
             place = ArchivedBody(file=self._path.name, offset=self._out.tell(), digest=digest)
             first = self._first_copies[digest] = _FirstCopy(response_id, response.url, date, place)
         else:
-            response_fields |= {
-                "WARC-Profile": REVISIT_PROFILE,
-                "WARC-Refers-To": first.record_id,
-                "WARC-Refers-To-Target-URI": first.url,
-                "WARC-Refers-To-Date": first.date,
-            }
+            response_fields += _fields(
+                {
+                    "WARC-Profile": REVISIT_PROFILE,
+                    "WARC-Refers-To": first.record_id,
+                    "WARC-Refers-To-Target-URI": first.url,
+                    "WARC-Refers-To-Date": first.date,
+                }
+            )
             records = _record("revisit", response_id, response_fields, head)
-        request_fields = {
-            **common,
-            "WARC-Concurrent-To": response_id,
-            "Content-Type": "application/http; msgtype=request",
-        }
+        request_fields = (
+            f"{common}WARC-Concurrent-To: {response_id}\r\nContent-Type: application/http; msgtype=request\r\n"
+        )
         records += _record("request", _new_id(), request_fields, _request_bytes(request, request_headers))
         if request.query:
-            query_fields = {**common, "WARC-Refers-To": response_id, "Content-Type": "application/warc-fields"}
+            query_fields = f"{common}WARC-Refers-To: {response_id}\r\nContent-Type: application/warc-fields\r\n"
             query = f"query: {' '.join(request.query.split())}\r\n".encode()
             records += _record("metadata", _new_id(), query_fields, query)
         self._out.write(records)
@@ -152,7 +151,7 @@ class Archive:
         path = self.folder / f"upwell-{self._file_number:05}.warc.gz"
         fields = {"WARC-Date": _now(), "WARC-Filename": path.name, "Content-Type": "application/warc-fields"}
         info = b"software: Upwell\r\nformat: WARC File Format 1.1\r\n"
-        path.write_bytes(_record("warcinfo", _new_id(), fields, info))
+        path.write_bytes(_record("warcinfo", _new_id(), _fields(fields), info))
         return path
 
 
@@ -246,12 +245,20 @@ def _is_damaged(path: Path) -> bool:
     return False
 
 
-def _record(kind: str, record_id: str, fields: dict[str, str], block: bytes) -> bytes:
+def _record(kind: str, record_id: str, fields: str, block: bytes) -> bytes:
     """One record as a gzip member."""
-    own = {"WARC-Type": kind, "WARC-Record-ID": record_id, **fields, "Content-Length": str(len(block))}
-    lines = [f"{name}: {value}".replace("\r", "").replace("\n", "") for name, value in own.items()]
-    head = "\r\n".join(("WARC/1.1", *lines, "", "")).encode("utf-8", "replace")
-    return gzip.compress(head + block + b"\r\n\r\n", GZIP_LEVEL)
+    own = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {record_id}\r\n{fields}Content-Length: {len(block)}\r\n\r\n"
+    )
+    record = own.encode("utf-8", "replace") + block + b"\r\n\r\n"
+    memory = SMALL_MEMORY if len(record) <= SMALL_BYTES else USUAL_MEMORY
+    packer = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, *memory)
+    return packer.compress(record) + packer.flush()
+
+
+def _fields(fields: Mapping[str, str]) -> str:
+    """Fields of a record, each on its line."""
+    return "".join([f"{name}: {value}".replace("\r", "").replace("\n", "") + "\r\n" for name, value in fields.items()])
 
 
 def _new_id() -> str:

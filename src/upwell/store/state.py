@@ -9,7 +9,7 @@
 
 Nothing else is needed. A harvest that was interrupted starts from the beginning, asks the same questions in the same order, gets the
 stored outcomes, and sends requests only where these end. So a kill at any moment costs the requests in flight, and no stage of the
-harvest needs code for resuming.
+harvest needs code for resuming. The records of several pages are written together: after a kill their answers are read again.
 """
 
 import json
@@ -26,7 +26,16 @@ from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store import state_runs
 from upwell.store.database import Connection, Database
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state_records import FoundRecords, add_records, is_good_answer, row_of, rows_of, varying_fields
+from upwell.store.state_records import (
+    FoundRecords,
+    add_details,
+    add_records,
+    encode,
+    is_good_answer,
+    row_of,
+    rows_of,
+    varying_fields,
+)
 from upwell.store.state_tables import delete_trailing_errors, forget_records, rows_that_asked, set_note
 
 if TYPE_CHECKING:
@@ -291,21 +300,7 @@ class State:
 
     def add_details(self, key: str, fields: Mapping[str, object]) -> None:
         """Stores what the own page of a record says; what an earlier run stored otherwise goes to the history."""
-
-        def store(db: Connection) -> None:
-            text = json.dumps(dict(fields), ensure_ascii=False)
-            before = db.execute("SELECT row, run FROM details WHERE key = ?", (key,)).fetchone()
-            if before and before[1] < self.run_number and before[0] != text:
-                db.execute(
-                    "INSERT INTO history SELECT key, ?, row FROM records WHERE key = ? ON CONFLICT DO NOTHING",
-                    (self.run_number, key),
-                )
-            db.execute(
-                "INSERT INTO details VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row, run = excluded.run",
-                (key, text, self.run_number),
-            )
-
-        self._written.transaction(store)
+        self._written.transaction(lambda db: add_details(db, self.run_number, key, fields))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records held, in the order in which they came, with `_seen`; what their own pages say has names that begin with `PAGE`.
@@ -391,4 +386,4 @@ def _request_key(request: Request) -> str:
     """Two requests are the same if their keys are: all that is sent counts."""
     headers = [request.headers] if request.headers else []  # left out as before there were any
     fields = [request.body.decode("latin-1"), request.content_type, *headers, request.method, request.url]
-    return json.dumps(fields, ensure_ascii=False)
+    return encode(fields)

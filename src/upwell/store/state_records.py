@@ -9,7 +9,16 @@ from typing import Any
 from upwell.model import Record
 from upwell.store.database import Connection
 
-__all__ = ["FoundRecords", "add_records", "is_good_answer", "row_of", "rows_of", "varying_fields"]
+__all__ = [
+    "FoundRecords",
+    "add_details",
+    "add_records",
+    "encode",
+    "is_good_answer",
+    "row_of",
+    "rows_of",
+    "varying_fields",
+]
 
 # A field depends on the query if it said something else in this share of the sights by another query, and not just by chance.
 VARYING_SHARE = 0.2
@@ -135,6 +144,20 @@ def _write(db: Connection, run: int, held: Mapping[str, _Held]) -> None:
     db.executemany(
         "UPDATE records SET row = ?, seen = seen + ?, last = ? WHERE key = ?",
         [(text, held[key].new_sights, run, key) for key, text in texts.items() if held[key].text is not None],
+    )
+
+
+def add_details(db: Connection, run: int, key: str, fields: Mapping[str, object]) -> None:
+    """Adds what the own page of a record says; what an earlier run stored otherwise goes to the history."""
+    text = encode(dict(fields))
+    before = db.execute("SELECT row, run FROM details WHERE key = ?", (key,)).fetchone()
+    if before and before[1] < run and before[0] != text:
+        db.execute(
+            "INSERT INTO history SELECT key, ?, row FROM records WHERE key = ? ON CONFLICT DO NOTHING", (run, key)
+        )
+    db.execute(
+        "INSERT INTO details VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row, run = excluded.run",
+        (key, text, run),
     )
 
 
