@@ -16,6 +16,7 @@ from upwell.queries.pairs import Pair, Pairs
 from upwell.queries.policy import Promising
 from upwell.queries.word_counts import columns_of, count_words, plain_columns_of, plain_count_words
 from upwell.queries.word_index import Came
+from upwell.queries.word_shapes import shape_of, shapes_of
 
 if compiled is None:
     pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
@@ -131,3 +132,12 @@ def test_pairs_are_weighed_alike(limit: int, monkeypatch: pytest.MonkeyPatch) ->
         orders.append(order)
     assert orders[0] == orders[1]
     assert len(orders[0]) == 40
+
+
+@given(
+    st.lists(st.text("aZ1２., 'é検", min_size=1, max_size=6)),
+    st.frozensets(st.sampled_from(["a", "aa", "1", "a1", "é"])),
+)
+def test_words_have_the_same_shapes(words: list[str], stops: frozenset[str]) -> None:
+    """Letters, digits, stop words, in any script."""
+    assert shapes_of(words, stops) == [shape_of(word, stops) for word in words]

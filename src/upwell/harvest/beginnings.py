@@ -3,7 +3,6 @@
 Languages with many forms of a word (Arabic, Greek, Finnish) share few whole words between short texts, and many beginnings.
 """
 
-import heapq
 from array import array
 
 import numpy as np
@@ -31,6 +30,10 @@ class Beginnings:
     def __init__(self, words: Promising) -> None:
         self.words = words
         self._numbers: dict[str, int] = {}  # of the beginnings of all words that were looked at
+        self._length, self._parent = (
+            array("b"),
+            array("i"),
+        )  # of each: its letters, and the number of the one a letter shorter
         self._looked_at = 0  # words
         self._word, self._beginning = array("i"), array("i")  # numbers of a word and of one of its beginnings, for each
         self._shares: dict[str, float] = {}  # of the records held that have a word that begins so; the largest first
@@ -77,25 +80,32 @@ class Beginnings:
         # logarithm of the share of the records without a word, then without any word that begins so
         without_word = np.log1p(-np.minimum(words.inside / max(1, words.held), 0.99))
         without = np.bincount(self._beginning, without_word[np.frombuffer(self._word, np.int32)], len(self._numbers))
-        shares = dict(zip(self._numbers, (-np.expm1(without)).tolist(), strict=True))
+        shares, lengths = -np.expm1(without), np.frombuffer(self._length, np.int8)
         reach = words.limit / max(words.size, words.held, 1) if words.limit else 1.0
-        shortest = self._shortest
-        kept = [
-            (-share, beginning)
-            for beginning, share in shares.items()
-            if share and beginning not in self._asked and len(beginning) >= shortest
-            if len(beginning) == shortest or shares[beginning[:-1]] > reach
-        ]
-        return {beginning: -share for share, beginning in heapq.nsmallest(MAX_KEPT, kept)}
+        is_kept = (lengths == self._shortest) | (shares[np.frombuffer(self._parent, np.int32)] > reach)
+        kept = np.flatnonzero(is_kept & (shares > 0) & (lengths >= self._shortest))
+        if len(kept) > MAX_KEPT + len(self._asked):  # the largest, and all that are as large as the last of them
+            least = np.partition(shares[kept], -MAX_KEPT - len(self._asked))[-MAX_KEPT - len(self._asked)]
+            kept = kept[shares[kept] >= least]
+        texts = list(self._numbers)
+        largest = sorted((-share, texts[at]) for at, share in zip(kept.tolist(), shares[kept].tolist(), strict=True))
+        unasked = [(beginning, -share) for share, beginning in largest if beginning not in self._asked]
+        return dict(unasked[:MAX_KEPT])
 
     def _look_at_new_words(self) -> None:
         """Numbers the beginnings of the words that came since."""
-        shortest, numbers = self._shortest, self._numbers
+        shortest, numbers, length_of, parent = self._shortest, self._numbers, self._length, self._parent
         for number, word in enumerate(self.words.words(self._looked_at), self._looked_at):
-            if word.isalpha() and not is_unspaced(word):
+            if word.isalpha() and (word.isascii() or not is_unspaced(word)):
+                shorter = 0
                 for length in range(shortest, min(MAX_LETTERS, len(word) - 1) + 1):
+                    at = numbers.setdefault(word[:length], len(numbers))
+                    if at == len(length_of):
+                        length_of.append(length)
+                        parent.append(shorter)
                     self._word.append(number)
-                    self._beginning.append(numbers.setdefault(word[:length], len(numbers)))
+                    self._beginning.append(at)
+                    shorter = at
             self._looked_at = number + 1
 
     @property

@@ -17,7 +17,7 @@ from upwell.page.terms import query_words, stop_words_of, words_of_query
 from upwell.queries.calibration import Calibration
 from upwell.queries.record_words import Blobs, MemoryBlobs, RecordWords, WordTexts
 from upwell.queries.word_counts import columns_of, count_words
-from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of
+from upwell.queries.word_shapes import ONE_CHARACTER, PAIR, shape_of, shapes_of
 
 __all__ = ["CLASSES", "Came", "Floats", "Numbers", "WordIndex"]
 
@@ -158,7 +158,7 @@ class WordIndex:
             self._set_done(ids[0])
             if not matches:
                 self._barren[ids[0]] = True
-        kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", query)
+        kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", shape_of(query, self._stops))
         self._tried[kind] += 1
         self._matched[kind] += matches > 0
 
@@ -314,8 +314,7 @@ class WordIndex:
         """The class of each candidate: the column in which it was seen first, and its shape."""
         return self._class[: len(self._texts)]
 
-    def _class_of(self, column: str, word: str) -> int:
-        shape = shape_of(word, self._stops)
+    def _class_of(self, column: str, shape: int) -> int:
         column = "" if shape >= PAIR else column  # whether parts and runs are found does not depend on where they stand
         kind = self._classes.get((column, shape))
         if kind is None:
@@ -372,8 +371,8 @@ class WordIndex:
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2 + len(words), old.dtype))))
-        self._class[first : len(self._texts)] = [
-            self._class_of(column or "", word) for word, column in zip(words, columns, strict=True)
-        ]
+        shapes = shapes_of(list(words), self._stops)
+        kinds = [self._class_of(column or "", shape) for column, shape in zip(columns, shapes, strict=True)]
+        self._class[first : len(self._texts)] = kinds
         if self.min_chars:
             self._done[first : len(self._texts)] = [not self.takes(word) for word in words]

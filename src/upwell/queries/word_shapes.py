@@ -1,8 +1,9 @@
 """The shapes of words: what of a kind a source finds, it mostly finds of all of that kind."""
 
+from upwell.page.compiled import compiled
 from upwell.page.terms import characters, is_unspaced
 
-__all__ = ["ONE_CHARACTER", "PAIR", "shape_of"]
+__all__ = ["ONE_CHARACTER", "PAIR", "shape_of", "shapes_of"]
 
 # The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = (
@@ -11,6 +12,7 @@ SHAPES = (
 )  # fmt: skip
 PAIR_CHARACTERS = 2  # sources that index scripts without spaces often index pairs
 PAIR, ONE_CHARACTER = 9, 11  # shapes of parts of such texts: a source finds nearly all of them or nearly none
+OTHER = 255  # what the compiled module leaves to Python
 AROUND_DIGITS = str.maketrans("", "", " .,")
 
 
@@ -28,3 +30,11 @@ def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
     if digits.isdigit():
         return 1 + min(5, len(digits))
     return 1 if any(map(str.isdigit, word)) else 0
+
+
+def shapes_of(words: list[str], stops: frozenset[str]) -> list[int]:
+    """The shape of each of some words."""
+    if compiled is None:
+        return [shape_of(word, stops) for word in words]
+    shapes = compiled.shapes(words, stops)
+    return [shape_of(word, stops) if shape == OTHER else shape for word, shape in zip(words, shapes, strict=True)]

@@ -139,6 +139,7 @@ PyObject *page_finish_gaps(PyObject *module, PyObject *args);
 PyObject *page_text(PyObject *module, PyObject *args);
 PyObject *page_numbered_lines(PyObject *module, PyObject *args);
 PyObject *page_recoded(PyObject *module, PyObject *args);
+PyObject *page_shapes(PyObject *module, PyObject *args);
 PyObject *page_columns_of(PyObject *module, PyObject *args);
 PyObject *page_hash_of(PyObject *module, PyObject *key);
 PyObject *page_count_words(PyObject *module, PyObject *args);

@@ -11,6 +11,7 @@ static PyMethodDef functions[] = {
     {"count", page_count, METH_VARARGS, "count(bytes, byte): how often it occurs."},
     {"recoded", page_recoded, METH_VARARGS, "recoded(bytes, table): bytes of a charset of single bytes as UTF-8."},
     {"finish_gaps", page_finish_gaps, METH_VARARGS, "finish_gaps(gaps, spaced, chunks, chunk_row, rows_before, parent, spot, is_marking of each spot)"},
+    {"shapes", page_shapes, METH_VARARGS, "shapes(words, stop words): see queries/word_shapes.py."},
     {"columns_of", page_columns_of, METH_VARARGS, "columns_of(words, fields, plain): see queries/word_counts.py."},
     {"hash_of", page_hash_of, METH_O, "hash_of(key): 64 bits of a key, the same in every process."},
     {"count_words", page_count_words, METH_VARARGS, "count_words(cells, ends, in, once, first, done, shared, sharing, number): see queries/word_counts.py."},

@@ -174,6 +174,35 @@ done:
     return columns;
 }
 
+/* shapes(words, stops): the shape of each word as queries/word_shapes.py has it; 255 where it is not of ASCII, which is left to Python. */
+PyObject *page_shapes(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *words, *stops;
+    if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &words, &stops)) return NULL;
+    if (!PyAnySet_Check(stops)) { PyErr_SetString(PyExc_TypeError, "stop words are a set"); return NULL; }
+    Py_ssize_t count = PyList_GET_SIZE(words);
+    PyObject *result = PyBytes_FromStringAndSize(NULL, count);
+    for (Py_ssize_t i = 0; result && i < count; i++) {
+        PyObject *word = PyList_GET_ITEM(words, i);
+        unsigned char *shape = (unsigned char *)PyBytes_AS_STRING(result) + i;
+        *shape = 255;
+        if (!PyUnicode_Check(word) || !PyUnicode_IS_COMPACT_ASCII(word) || !PyUnicode_GET_LENGTH(word)) continue;
+        const unsigned char *at = PyUnicode_DATA(word), *end = at + PyUnicode_GET_LENGTH(word);
+        Py_ssize_t length = end - at, digits = 0, around = 0;
+        for (; at < end; at++) {
+            digits += *at >= '0' && *at <= '9';
+            around += *at == ' ' || *at == '.' || *at == ',';
+        }
+        int is_stop = length == 1 && !digits ? 0 : PySet_Contains(stops, word);
+        if (is_stop < 0) { Py_CLEAR(result); break; }
+        if (length == 1 && !digits) *shape = 8;
+        else if (is_stop) *shape = 7;
+        else if (digits && digits + around == length) *shape = (unsigned char)(1 + Py_MIN(5, digits));
+        else *shape = digits > 0;
+    }
+    return result;
+}
+
 /* ---- terms: each word once, with a number, in order of appearance -------------------------------------------------------- */
 
 typedef struct { uint64_t hash; const char *data; size_t size; } Word;   /* the bytes of its characters, each as long as those of the text */
