@@ -101,10 +101,14 @@ def use(html: bytes) -> None:
     from upwell.extract.line_features import line_features
     from upwell.extract.lines import lines_of
     from upwell.page import terms
+    from upwell.page.ranges import numbered_lines
     from upwell.page.tree import read
 
     page = read(html)
     terms.of(page)
+    numbered_lines(page.text(), 240)
+    for row in range(0, len(page), 7):
+        page.text(row)
     attributes = pickle.loads(pickle.dumps(page)).attributes  # noqa: S301 # our own bytes
     for row, found in attributes.items():
         for name in found:

@@ -180,8 +180,10 @@ def urls_to_fetch(
 
 def links_with_query(tree: TagTree, query_argument: str, query: str) -> Iterator[tuple[int, str]]:
     """The links of an answer to pages of its own site that carry the query argument: row and address of each."""
-    host = site_host(tree.url)
+    host, name = site_host(tree.url), query_argument.lstrip("/")
     for row, address in tree.links():
+        if name not in address and "%" not in address and "+" not in address:  # it cannot be written otherwise
+            continue
         url = urldefrag(address)[0] if "#!" not in address else address
         if leaves_site(url, host) or not is_page(url):
             continue

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from functools import lru_cache
 from urllib.parse import urldefrag, urlsplit
 
 from upwell.answers.argument_names import PAGE, plain
@@ -32,15 +33,24 @@ def url_of_page(tree: TagTree) -> str:
 
 def plain_number(text: str) -> int | None:
     """The number that a text is, but for signs around it."""
-    match = PLAIN_NUMBER.fullmatch(text) if len(text) <= MAX_NUMBER_CHARS else None
+    return _short_number(text) if len(text) <= MAX_NUMBER_CHARS else None
+
+
+@lru_cache(maxsize=2000)
+def _short_number(text: str) -> int | None:
+    match = PLAIN_NUMBER.fullmatch(text)
     return int(re.sub(r"\D", "", match[1])) if match else None
 
 
 def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
     """Of number links (number, row) that stand side by side, the row of the one after the current page."""
     groups: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    container_of: dict[int, int] = {}  # by the row above a link, which most links of a pager share
     for number, row in numbered:
-        groups[_container_of_numbers(tree, row)].append((number, row))
+        above = int(tree.parent[row])
+        if above not in container_of:
+            container_of[above] = _container_of_numbers(tree, above)
+        groups[container_of[above]].append((number, row))
     for container, group in groups.items():
         current = _current_number(tree, container, group)
         following = next((row for number, row in group if current is not None and number == current + 1), None)
@@ -49,9 +59,9 @@ def next_number(tree: TagTree, numbered: list[tuple[int, int]]) -> int | None:
     return None
 
 
-def _container_of_numbers(tree: TagTree, row: int) -> int:
-    """What holds a number link and its neighbours: the first row above it with more than one child."""
-    end, container = tree.end, int(tree.parent[row])
+def _container_of_numbers(tree: TagTree, container: int) -> int:
+    """What holds a number link and its neighbours: the first row above it, from this one on, with more than one child."""
+    end = tree.end
     while container > 0 and end[container + 1] == end[container] and tree.chars_of(container) <= MAX_NUMBER_CHARS:
         container = int(tree.parent[container])
     return container

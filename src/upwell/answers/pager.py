@@ -259,7 +259,8 @@ class Pager:
         """The links that say "next", each with its score: what it says, how its URL fits, and whether the head declares it too."""
         number_link = self.next_number_link
         known_urls = {url for url in (self.declared_url, number_link.url if number_link else None) if url}
-        others = [_Link(self, *other) for other in self._others if _target(self.tree, other[1]) in known_urls]
+        unsaid = self._others if known_urls else ()
+        others = [_Link(self, *other) for other in unsaid if _target(self.tree, other[1]) in known_urls]
         links = sorted([*self._links, *others], key=lambda link: link.row) if others else self._links
         scored = [(score, link) for link in links if (score := _label_score(link, known_urls)) > 0 and link.url]
         urls_of_text: defaultdict[str, set[str]] = defaultdict(set)

@@ -58,8 +58,8 @@ def split(url: str, query: str = "") -> Address:
         host = site_host(url)
     except ValueError:  # a port that is no number, a broken IPv6 host: nothing to split
         return Address(url, ())
-    path, arguments = _split_path(parts.path, query)
-    arguments += parse_arguments(parts.query, query)
+    path, in_path = _split_path(parts.path, query)
+    arguments = [*in_path, *parse_arguments(parts.query, query)]
     if parts.fragment.startswith(("!", "/", "?")) or "=" in parts.fragment:
         arguments += parse_arguments(parts.fragment.lstrip("!/?"))
     return Address(host + path, tuple(arguments))
@@ -94,15 +94,16 @@ def _decode(text: str) -> str:
         return unquote_plus(text, encoding="latin-1")
 
 
-def _split_path(path: str, query: str) -> tuple[str, list[Argument]]:
+@lru_cache(maxsize=MAX_KNOWN_URLS)
+def _split_path(path: str, query: str) -> tuple[str, tuple[Argument, ...]]:
     """Takes the arguments out of a path: matrix parameters, numbers after a word, the query, and what follows the query."""
     kept: list[str] = []
     arguments: list[Argument] = []
     query_words = " ".join(query.lower().split())
     if not query_words and ";" not in path and not NUMBER_SEGMENT.search(path):
-        return path, arguments
+        return path, ()
     if path.count("/") > MAX_SEGMENTS:
-        return path, arguments
+        return path, ()
     is_after_query = False  # there, segments alternate between name and value
     for segment in path.split("/"):
         name, *matrix = segment.split(";")
@@ -116,7 +117,7 @@ def _split_path(path: str, query: str) -> tuple[str, list[Argument]]:
         else:
             kept.append(name)
         is_after_query = is_after_query or is_query
-    return "/".join(kept), arguments
+    return "/".join(kept), tuple(arguments)
 
 
 def numbers_by_place(url: str) -> dict[str, int]:
