@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from upwell.extract.cells import Cells
 from upwell.extract.neighbours import neighbour_fields
-from upwell.extract.query_dependent import query_fields
+from upwell.extract.query_dependent import QueryFields, query_fields
 from upwell.extract.tidy import OTHER, OtherFields, TableColumn, columns_of, shaped
 from upwell.model import PAGE, TEMPLATE
 from upwell.store.streamed_rows import HeldRows, Row, StreamedRows
@@ -60,17 +60,22 @@ class Table:
 
 
 class Settler:
-    """What is left out of the rows of one source, by all of them or a sample (then `every` has all), and to which table each goes."""
+    """What is left out of the rows of one source, and to which table each goes."""
 
-    def __init__(self, rows: Sequence[Row], varying: Collection[str], every: Iterable[Row] | None) -> None:
-        fields = Cells.of(rows)
-        self._of_query = query_fields(fields, varying)
-        fields = fields.without(self._of_query.left_out)
-        if self._of_query.passages:  # a new column, whose place the rows say
-            fields = Cells.of([self._of_query.settle(row) for row in rows])
-        self._of_neighbours = neighbour_fields(fields, every)
-        self.fields = fields.without(self._of_neighbours)  # of the rows, without what is left out
+    def __init__(self, of_query: QueryFields, of_neighbours: set[str]) -> None:
+        self._of_query, self._of_neighbours = of_query, of_neighbours
         self.tables: dict[str | None, int] = {}  # by what kind of page a record has; None: any other
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], varying: Collection[str], every: Iterable[Row] | None) -> tuple["Settler", Cells]:
+        """What to leave out, by all rows or a sample (then `every` has all); and the fields of these rows without it."""
+        fields = Cells.of(rows)
+        of_query = query_fields(fields, varying)
+        fields = fields.without(of_query.left_out)
+        if of_query.passages:  # a new column, whose place the rows say
+            fields = Cells.of([of_query.settle(row) for row in rows])
+        of_neighbours = neighbour_fields(fields, every)
+        return cls(of_query, of_neighbours), fields.without(of_neighbours)
 
     def settled(self, row: Row) -> Row:
         """The row without them."""

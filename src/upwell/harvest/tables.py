@@ -87,16 +87,17 @@ def tables_of(
     sample = _sample(state.rows(), -(-len(state) // max_held))
     varying = state.varying()
     settlers: dict[str, Settler] = {}
+    settled: dict[str, Cells] = {}
     for source, part in sample.items():
         every = None if is_whole else _of_source(state.rows(), source)
-        settlers[source] = Settler(part, varying.get(source, ()), every)
-    groups = _alike({source: settler.fields for source, settler in settlers.items()})
+        settlers[source], settled[source] = Settler.of(part, varying.get(source, ()), every)
+    groups = _alike(settled)
     names = _kinds([group[0] for group in groups]) if len(groups) > 1 else [""] * len(groups)
     lists = frozenset(lists)
     drafts: list[Draft] = []
     for kind, group in zip(names, groups, strict=True):
         first = len(drafts)
-        fields = Cells.joined([settlers[source].fields for source in group])
+        fields = Cells.joined([settled[source] for source in group])
         parts: list[tuple[str, list[str], Cells]] = [("", [], fields.without([PAGE + TEMPLATE]))]
         if with_pages and len(set(fields[PAGE + TEMPLATE]) - {None}) > 1:
             parts = _by_template([settlers[source].settled(row) for source in group for row in sample[source]])
@@ -106,7 +107,7 @@ def tables_of(
             for source in group:
                 settlers[source].tables |= dict.fromkeys(templates, len(drafts)) | {None: first}
             drafts.append(Draft(name, columns, cells, with_pages=with_pages))
-    del sample
+    del sample, settled
     tables = (
         [draft.table() for draft in drafts]
         if is_whole

@@ -41,7 +41,7 @@ class HeldRows(Sequence[Row]):
         return self._count
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self[:])
+        return map(self._row, zip(*self.columns.values(), strict=True))
 
     @overload
     def __getitem__(self, at: int) -> Row: ...
