@@ -41,7 +41,7 @@ REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-dig
 GZIP_MAGIC = b"\x1f\x8b\x08"
 MAX_CHUNK_BYTES = 1 << 20  # that are unpacked at a time while a file is checked
 WARC_FILE_BYTES = 1_000_000_000  # of a file, after which the next is begun; WARC 1.1 Annex C: about 1 GB
-GZIP_LEVEL = 6  # zlib's own default
+GZIP_LEVEL = 4  # 2 to 3 % more bytes than zlib's default, 6, in 0.6 to 0.85 of its time
 # Window in bits (16 more: with a gzip header) and memory level. A small record is packed as well with 30 KB of memory as with 270.
 USUAL_MEMORY, SMALL_MEMORY, SMALL_BYTES = (16 + zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL), (16 + 12, 5), 2048
 # Headers that describe how the body was transferred. The body is archived after decoding, so they get another name.
