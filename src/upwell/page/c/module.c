@@ -15,7 +15,7 @@ static PyMethodDef functions[] = {
     {"columns_of", page_columns_of, METH_VARARGS, "columns_of(words, fields, plain): see queries/word_counts.py."},
     {"hash_of", page_hash_of, METH_O, "hash_of(key): 64 bits of a key, the same in every process."},
     {"count_words", page_count_words, METH_VARARGS, "count_words(cells, ends, in, once, first, done, shared, sharing, number): see queries/word_counts.py."},
-    {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(words, in, once, twice, whole, class, share, calibration, numbers): see queries/policy.py."},
+    {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(arrays of words, last, turn, in, once, twice, whole, class, done, share, calibration, numbers): see queries/policy.py."},
     {"weigh_pairs", page_weigh_pairs, METH_VARARGS, "weigh_pairs(words, both, kinds, in, once, told, barren, calibration, asked, numbers): see queries/pairs.py."},
     {NULL, NULL, 0, NULL},
 };
