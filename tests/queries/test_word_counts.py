@@ -101,13 +101,16 @@ def test_words_are_weighed_alike(limit: int) -> None:
     index.size = 5000.0
     for number, page in enumerate(_pages(3)):
         index.add_records([Came(f"{number % 50} {i}", " ".join(words), {}) for i, words in enumerate(page)])
-    words = np.arange(0, len(index.words()), 2)
+    some = [np.arange(0, len(index.words()), 2, dtype=np.int32), np.array([5, 4, 4], dtype=np.int32)]
     share, calibration = np.linspace(0.2, 1, 64), np.linspace(0.5, 2, 64)
-    ours = index.weigh(words, share, calibration, (1000.0, 0.6, 3.0))
-    plain = index.plain_weigh(words, share, calibration, (1000.0, 0.6, 3.0))
-    assert [each.tolist() for each in ours] == [each.tolist() for each in plain]
+    words, weighed, best = index.weigh(some, share, calibration, (1000.0, 0.6, 3.0))
+    plain_words, plain, plain_best = index.plain_weigh(some, share, calibration, (1000.0, 0.6, 3.0))
+    order = np.argsort(words)
+    assert words[order].tolist() == plain_words.tolist()
+    assert weighed[:, order].tolist() == plain.tolist()
+    assert words[best] == plain_words[plain_best]
     with pytest.raises(ValueError, match="fit"):
-        index.weigh(np.array([10**9]), share, calibration, (1000.0, 0.6, 3.0))
+        index.weigh([np.array([10**9], dtype=np.int32)], share, calibration, (1000.0, 0.6, 3.0))
 
 
 @pytest.mark.parametrize("limit", [0, 40])

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from upwell.answers.facets import Relation, SecondLevelLink
 from upwell.page.terms import tokens
 from upwell.page.url_arguments import split
@@ -20,6 +23,7 @@ from upwell.store.url_repository import UrlRepository
 __all__ = ["FacetQuestion", "FacetQuestions", "from_earlier_run"]
 
 MIN_NEW_SHARE = 0.02  # of the matches that count as new at least, because the number held is a guess; not swept
+MANY_LINKS = 5  # of one answer, from which on all words beside its query are counted at once
 MAX_SHARE = 0.9  # a facet with a larger share of the matches of its query narrows nothing; as `queries.pairs` has it
 
 
@@ -47,6 +51,9 @@ def from_earlier_run(url: str, query_field: str) -> FacetQuestion:
     return FacetQuestion(query, link, words=(), held_matches=0.0, expected=0.0)
 
 
+Counts = NDArray[np.int64]
+
+
 class _Candidate(NamedTuple):
     query: str
     url: str
@@ -72,14 +79,14 @@ class FacetQuestions:
     def add_links(self, links: Sequence[SecondLevelLink], query: str, matches: float) -> None:
         """Takes in the facets and orders that an answer links to whose matches will not all come."""
         siblings = Counter(link.sets for link in links)
+        links = [link for link in links if link.count != 0 and self.urls.find("facet", link.key) < 0]
+        beside = self.word_index.counts_beside(*tokens(query)) if len(links) >= MANY_LINKS else None
         for link in links:
-            if link.count == 0 or self.urls.find("facet", link.key) >= 0:
-                continue
             facet_matches = min(matches, link.count or matches / siblings[link.sets]) if link.narrows else matches
             candidate = _Candidate(query, link.url, link.text, link.relation, facet_matches, matches)
             number = self.urls.add("facet", link.key, json.dumps(candidate))
             if not link.narrows or facet_matches <= MAX_SHARE * matches:
-                heapq.heappush(self._heap, (-self._question(link.key, candidate).expected, number))
+                heapq.heappush(self._heap, (-self._question(link.key, candidate, beside).expected, number))
 
     def next(self) -> FacetQuestion | None:
         """The question that should bring the most new records for a request.
@@ -101,7 +108,8 @@ class FacetQuestions:
         """The question that `next` gave last is asked now."""
         self.urls.take(heapq.heappop(self._heap)[1])
 
-    def _question(self, key: str, candidate: _Candidate) -> FacetQuestion:
+    def _question(self, key: str, candidate: _Candidate, beside: Counts | None = None) -> FacetQuestion:
+        """What a facet or order should bring; `beside`: how many records held have the query and each word, where that is known."""
         matches = candidate.matches
         limit, page_size = self.word_index.limit, self.word_index.page_size
         words = tuple(tokens(candidate.query))
@@ -109,7 +117,10 @@ class FacetQuestions:
         shown: tuple[str, ...] = ()
         if candidate.narrows:
             name = tuple(word for word in tokens(candidate.text) if not word.isdigit())
-            held_with_name = [0 if word in words else self.word_index.count_with(*words, word) for word in name]
+            if beside is None:
+                held_with_name = [0 if word in words else self.word_index.count_with(*words, word) for word in name]
+            else:
+                held_with_name = [int(beside[at]) if at >= 0 else 0 for at in self.word_index.numbers(name)]
             if held_with_name and all(held_with_name):
                 held, shown = min(held_with_name), (*words, *name)
         new = max(MIN_NEW_SHARE * matches, matches - held)

@@ -142,12 +142,15 @@ def count_words(
     number: int,
 ) -> tuple[int, int]: ...
 def weigh_words(
-    words: NDArray[np.int64],
+    words: Sequence[NDArray[np.int32]],
+    last: NDArray[np.uint32],
+    turn: int,
     inside: NDArray[np.int32],
     once: NDArray[np.int32],
     twice: NDArray[np.int32],
     whole: NDArray[np.int32],
     classes: NDArray[np.int16],
+    done: NDArray[np.bool_],
     share: NDArray[np.float64],
     calibration: NDArray[np.float64],
     numbers: tuple[float, ...],
@@ -170,6 +173,7 @@ def line_features(
     asked: tuple[Callable[[str], int], Callable[[str], tuple[bool, bool]], str, tuple[str, ...]],
     limits: tuple[float, ...],
 ) -> list[int]: ...
+) -> tuple[bytes, bytes, int]: ...
 def weigh_pairs(
     words: NDArray[np.int64],
     both: NDArray[np.int64],

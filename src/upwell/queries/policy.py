@@ -7,17 +7,21 @@
 `WordIndex` counts words; a policy is a subclass with `worth`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.compiled import compiled
 from upwell.queries.word_index import SHRINK, Floats, Numbers, WordIndex
 
+Counts = NDArray[np.int32]
 __all__ = ["NEARLY_BEST_SHARE", "Frequency", "Greedy", "Policy", "Promising", "Random"]
 
 NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
 LIFT = 10.0
 POOL = 256  # words that are looked at for every request, beside those whose counts have changed
+MAX_POOL = 4 * POOL  # from which on the best are picked again
 GROWTH = 0.05  # of the records held, after which all words are looked at again
 ALL_EVERY = 2000  # words for each request until all are looked at again, so that this costs the same for each request
 
@@ -81,7 +85,8 @@ class Promising(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._pool: Numbers = np.zeros(0, dtype=np.int64)  # the words that were best when all were looked at
+        self._pool: Counts = np.zeros(0, dtype=np.int32)  # the words that were best when all were looked at
+        self._looked_at, self._turn = np.zeros(0, dtype=np.uint32), 0  # the turn in which each word was looked at last
         self._looks, self._held_then = 0, 0  # since then, and records held then
 
     def worth(self) -> Floats:
@@ -109,40 +114,50 @@ class Promising(Policy):
 
     def propose(self, best_rate: float, horizon: int, good_share: float) -> "tuple[str, float, float, float] | None":
         """The word with the greatest value: word, new records, pages, and how likely it is to match at all."""
-        words = self._candidates()
+        share, calibration = self._shares_matched(), self._calibration.shares(np.arange(len(self._tried)))
+        words, weighed, at = self.weigh(self._candidates(), share, calibration, (float(horizon), good_share, best_rate))
         if not len(words):
             return None
-        share, calibration = self._shares_matched(), self._calibration.shares(np.arange(len(self._tried)))
-        values, rates, new, pages = self.weigh(words, share, calibration, (float(horizon), good_share, best_rate))
-        at = int(np.argmax(values))
-        if len(words) > 4 * POOL:
+        values, rates, new, pages = weighed
+        if len(words) > MAX_POOL:
             best = [np.argpartition(-each, POOL)[:POOL] for each in (values, rates)]
-            self._pool = _distinct(words[np.concatenate(best)])
+            self._pool = words[np.concatenate(best)]
         else:
             self._pool = words
         word = int(words[at])
         return self.word(word), float(new[at]), float(pages[at]), float(share[self._class[word]])
 
     def weigh(
-        self, words: NDArray[np.int64], share: Floats, calibration: Floats, scale: tuple[float, float, float]
-    ) -> "tuple[Floats, Floats, Floats, Floats]":
-        """The value of each of some words, its rate, new records and pages; shares and calibration are those of each class."""
+        self, arrays: "Sequence[Counts]", share: Floats, calibration: Floats, scale: tuple[float, float, float]
+    ) -> "tuple[Counts, Floats, int]":
+        """The words of some arrays that can be asked, each once; of each its value, rate, new records and pages; and the best.
+
+        Shares and calibration are those of each class.
+        """
         if compiled is None:
-            return self.plain_weigh(words, share, calibration, scale)
+            return self.plain_weigh(arrays, share, calibration, scale)
         held = max(1, self.held)
         numbers = (
-            held, max(self.seen_once, 1) / held, (self.seen_twice + 1) / held, 1 - self._exhausted / held,
+            held, self.usual_once, (self.seen_twice + 1) / held, 1 - self._exhausted / held,
             max(_unseen(self), self.size - self.held), self.shrink, LIFT, self.limit, self.top, self.page_size, *scale,
         )  # fmt: skip
-        counts = (self._in, self._once, self._twice, self._whole, self._class)
-        weighed = np.frombuffer(compiled.weigh_words(words, *counts, share, calibration, numbers))
-        values, rates, new, pages = weighed.reshape(4, -1)
-        return values, rates, new, pages
+        if len(self._looked_at) < len(self._in):
+            self._looked_at = np.zeros(len(self._in), dtype=np.uint32)
+        self._turn += 1
+        counts = (self._in, self._once, self._twice, self._whole, self._class, self._done)
+        words, weighed, best = compiled.weigh_words(
+            arrays, self._looked_at, self._turn, *counts, share, calibration, numbers
+        )
+        return np.frombuffer(words, np.int32), np.frombuffer(weighed).reshape(4, -1), best
 
     def plain_weigh(
-        self, words: NDArray[np.int64], share: Floats, calibration: Floats, scale: tuple[float, float, float]
-    ) -> "tuple[Floats, Floats, Floats, Floats]":
+        self, arrays: "Sequence[Counts]", share: Floats, calibration: Floats, scale: tuple[float, float, float]
+    ) -> "tuple[Counts, Floats, int]":
         """As `weigh`, without the compiled module."""
+        words = np.unique(np.concatenate(arrays)).astype(np.int32)
+        words = words[~self._done[words] & (self._in[words] > 0)]
+        if not len(words):
+            return words, np.zeros((4, 0)), -1
         horizon, good_share, best_rate = scale
         new, pages = self.beliefs(words)
         share, new = share[self._class[words]], new * calibration[self._class[words]]
@@ -150,25 +165,18 @@ class Promising(Policy):
         gain = share * new * near / pages
         cost = 1 + share * (near - 1)
         rates = gain / cost
-        return gain - good_share * max(best_rate, float(rates.max())) * cost, rates, new, pages
+        values = gain - good_share * max(best_rate, float(rates.max())) * cost
+        return words, np.array([values, rates, new, pages]), int(np.argmax(values))
 
-    def _candidates(self) -> NDArray[np.int64]:
+    def _candidates(self) -> "Sequence[Counts]":
         """The words that may be the best: all, now and then; else those that were it when all were looked at, or have changed since."""
         self._looks += 1
         is_due = self._looks * ALL_EVERY >= len(self._texts) or self.held >= (1 + GROWTH) * self._held_then
+        changed, self._changed, self._changes = self._changed, [], 0
         if is_due or len(self._pool) < POOL or self._is_changed_everywhere:
             self._looks, self._held_then, self._is_changed_everywhere = 0, self.held, False
-            words = np.arange(len(self._texts))
-        else:
-            words = _distinct(np.concatenate((self._pool, *self._changed)))
-        self._changed, self._changes = [], 0
-        return words[~self._done[words] & (self._in[words] > 0)]
-
-
-def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers in order, each once; for a thousand of them ten times as fast as `np.unique`."""
-    ordered = np.sort(numbers)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+            return (np.arange(len(self._texts), dtype=np.int32),)
+        return self._pool, *changed
 
 
 def _unseen(words: WordIndex) -> float:

@@ -111,7 +111,9 @@ class RecordWords:
             if low == high:
                 continue
             part = records[low:high] - block.first
-            for run in np.split(part, np.flatnonzero(np.diff(part) > MAX_GAP) + 1):
+            gaps = ((part[1:] - part[:-1]) > MAX_GAP).nonzero()[0].tolist() if high - low > 1 else ()
+            for first, last in pairwise((0, *(gap + 1 for gap in gaps), len(part))):
+                run = part[first:last]
                 starts = self._read(block.starts_at, int(run[0]), int(run[-1]) + 2)
                 yield _picked(self._read(block.cells_at, int(starts[0]), int(starts[-1])), starts, run - run[0])
         part = records[edges[-1] :] - self._first

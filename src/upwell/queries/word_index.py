@@ -85,7 +85,7 @@ class WordIndex:
         self._sharing = np.zeros(MANY_SHARED + 1, np.int64)  # records by how many words they share
         self._exhausted = 0
         self._counted: dict[tuple[int, ...], tuple[int, int]] = {}  # words → records counted, of these with all words
-        self._changed: list[Numbers] = []  # words whose counts have changed since a policy looked
+        self._changed: list[NDArray[np.int32]] = []  # words whose counts have changed since a policy looked
         self._changes = 0
         self._is_changed_everywhere = False  # too many have
         self._classes: dict[tuple[str, int], int] = {}  # column and shape
@@ -146,7 +146,7 @@ class WordIndex:
         self.held += len(records)
         self.seen_once += len(records)
 
-    def _note_change(self, ids: Numbers) -> None:
+    def _note_change(self, ids: NDArray[np.int32]) -> None:
         self._changed.append(ids)
         self._changes += len(ids)
         if self._changes > MAX_CHANGES:  # nobody looks
@@ -212,7 +212,7 @@ class WordIndex:
 
     def count_with(self, *words: str) -> int:
         """How many records held have all of these words; only those that came since it was asked last are counted."""
-        numbers = self._found(words)
+        numbers = self.numbers(words)
         if not words or -1 in numbers:
             return 0 if words else self.held
         key = tuple(sorted(set(numbers)))
@@ -227,15 +227,24 @@ class WordIndex:
 
     def words_beside(self, *words: str) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
         """How many records held have all of these words, the numbers of the words beside them, and in how many each of those stands."""
-        numbers, none = self._found(words), np.zeros(0, dtype=np.int64)
-        if not words or -1 in numbers:
-            return 0, none, none
-        records = self._records.records_with_all(sorted(set(numbers)))
+        counts = self.counts_beside(*words)
+        beside = np.flatnonzero(counts)
+        return self.count_with(*words), beside, counts[beside]
+
+    def counts_beside(self, *words: str) -> NDArray[np.int64]:
+        """In how many of the records held that have all of these words each word stands; 0 for the words themselves."""
+        if not words:
+            return self._in[: len(self._texts)].astype(np.int64)
+        numbers, none = self.numbers(words), np.zeros(0, dtype=np.int64)
+        records = self._records.records_with_all(sorted(set(numbers))) if -1 not in numbers else none
         cells = list(self._records.words_of(records))
         counts = np.bincount(np.concatenate(cells) if cells else none, minlength=len(self._texts))
-        counts[numbers] = 0
-        beside = np.flatnonzero(counts)
-        return len(records), beside, np.asarray(counts[beside], dtype=np.int64)
+        counts[[number for number in numbers if number >= 0]] = 0
+        return np.asarray(counts, dtype=np.int64)
+
+    def numbers(self, words: Sequence[str]) -> list[int]:
+        """The numbers of words; -1 for those that no record held has."""
+        return self._numbers.find_words(words)
 
     def unasked(self) -> tuple[int, float]:
         """How many words of the records held were not asked for, and how many of them a record shares with others on average."""
@@ -323,10 +332,6 @@ class WordIndex:
             self._matched.append(0)
         return kind
 
-    def _found(self, words: Sequence[str]) -> list[int]:
-        """The numbers of words; -1 for those that no record held has."""
-        return self._numbers.find_words(words)
-
     def _ids(self, words: Sequence[str]) -> list[int]:
         """The numbers of words, sorted; those that have none get one."""
         return self._number([words], [{}])[0].tolist()  # type: ignore[no-any-return] # a list of int
@@ -348,7 +353,7 @@ class WordIndex:
 
     def records_with_each(self, words: Sequence[str]) -> list[int]:
         """How many records held have each of some words."""
-        return [int(self._in[number]) if number >= 0 else 0 for number in self._found(words)]
+        return [int(self._in[number]) if number >= 0 else 0 for number in self.numbers(words)]
 
     def has_word(self, key: str, word: str) -> bool:
         """Whether a record held has a word in its text, as it was when it came first."""

@@ -109,25 +109,48 @@ PyObject *page_count_words(PyObject *module, PyObject *args) {
 static inline double least(double a, double b) { return a < b ? a : b; }
 static inline double most(double a, double b) { return a > b ? a : b; }
 
-/* weigh_words(words, in, once, twice, whole, class, share of each class, calibration of each class, numbers): what each word is worth. */
+/* weigh_words(arrays of words, last, turn, in, once, twice, whole, class, done, share of each class, calibration of each class, numbers): what each word is
+   worth that stands in a record and is not done, each once: the words, then value, rate, new records and pages of each, and the best of them.
+   `last` has for each word the turn in which it was looked at last. */
 PyObject *page_weigh_words(PyObject *module, PyObject *args) {
     (void)module;
-    Py_buffer words, in, once, twice, whole, class, share, calibration;
+    PyObject *arrays, *result = NULL, *list = NULL;
+    Py_buffer looked_at, in, once, twice, whole, class, done, share, calibration;
+    unsigned int turn;
     double held, usual, usual_twice, outside, unseen, shrink, lift, limit, top, page_size, horizon, good_share, best_rate;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*(ddddddddddddd)", &words, &in, &once, &twice, &whole, &class, &share, &calibration, &held, &usual,
-                          &usual_twice, &outside, &unseen, &shrink, &lift, &limit, &top, &page_size, &horizon, &good_share, &best_rate))
+    if (!PyArg_ParseTuple(args, "Ow*Iy*y*y*y*y*y*y*y*(ddddddddddddd)", &arrays, &looked_at, &turn, &in, &once, &twice, &whole, &class, &done, &share, &calibration,
+                          &held, &usual, &usual_twice, &outside, &unseen, &shrink, &lift, &limit, &top, &page_size, &horizon, &good_share, &best_rate))
         return NULL;
-    Py_ssize_t count = words.len / (Py_ssize_t)sizeof(int64_t), known = Py_MIN(Py_MIN(in.len, once.len), Py_MIN(twice.len, whole.len)) / 4;
-    Py_ssize_t classes = Py_MIN(share.len, calibration.len) / (Py_ssize_t)sizeof(double);
-    PyObject *result = PyBytes_FromStringAndSize(NULL, 4 * count * (Py_ssize_t)sizeof(double));
-    double *values = result ? (double *)PyBytes_AS_STRING(result) : NULL;
-    known = Py_MIN(known, class.len / (Py_ssize_t)sizeof(int16_t));
-    for (Py_ssize_t i = 0; values && i < count; i++) {
-        int64_t word = ((const int64_t *)words.buf)[i];
-        int16_t kind = word >= 0 && word < known ? ((const int16_t *)class.buf)[word] : -1;
-        if (kind < 0 || kind >= classes) { Py_CLEAR(result); break; }
-        double *rates = values + count, *all_new = rates + count, *all_pages = all_new + count;
-        double inside = AT(in, word), seen_once = AT(once, word);
+    Py_ssize_t known = Py_MIN(Py_MIN(Py_MIN(in.len, once.len), Py_MIN(twice.len, whole.len)), looked_at.len) / 4;
+    Py_ssize_t classes = Py_MIN(share.len, calibration.len) / (Py_ssize_t)sizeof(double), count = 0;
+    known = Py_MIN(Py_MIN(known, done.len), class.len / (Py_ssize_t)sizeof(int16_t));
+    uint32_t *last = looked_at.buf;
+    const int16_t *class_of = class.buf;
+    Ints words = {0};
+    double *weighed = NULL;
+    if (!(list = PySequence_Fast(arrays, "arrays of words"))) goto done;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        Py_buffer some;
+        if (PyObject_GetBuffer(PySequence_Fast_GET_ITEM(list, i), &some, PyBUF_SIMPLE) < 0) goto done;
+        int is_good = 1;
+        for (Py_ssize_t j = 0; is_good && j < some.len / 4; j++) {
+            int32_t word = AT(some, j);
+            is_good = word >= 0 && word < known && class_of[word] >= 0 && class_of[word] < classes;
+            if (!is_good || last[word] == turn) continue;
+            last[word] = turn;
+            if (!((const uint8_t *)done.buf)[word] && AT(in, word) > 0 && push(&words, word) < 0) is_good = -1;
+            if (is_good < 0) break;
+        }
+        PyBuffer_Release(&some);
+        if (!is_good) PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays");
+        if (is_good < 1) goto done;
+    }
+    count = words.length;
+    if (!(weighed = PyMem_Malloc((size_t)(4 * count + 1) * sizeof(double)))) { PyErr_NoMemory(); goto done; }
+    double *values = weighed, *rates = values + count, *all_new = rates + count, *all_pages = all_new + count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int32_t word = words.at[i];
+        double inside = AT(in, word), seen_once = AT(once, word), matched = ((const double *)share.buf)[class_of[word]];
         double once_share = (seen_once + shrink * usual) / (inside + shrink) / usual;
         double once_per_twice = (seen_once + shrink * usual) / (AT(twice, word) + shrink * usual_twice) * usual_twice / usual;
         double lifted = (inside - AT(whole, word) + lift) / (inside * outside + lift);
@@ -138,22 +161,26 @@ PyObject *page_weigh_words(PyObject *module, PyObject *args) {
             matches = least(matches, limit);
         }
         double pages = page_size ? most(1.0, ceil(matches / page_size)) : 1.0, near = least(pages, horizon);
-        double matched = ((const double *)share.buf)[kind];
-        new = new * ((const double *)calibration.buf)[kind];
-        double gain = matched * new * near / pages, cost = 1 + matched * (near - 1);
-        values[i] = gain;
-        rates[i] = gain / cost;
+        new = new * ((const double *)calibration.buf)[class_of[word]];
+        values[i] = matched * new * near / pages;
+        rates[i] = values[i] / (1 + matched * (near - 1));
         all_new[i] = new;
         all_pages[i] = pages;
         best_rate = most(best_rate, rates[i]);
     }
-    for (Py_ssize_t i = 0; result && i < count; i++) {
-        double pages = values[3 * count + i], matched = ((const double *)share.buf)[((const int16_t *)class.buf)[((const int64_t *)words.buf)[i]]];
-        values[i] -= good_share * best_rate * (1 + matched * (least(pages, horizon) - 1));
+    Py_ssize_t best = -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        double matched = ((const double *)share.buf)[class_of[words.at[i]]];
+        values[i] -= good_share * best_rate * (1 + matched * (least(all_pages[i], horizon) - 1));
+        if (best < 0 || values[i] > values[best] || (values[i] == values[best] && words.at[i] < words.at[best])) best = i;
     }
-    Py_buffer *all[] = {&words, &in, &once, &twice, &whole, &class, &share, &calibration};
+    result = Py_BuildValue("NNn", as_bytes(&words), PyBytes_FromStringAndSize((const char *)weighed, 4 * count * (Py_ssize_t)sizeof(double)), best);
+done:
+    PyMem_Free(weighed);
+    PyMem_Free(words.at);
+    Py_XDECREF(list);
+    Py_buffer *all[] = {&looked_at, &in, &once, &twice, &whole, &class, &done, &share, &calibration};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
-    if (values && !result) PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays");
     return result;
 }
 
