@@ -154,7 +154,7 @@ def weigh_words(
     share: NDArray[np.float64],
     calibration: NDArray[np.float64],
     numbers: tuple[float, ...],
-) -> bytes: ...
+) -> tuple[bytes, bytes, int]: ...
 def lines(
     chunks: tuple[str, ...],
     gap: NDArray[np.int8],
@@ -173,7 +173,6 @@ def line_features(
     asked: tuple[Callable[[str], int], Callable[[str], tuple[bool, bool]], str, tuple[str, ...]],
     limits: tuple[float, ...],
 ) -> list[int]: ...
-) -> tuple[bytes, bytes, int]: ...
 def weigh_pairs(
     words: NDArray[np.int64],
     both: NDArray[np.int64],

@@ -15,7 +15,6 @@ static PyMethodDef functions[] = {
     {"columns_of", page_columns_of, METH_VARARGS, "columns_of(words, fields, plain): see queries/word_counts.py."},
     {"hash_of", page_hash_of, METH_O, "hash_of(key): 64 bits of a key, the same in every process."},
     {"count_words", page_count_words, METH_VARARGS, "count_words(cells, ends, in, once, first, done, shared, sharing, number): see queries/word_counts.py."},
-    {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(words, in, once, twice, whole, class, share, calibration, numbers): see queries/policy.py."},
     {"lines", page_lines, METH_VARARGS, "lines(chunks, gap, chunk_row, parent, spot, spots, known_codes, code_of): the columns of the lines of a page."},
     {"line_features", page_line_features, METH_VARARGS, "line_features(x, columns of the lines, columns of the page, texts, what is asked of texts, limits): fills x; gives the lines that may agree with the title."},
     {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(arrays of words, last, turn, in, once, twice, whole, class, done, share, calibration, numbers): see queries/policy.py."},
