@@ -18,7 +18,7 @@ def with_records_beside(leaves: Leaves, cut: Cut) -> Cut:
     unit, *others = {(at.tag, at.cls) for at in [tree.spots[spot] for spot in set(tree.spot[units].tolist())]}
     if others or not unit[1]:
         return cut
-    alike = tree.at_spots([i for i, at in enumerate(tree.spots) if at.cls == unit[1] and at.tag == unit[0]])
+    alike = tree.at_spots(tree.spot_set.like(*unit))
     if len(alike) == len(units):
         return cut
     is_beside = np.isin(tree.parent[alike], tree.parent[np.unique(cut.container)]) & ~np.isin(alike, cut.container)

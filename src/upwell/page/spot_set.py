@@ -21,7 +21,8 @@ class SpotSet:
 
     def __init__(self, spots: tuple[Spot, ...]) -> None:
         self.spots = spots
-        self._with_tags: dict[tuple[str, ...], list[int]] = {}
+        self._with_tags: dict[tuple[str, ...], NDArray[np.bool_] | None] = {}
+        self._like: dict[tuple[str, str], list[int]] = {}
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
@@ -71,11 +72,19 @@ class SpotSet:
         kept = [at.shown == KEPT for at in self.spots]
         return self._column(kept, np.bool_) if True in kept else None
 
-    def with_tags(self, names: tuple[str, ...]) -> list[int]:
-        """The numbers of the spots with one of these tag names."""
-        numbers = self._with_tags.get(names)
+    def have_tags(self, names: tuple[str, ...]) -> NDArray[np.bool_] | None:
+        """Which of them have one of these tag names; None where none has."""
+        if names not in self._with_tags:
+            have = [at.tag in names for at in self.spots]
+            self._with_tags[names] = self._column(have, np.bool_) if True in have else None
+        return self._with_tags[names]
+
+    def like(self, tag: str, cls: str) -> list[int]:
+        """The numbers of those with this tag name and class."""
+        numbers = self._like.get((tag, cls))
         if numbers is None:
-            numbers = self._with_tags[names] = [i for i, at in enumerate(self.spots) if at.tag in names]
+            numbers = [i for i, at in enumerate(self.spots) if at.cls == cls and at.tag == tag]
+            self._like[tag, cls] = numbers
         return numbers
 
     def _column(self, values: list[Any], kind: type[np.generic]) -> NDArray[Any]:

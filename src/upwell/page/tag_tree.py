@@ -160,10 +160,9 @@ class TagTree:
 
     def having(self, name: str) -> dict[int, str]:
         """One attribute of all rows that have it, by row: "" where it is empty."""
-        found = self._known_attributes.get(name)
-        if found is None:
-            found = self._known_attributes[name] = having(self.attributes, name)
-        return found
+        if name not in self._known_attributes:
+            self._known_attributes[name] = having(self.attributes, name)
+        return self._known_attributes[name]
 
     @cached_property
     def _known_attributes(self) -> dict[str, dict[int, str]]:
@@ -181,8 +180,10 @@ class TagTree:
         """All rows with one of these tag names, in document order."""
         rows = self._known_rows.get(names)
         if rows is None:
-            rows = self._known_rows[names] = self.at_spots(self.spot_set.with_tags(names))
+            have = self.spot_set.have_tags(names)
+            rows = np.zeros(0, np.int32) if have is None else have[self.spot].nonzero()[0].astype(np.int32)
             rows.flags.writeable = False
+            self._known_rows[names] = rows
         return rows
 
     @cached_property
@@ -356,9 +357,8 @@ class TagTree:
         """The text of a range of chunks."""
         if last - first < 2:
             return self.chunks[first] if first < last else ""
-        if compiled is not None:
-            return compiled.text(self.chunks, self.chunk_gap, first, last)
-        return self.plain_text_of(first, last)
+        plain = compiled is None
+        return self.plain_text_of(first, last) if plain else compiled.text(self.chunks, self.chunk_gap, first, last)
 
     def plain_text_of(self, first: int, last: int) -> str:
         """The same without the compiled parts."""
