@@ -37,10 +37,10 @@ def next_button(tree: TagTree, query: str = "") -> NextPage | None:
     Where the query is known, a button whose form does not send it is passed over.
     """
     for form in map(int, tree.rows("form")):
-        rows = list(form_data.controls(tree, form))
-        if any(form_data.control_type(tree, row) == "password" for row in rows):
+        types = {row: form_data.control_type(tree, row) for row in form_data.controls(tree, form)}
+        if "password" in types.values():
             continue
-        button = _next_page_button(tree, rows)
+        button = _next_page_button(tree, [row for row, kind in types.items() if kind in form_data.BUTTON_TYPES])
         step = _submitted(tree, form, button, {}) if button is not None else None
         if step is not None and (words_of_address(step.url, query) or words_of_fields(step.fields, query)):
             continue
@@ -60,9 +60,8 @@ def _says_next(text: str) -> bool:
     return bool(text) and bool(NEXT.fullmatch(text) or ARROW.fullmatch(text) or MORE_RESULTS.fullmatch(text))
 
 
-def _next_page_button(tree: TagTree, rows: list[int]) -> int | None:
-    """The button of a form that leads to the next page: it says so, or has the number after that of the page shown."""
-    buttons = [row for row in rows if form_data.control_type(tree, row) in form_data.BUTTON_TYPES]
+def _next_page_button(tree: TagTree, buttons: list[int]) -> int | None:
+    """The one of the buttons of a form that leads to the next page: it says so, or has the number after that of the page shown."""
     enabled = [row for row in buttons if not form_data.is_disabled(tree, row)]
     labels = {row: _label(tree, row) for row in buttons}
     has_other_pages = any(BACK_LABEL.match(text) or PLAIN_NUMBER.fullmatch(text) for text in labels.values() if text)

@@ -6,6 +6,7 @@ where one follows.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from upwell.answers.pager import Pager
@@ -13,7 +14,7 @@ from upwell.lazy import late_pattern
 from upwell.page.ranges import NUMBER, number_value
 from upwell.page.tree import TagTree
 
-__all__ = ["plain_count"]
+__all__ = ["RecordTexts", "plain_count"]
 
 WHOLE_NUMBER = late_pattern(rf"(?<![\d.,:/#]){NUMBER}")
 # One number, and it is not a time, a version, a date or a place in a list.
@@ -26,13 +27,28 @@ MAX_LINES_ABOVE = 15  # lines with numbers between the count and the first recor
 MIN_RECORDS = 2  # that are as many as a number says, before that is no accident
 
 
-def plain_count(tree: TagTree, lines: Sequence[str], record_texts: Sequence[str]) -> int | None:
+class RecordTexts:
+    """The texts of the records of a page, which can be asked what they have."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts, self._joined = texts, "\n".join(texts)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(self._joined.split())
+
+    def line(self, line: str) -> bool:
+        """Whether a line stands in one of them; most lines with a number that do are a word of it."""
+        return line in self._words or line in self._joined
+
+
+def plain_count(tree: TagTree, lines: Sequence[str], record_texts: RecordTexts) -> int | None:
     """The count of matches; None where no number fits the list. `lines` are the lines of the page's text with a number in them."""
-    records, inside = len(set(record_texts)), "\n".join(record_texts)
+    records = len(set(record_texts.texts))
     if records < MIN_RECORDS:
         return None
     plain = [" ".join(line.split()) for line in lines]
-    is_outside = [line not in inside for line in plain]
+    is_outside = [not record_texts.line(line) for line in plain]
     for line, outside in zip(plain, is_outside, strict=True):
         if outside and (total := _beside_range(line, records)) is not None:
             return total

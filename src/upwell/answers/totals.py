@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from upwell.answers.plain_counts import plain_count
+from upwell.answers.plain_counts import RecordTexts, plain_count
 from upwell.lazy import late_pattern
 from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, numbered_lines, ranges_in
 from upwell.page.tree import TagTree
@@ -127,13 +127,14 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
     StatedTotals(total=1234, hedge='about', first=11, last=20, cap=None)
     """
     records = len({text or at for at, text in enumerate(record_texts)})  # a match may be shown in two blocks
-    inside_records = "\n".join(record_texts)
     lines = numbered_lines(tree.text(), MAX_LINE_CHARS)
+    longer = [line for line in lines if not line.isdecimal()]  # a lone number, as of a cell, is no range
+    records_have = RecordTexts(record_texts)
 
     def outside() -> Iterator[str]:
-        return (line for line in lines if " ".join(line.split()) not in inside_records)
+        return (line for line in lines if not records_have.line(" ".join(line.split())))
 
-    for line in lines:
+    for line in longer:
         for match in _ranges_with_total(line):
             first, last, total = (number_value(match[name]) for name in ("first", "last", "total"))
             if last <= total and _is_range_of_page(first, last, records):
@@ -145,7 +146,7 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
                     cap=_cap(outside(), total, records),
                 )
     outside_lines = list(outside())
-    number_pairs = [pair for line in lines for pair in _ranges_of_matches(line)]
+    number_pairs = [pair for line in longer for pair in _ranges_of_matches(line)]
     ranges = [(first, last) for first, last in number_pairs if first and _is_range_of_page(first, last, records)]
     contradicted = None  # a total that is smaller than the end of every range
     for match in _lone_counts(outside_lines):
@@ -161,7 +162,7 @@ def read_totals(tree: TagTree, record_texts: Sequence[str] = ()) -> StatedTotals
         contradicted = contradicted or stated
     if contradicted:
         return contradicted
-    count = plain_count(tree, lines, record_texts)
+    count = plain_count(tree, lines, records_have)
     if count is not None:
         return StatedTotals(total=count)
     return StatedTotals(first=ranges[0][0], last=ranges[0][1]) if ranges else StatedTotals()

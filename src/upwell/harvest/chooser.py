@@ -269,11 +269,9 @@ class Chooser:
     def hold(self, query: OpenQuery, records: Sequence[Record]) -> list[Record]:
         """Takes records in; gives those that are new."""
         new = self.ledger.add(records)
-        new_keys = {record.key for record in new}
+        new_keys, came = {record.key for record in new}, []
         narrow = [other for other in self.open_queries if len(other.words) > 1]
-        records = distinct(records)
-        came = []
-        for record in records:
+        for record in distinct(records):
             words = query_words(record.text) if record.key in new_keys else None
             query.showing += query.is_shown(record.text, words)
             came.append(Came(record.key, record.text, record.fields, words))
@@ -282,10 +280,8 @@ class Chooser:
                 continue
             for proposer in self.proposers:
                 proposer.hold(record.text)
-            if narrow:
-                shown = set(words)
-                for other in narrow:
-                    other.held_showing += shown.issuperset(other.words)
+            for other in narrow:
+                other.held_showing += all(word in words for word in other.words)
         self.words.add_records(came)
         return new
 

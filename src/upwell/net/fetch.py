@@ -389,8 +389,12 @@ class Fetcher:
         self._pace(url).back_off(min(max(wait, retry_after), self.manners.longest_wait))
 
 
-@lru_cache(4096)
 def _site(url: str) -> tuple[str, int | None]:
     """Host and port of an address; None stands for the usual ports."""
-    host, port = host_and_port(url)
+    return _site_of("/".join(url.split("/", 3)[:3]))
+
+
+@lru_cache(4096)
+def _site_of(origin: str) -> tuple[str, int | None]:
+    host, port = host_and_port(origin)
     return host, None if port in (80, 443) else port

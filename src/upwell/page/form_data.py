@@ -7,7 +7,7 @@ button       the submit button that is pressed; it sends its own value and may c
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 from urllib.parse import quote_plus, urldefrag, urlsplit, urlunsplit
@@ -111,12 +111,14 @@ def button_label(tree: TagTree, row: int) -> str:
 
 def control_type(tree: TagTree, row: int) -> str:
     """The type of a control: an unknown type of input is text, a button submits unless it says otherwise."""
-    tag = tree.name(row)
-    said = (tree.attr(row, "type") or "").lower()
+    return _control_type(tree.name(row), tree.attr(row, "type") or "")
+
+
+def _control_type(tag: str, said: str) -> str:
     if tag == "input":
-        return said if said in INPUT_TYPES else "text"
+        return said.lower() if said.lower() in INPUT_TYPES else "text"
     if tag == "button":
-        return said if said in ("reset", "button") else "submit"
+        return said.lower() if said.lower() in ("reset", "button") else "submit"
     return tag
 
 
@@ -124,6 +126,8 @@ def is_disabled(tree: TagTree, row: int) -> bool:
     """Whether a control is disabled, itself or by a fieldset around it (but not from inside the fieldset's legend)."""
     if tree.attr(row, "disabled") is not None:
         return True
+    if not len(tree.rows("fieldset")):
+        return False
     in_legend = False
     for above in tree.ancestors(row):
         if tree.name(above) == "fieldset":
@@ -139,22 +143,23 @@ def read_fields(tree: TagTree, form: int) -> tuple[Field, ...]:
     labels = _labels(tree)
     fields = []
     for row in controls(tree, form):
-        kind = control_type(tree, row)
-        words = [tree.attr(row, name) or "" for name in ("placeholder", "title", "aria-label", "id", "class")]
-        words.append(labels.get(tree.attr(row, "id") or "", ""))
+        said = {name: value or "" for name, value in tree.attributes.get(row, {}).items()}  # all of it at once
+        kind = _control_type(tree.name(row), said.get("type", ""))
+        words = [said.get(name, "") for name in ("placeholder", "title", "aria-label", "id", "class")]
+        words.append(labels.get(said.get("id", ""), ""))
         if kind in ("submit", "button", "image"):
-            words += [tree.attr(row, "value") or "", tree.attr(row, "alt") or "", tree.text(row)]
-        preset, choices = ((), ()) if is_disabled(tree, row) else _values(tree, row, kind)
+            words += [said.get("value", ""), said.get("alt", ""), tree.text(row)]
+        preset, choices = ((), ()) if is_disabled(tree, row) else _values(tree, row, kind, said)
         fields.append(
             Field(
                 row=row,
-                name=tree.attr(row, "name") or "",
+                name=said.get("name", ""),
                 type=kind,
                 preset=preset,
                 choices=choices,
                 words=" ".join(filter(None, words)),
-                is_required=bool(preset or choices) and tree.attr(row, "required") is not None,
-                min_chars=int(said) if (said := tree.attr(row, "minlength") or "").isdecimal() else 0,
+                is_required=bool(preset or choices) and "required" in said,
+                min_chars=int(least) if (least := said.get("minlength", "")).isdecimal() else 0,
             )
         )
     return tuple(fields)
@@ -169,21 +174,20 @@ def _labels(tree: TagTree) -> dict[str, str]:
     return labels
 
 
-def _values(tree: TagTree, row: int, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _values(tree: TagTree, row: int, kind: str, said: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a control sends when nobody touches it, and all that it can be set to (of a submit button: what pressing it sends)."""
-    value = tree.attr(row, "value")
     if kind == "select":
         return _options(tree, row)
     if kind == "textarea":
         return (tree.text(row),), ()
     if kind in BUTTON_TYPES:  # Chromium sends the label that it shows where an input has no value
-        return (), (value if value is not None else "Submit" if tree.name(row) == "input" else "",)
+        return (), (said.get("value", "Submit" if tree.name(row) == "input" else ""),)
     if kind in NEVER_SENT:
         return (), ()
     if kind in ("checkbox", "radio"):
-        choices = (value if value is not None else "on",)
-        return choices if tree.attr(row, "checked") is not None else (), choices
-    return (value or "",), ()
+        choices = (said.get("value", "on"),)
+        return choices if "checked" in said else (), choices
+    return (said.get("value", ""),), ()
 
 
 def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -170,8 +170,12 @@ class RemoteFolder:
     def write_text(self, name: str, text: str, mode: str = "overwrite") -> None:
         """Writes a file; with the mode `create` only where there is none, else FileExistsError is raised."""
         with telling(self.address):
-            self._store.make_parent(self._store.path(name))
-            self._store.files.pipe_file(self._store.path(name), text.encode(), mode=mode)
+            path = self._store.path(name)
+            self._store.make_parent(path)
+            if mode == "create" and "file" in self._store.files.protocol:
+                _create(Path(path), text)
+            else:
+                self._store.files.pipe_file(path, text.encode(), mode=mode)
 
     def claim(self, name: str, *, is_alone: bool = False) -> None:
         """Takes the lease of a harvest's folder, and fetches it if another machine wrote there last; raises InUse while another holds it.
@@ -356,3 +360,13 @@ def output(place: str | Path, *, goes_on: bool = False) -> Iterator[Path]:
         remote = RemoteFolder(address.rpartition("/")[0] if is_file else address, Path(scratch))
         yield remote.folder / address.rpartition("/")[2] if is_file else remote.folder
         remote.send()
+
+
+def _create(path: Path, text: str) -> None:
+    """Makes a file of this machine's, whole, where there is none; fsspec looks first and writes then, and two may do so at once."""
+    whole = path.with_name(f"{path.name}.{uuid4().hex}.part")
+    whole.write_text(text)
+    try:
+        path.hardlink_to(whole)
+    finally:
+        whole.unlink()
