@@ -24,7 +24,7 @@ BLOCKS = 16  # a block has one of so many of the records
 FENCE = 1024  # words of a block for each one that is kept in memory, to find the others by
 MAX_GAP = 512  # records between two that are read at one go: reading 30 KB more takes less time than reading once more
 INT = 4  # bytes
-MAX_KEPT, MAX_LOOKED_UP = 250_000, 1000  # records, and words, of what was looked up last
+MAX_KEPT, MAX_LOOKED_UP = 20_000, 200  # records, and words, of what was looked up last
 NONE: Numbers = np.zeros(0, dtype=np.int32)
 
 

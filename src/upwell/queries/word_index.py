@@ -29,6 +29,7 @@ MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each on
 MAX_COUNTED = 4096  # groups of words whose counts are kept, so that only the records that came since are counted
 SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
 MAX_CHANGES = 20_000  # words of records that are kept as changed
+ROOM_SHARE = 8  # arrays that are full grow by one of so many: all sites of a run may do so at the same time
 MANY_SHARED = 3  # words that a record shares with others, beyond which they are not counted
 
 
@@ -375,7 +376,7 @@ class WordIndex:
         if len(self._texts) > len(self._in):
             for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
                 old = getattr(self, name)
-                setattr(self, name, np.concatenate((old, np.zeros(len(old) // 2 + len(words), old.dtype))))
+                setattr(self, name, np.concatenate((old, np.zeros(len(old) // ROOM_SHARE + len(words), old.dtype))))
         shapes = shapes_of(list(words), self._stops)
         kinds = [self._class_of(column or "", shape) for column, shape in zip(columns, shapes, strict=True)]
         self._class[first : len(self._texts)] = kinds

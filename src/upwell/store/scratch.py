@@ -1,6 +1,5 @@
 """Bytes that a harvest needs now and then, on disk instead of in memory; a checkpoint says how far they are to be believed."""
 
-import mmap
 import os
 import tempfile
 import weakref
@@ -24,7 +23,6 @@ class ScratchFile:
         self._path = path
         self._file = -1  # descriptor
         self.size = 0
-        self._map: mmap.mmap | None = None  # of what the file had when something new was read last
         self.check = 0  # CRC-32 of all bytes
 
     def append(self, data: bytes) -> int:
@@ -41,10 +39,8 @@ class ScratchFile:
         return place
 
     def read(self, place: int, size: int) -> bytes:
-        """Bytes at a place; by a map of the file, because a call of the system for each would take ten times as long."""
-        if self._map is None or place + size > len(self._map):
-            self._map = mmap.mmap(self._file, self.size, prot=mmap.PROT_READ)
-        return self._map[place : place + size]
+        """Bytes at a place."""
+        return os.pread(self._file, size, place)
 
     def take_up(self, size: int, check: int) -> bool:
         """Goes on with the bytes that an earlier process put away; whether they are there as it left them."""
@@ -53,11 +49,11 @@ class ScratchFile:
         try:
             self._open(os.O_RDWR)
             os.ftruncate(self._file, size) if os.fstat(self._file).st_size >= size else None
-            self.size = size
             for place in range(0, size, CHUNK):
                 self.check = zlib.crc32(self.read(place, min(CHUNK, size - place)), self.check)
-        except (OSError, ValueError):  # there is none, or it is shorter
+        except OSError:
             return False
+        self.size = size
         return self.check == check
 
     def _open(self, flags: int) -> None:
