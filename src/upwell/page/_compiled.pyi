@@ -143,8 +143,6 @@ def count_words(
 ) -> tuple[int, int]: ...
 def weigh_words(
     words: Sequence[NDArray[np.int32]],
-    last: NDArray[np.uint32],
-    turn: int,
     inside: NDArray[np.int32],
     once: NDArray[np.int32],
     twice: NDArray[np.int32],

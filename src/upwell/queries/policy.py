@@ -86,7 +86,6 @@ class Promising(Policy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._pool: Counts = np.zeros(0, dtype=np.int32)  # the words that were best when all were looked at
-        self._looked_at, self._turn = np.zeros(0, dtype=np.uint32), 0  # the turn in which each word was looked at last
         self._looks, self._held_then = 0, 0  # since then, and records held then
 
     def worth(self) -> Floats:
@@ -141,13 +140,8 @@ class Promising(Policy):
             held, self.usual_once, (self.seen_twice + 1) / held, 1 - self._exhausted / held,
             max(_unseen(self), self.size - self.held), self.shrink, LIFT, self.limit, self.top, self.page_size, *scale,
         )  # fmt: skip
-        if len(self._looked_at) < len(self._in):
-            self._looked_at = np.zeros(len(self._in), dtype=np.uint32)
-        self._turn += 1
         counts = (self._in, self._once, self._twice, self._whole, self._class, self._done)
-        words, weighed, best = compiled.weigh_words(
-            arrays, self._looked_at, self._turn, *counts, share, calibration, numbers
-        )
+        words, weighed, best = compiled.weigh_words(arrays, *counts, share, calibration, numbers)
         return np.frombuffer(words, np.int32), np.frombuffer(weighed).reshape(4, -1), best
 
     def plain_weigh(

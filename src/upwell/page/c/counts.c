@@ -109,42 +109,58 @@ PyObject *page_count_words(PyObject *module, PyObject *args) {
 static inline double least(double a, double b) { return a < b ? a : b; }
 static inline double most(double a, double b) { return a > b ? a : b; }
 
-/* weigh_words(arrays of words, last, turn, in, once, twice, whole, class, done, share of each class, calibration of each class, numbers): what each word is
-   worth that stands in a record and is not done, each once: the words, then value, rate, new records and pages of each, and the best of them.
-   `last` has for each word the turn in which it was looked at last. */
+enum { MARK = 2 };   /* beside 0 and 1 of `done`, while words are put together */
+
+static void unmark(PyObject *list, uint8_t *is_done, Py_ssize_t known) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        Py_buffer some;
+        if (PyObject_GetBuffer(PySequence_Fast_GET_ITEM(list, i), &some, PyBUF_SIMPLE) < 0) { PyErr_Clear(); continue; }
+        for (Py_ssize_t j = 0; j < some.len / 4; j++)
+            if (AT(some, j) >= 0 && AT(some, j) < known) is_done[AT(some, j)] &= (uint8_t)~MARK;
+        PyBuffer_Release(&some);
+    }
+}
+
+/* weigh_words(arrays of words, in, once, twice, whole, class, done, share of each class, calibration of each class, numbers): what each word is worth that
+   stands in a record and is not done, each once: the words, then value, rate, new records and pages of each, and the best of them. `done` is marked
+   meanwhile, and is as it was in the end. */
 PyObject *page_weigh_words(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *arrays, *result = NULL, *list = NULL;
-    Py_buffer looked_at, in, once, twice, whole, class, done, share, calibration;
-    unsigned int turn;
+    Py_buffer in, once, twice, whole, class, done, share, calibration;
     double held, usual, usual_twice, outside, unseen, shrink, lift, limit, top, page_size, horizon, good_share, best_rate;
-    if (!PyArg_ParseTuple(args, "Ow*Iy*y*y*y*y*y*y*y*(ddddddddddddd)", &arrays, &looked_at, &turn, &in, &once, &twice, &whole, &class, &done, &share, &calibration,
+    if (!PyArg_ParseTuple(args, "Oy*y*y*y*y*w*y*y*(ddddddddddddd)", &arrays, &in, &once, &twice, &whole, &class, &done, &share, &calibration,
                           &held, &usual, &usual_twice, &outside, &unseen, &shrink, &lift, &limit, &top, &page_size, &horizon, &good_share, &best_rate))
         return NULL;
-    Py_ssize_t known = Py_MIN(Py_MIN(Py_MIN(in.len, once.len), Py_MIN(twice.len, whole.len)), looked_at.len) / 4;
+    Py_ssize_t known = Py_MIN(Py_MIN(in.len, once.len), Py_MIN(twice.len, whole.len)) / 4;
     Py_ssize_t classes = Py_MIN(share.len, calibration.len) / (Py_ssize_t)sizeof(double), count = 0;
     known = Py_MIN(Py_MIN(known, done.len), class.len / (Py_ssize_t)sizeof(int16_t));
-    uint32_t *last = looked_at.buf;
+    uint8_t *is_done = done.buf;
     const int16_t *class_of = class.buf;
     Ints words = {0};
     double *weighed = NULL;
     if (!(list = PySequence_Fast(arrays, "arrays of words"))) goto done;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
         Py_buffer some;
-        if (PyObject_GetBuffer(PySequence_Fast_GET_ITEM(list, i), &some, PyBUF_SIMPLE) < 0) goto done;
+        if (PyObject_GetBuffer(PySequence_Fast_GET_ITEM(list, i), &some, PyBUF_SIMPLE) < 0) break;
         int is_good = 1;
         for (Py_ssize_t j = 0; is_good && j < some.len / 4; j++) {
             int32_t word = AT(some, j);
             is_good = word >= 0 && word < known && class_of[word] >= 0 && class_of[word] < classes;
-            if (!is_good || last[word] == turn) continue;
-            last[word] = turn;
-            if (!((const uint8_t *)done.buf)[word] && AT(in, word) > 0 && push(&words, word) < 0) is_good = -1;
+            if (!is_good || is_done[word] & MARK) continue;
+            if (!is_done[word] && AT(in, word) > 0 && push(&words, word) < 0) is_good = -1;
+            is_done[word] |= MARK;
             if (is_good < 0) break;
         }
         PyBuffer_Release(&some);
         if (!is_good) PyErr_SetString(PyExc_ValueError, "the words do not fit the arrays");
-        if (is_good < 1) goto done;
+        if (is_good < 1) break;
     }
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    unmark(list, is_done, known);
+    PyErr_Restore(type, error, trace);
+    if (type) goto done;
     count = words.length;
     if (!(weighed = PyMem_Malloc((size_t)(4 * count + 1) * sizeof(double)))) { PyErr_NoMemory(); goto done; }
     double *values = weighed, *rates = values + count, *all_new = rates + count, *all_pages = all_new + count;
@@ -179,7 +195,7 @@ done:
     PyMem_Free(weighed);
     PyMem_Free(words.at);
     Py_XDECREF(list);
-    Py_buffer *all[] = {&looked_at, &in, &once, &twice, &whole, &class, &done, &share, &calibration};
+    Py_buffer *all[] = {&in, &once, &twice, &whole, &class, &done, &share, &calibration};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
     return result;
 }

@@ -76,7 +76,7 @@ PyObject *page_hash_of(PyObject *module, PyObject *key) {
 
 /* ---- hashes with their numbers: a table with open addressing, at most MOST_FULL of it in use ----------------------------- */
 
-static const double MOST_FULL = 0.85, GROWTH = 1.3;
+static const double MOST_FULL = 0.85, GROWTH = 1.15;
 enum { LEAST_ROOM = 64 };
 
 static inline size_t slot_of(const KeyNumbers *table, int64_t hash) {

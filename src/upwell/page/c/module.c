@@ -17,7 +17,7 @@ static PyMethodDef functions[] = {
     {"count_words", page_count_words, METH_VARARGS, "count_words(cells, ends, in, once, first, done, shared, sharing, number): see queries/word_counts.py."},
     {"lines", page_lines, METH_VARARGS, "lines(chunks, gap, chunk_row, parent, spot, spots, known_codes, code_of): the columns of the lines of a page."},
     {"line_features", page_line_features, METH_VARARGS, "line_features(x, columns of the lines, columns of the page, texts, what is asked of texts, limits): fills x; gives the lines that may agree with the title."},
-    {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(arrays of words, last, turn, in, once, twice, whole, class, done, share, calibration, numbers): see queries/policy.py."},
+    {"weigh_words", page_weigh_words, METH_VARARGS, "weigh_words(arrays of words, in, once, twice, whole, class, done, share, calibration, numbers): see queries/policy.py."},
     {"weigh_pairs", page_weigh_pairs, METH_VARARGS, "weigh_pairs(words, both, kinds, in, once, told, barren, calibration, asked, numbers): see queries/pairs.py."},
     {"text", page_text, METH_VARARGS, "text(chunks, gaps, first, last): the text of a range of chunks."},
     {"numbered_lines", page_numbered_lines, METH_VARARGS, "numbered_lines(text, most): the lines that have a digit, and at most so many characters."},
