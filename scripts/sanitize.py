@@ -116,6 +116,7 @@ def use(html: bytes) -> None:
     for name in page.attribute_names:
         page.having(name)
     line_features(page, lines_of(page))
+    count_words(page.text().split("\n")[:200])
     leaves = leaves_of(page)
     if len(leaves) < 2000:  # looking for cuts takes long on larger pages
         for cut in candidates(leaves)[:MAX_CUTS]:
@@ -125,6 +126,25 @@ def use(html: bytes) -> None:
             for rule in learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]):
                 apply_rule(leaves, rule)
             page.steps_below(int(cut.container[0]))
+
+
+def count_words(lines: list[str]) -> None:
+    """Takes lines in as records, asks for words and pairs, and reads the numbers of words from their pickle."""
+    from upwell.queries.pairs import Pairs
+    from upwell.queries.policy import Promising
+    from upwell.queries.word_index import Came
+
+    index = Promising(keeps_stop_words=len(lines) % 2 == 0, limit=5, page_size=2)
+    index.add_records([Came(str(number), line, {"a": line[:20], "b": line}) for number, line in enumerate(lines)])
+    index.add_records([Came(str(number), line, {}) for number, line in enumerate(lines[:20])])
+    pickle.loads(pickle.dumps(index))  # noqa: S301 # our own bytes
+    pairs = Pairs(index)
+    for _ in range(5):
+        if (proposed := index.propose(1.0, 1000, 0.6)) is not None:
+            index.asked(proposed[0], 1)
+            pairs.add_cut_off(proposed[0], 1000)
+        if (pair := pairs.next()) is not None:
+            pairs.asked(pair)
 
 
 def misuse() -> None:
