@@ -30,10 +30,8 @@ class Beginnings:
     def __init__(self, words: Promising) -> None:
         self.words = words
         self._numbers: dict[str, int] = {}  # of the beginnings of all words that were looked at
-        self._length, self._parent = (
-            array("b"),
-            array("i"),
-        )  # of each: its letters, and the number of the one a letter shorter
+        self._length = array("b")  # letters of each
+        self._parent = array("i")  # the number of the one a letter shorter
         self._looked_at = 0  # words
         self._word, self._beginning = array("i"), array("i")  # numbers of a word and of one of its beginnings, for each
         self._shares: dict[str, float] = {}  # of the records held that have a word that begins so; the largest first

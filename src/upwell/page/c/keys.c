@@ -157,12 +157,13 @@ static PyObject *numbers_find_one(PyObject *table, PyObject *object) {
     return as_hash(object, &hash) < 0 ? NULL : PyLong_FromLong(find_number((KeyNumbers *)table, hash));
 }
 
-static PyObject *numbers_find(PyObject *table, PyObject *hashes) {
-    PyObject *found = NULL, *list = PySequence_Fast(hashes, "hashes are a sequence");
+/* The number of each of a sequence of keys, or of their hashes. */
+static PyObject *find_each(const KeyNumbers *table, PyObject *keys, int (*hash_one)(PyObject *, int64_t *)) {
+    PyObject *found = NULL, *list = PySequence_Fast(keys, "keys are a sequence");
     if (list) found = PyList_New(PySequence_Fast_GET_SIZE(list));
     for (Py_ssize_t i = 0; found && i < PySequence_Fast_GET_SIZE(list); i++) {
         int64_t hash;
-        PyObject *number = as_hash(PySequence_Fast_GET_ITEM(list, i), &hash) < 0 ? NULL : PyLong_FromLong(find_number((KeyNumbers *)table, hash));
+        PyObject *number = hash_one(PySequence_Fast_GET_ITEM(list, i), &hash) < 0 ? NULL : PyLong_FromLong(find_number(table, hash));
         if (number) PyList_SET_ITEM(found, i, number);
         else Py_CLEAR(found);
     }
@@ -170,18 +171,9 @@ static PyObject *numbers_find(PyObject *table, PyObject *hashes) {
     return found;
 }
 
-static PyObject *numbers_find_words(PyObject *table, PyObject *words) {
-    PyObject *found = NULL, *list = PySequence_Fast(words, "words are a sequence");
-    if (list) found = PyList_New(PySequence_Fast_GET_SIZE(list));
-    for (Py_ssize_t i = 0; found && i < PySequence_Fast_GET_SIZE(list); i++) {
-        int64_t hash;
-        PyObject *number = hash_key(PySequence_Fast_GET_ITEM(list, i), &hash) < 0 ? NULL : PyLong_FromLong(find_number((KeyNumbers *)table, hash));
-        if (number) PyList_SET_ITEM(found, i, number);
-        else Py_CLEAR(found);
-    }
-    Py_XDECREF(list);
-    return found;
-}
+static PyObject *numbers_find(PyObject *table, PyObject *hashes) { return find_each((KeyNumbers *)table, hashes, as_hash); }
+
+static PyObject *numbers_find_words(PyObject *table, PyObject *words) { return find_each((KeyNumbers *)table, words, hash_key); }
 
 static PyObject *numbers_add(PyObject *table, PyObject *object) {
     int64_t hash;
