@@ -46,6 +46,7 @@ __all__ = ["ASKED_BY", "BodyReader", "State"]
 ROBOTS = "/robots.txt"  # in the requests for it
 ASKED_BY = "asked by"  # the note that says which rows of another harvest each query comes from
 RECORDS_AT_ONCE = 500  # that are written, so that a page of the table is written once for several of them
+MAX_WAIT_SECONDS = 1.0  # of a record that is to be written: somebody may be looking at the table
 NO_ROW = dict.fromkeys(("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched"))  # in their order
 ROWS_AT_ONCE = 1000  # that are read of the table, so that it need not fit into memory
 
@@ -80,6 +81,7 @@ class State:
         ] = {}  # request → its outcomes in this run that were not replayed yet, by id
         self._last_answer: dict[str, int] = {}  # request → id of the last answer replayed or stored
         self._unwritten: list[FoundRecords] = []
+        self._written_at = 0.0  # on the monotonic clock
         self._db = open_database(place, is_only_read=is_only_read)
         try:
             self._is_only_read = is_only_read and self._db.is_remote  # a file is locked all the same
@@ -278,19 +280,20 @@ class State:
         return self._written.transaction(lambda db: add_records(db, self.run_number, [page]))
 
     def add_later(self, records: Sequence[Record], origin: Mapping[str, object], asked: str = "") -> None:
-        """Stores the records of one page as `add` does, but together with those of other pages, or when records are read.
+        """Stores the records of one page as `add` does, but together with those of other pages that come within a second.
 
         A kill before that costs no more than reading the answers again: they are stored, and their replay brings the records.
         """
         self._unwritten.append(FoundRecords(records, origin, asked or str(origin["_query"])))
-        if sum(len(page.records) for page in self._unwritten) >= RECORDS_AT_ONCE:
+        is_due = time.monotonic() - self._written_at >= MAX_WAIT_SECONDS
+        if is_due or sum(len(page.records) for page in self._unwritten) >= RECORDS_AT_ONCE:
             self.write_records()
 
     def write_records(self) -> None:
         """Commits the records that came."""
         if self._unwritten:
             self._db.transaction(lambda db: add_records(db, self.run_number, self._unwritten))
-            self._unwritten = []
+            self._unwritten, self._written_at = [], time.monotonic()
 
     @property
     def _written(self) -> Database:

@@ -16,7 +16,7 @@ from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
 from upwell.store.database import Database
 from upwell.store.peek import Peek
 from upwell.store.places import InPostgres, open_database
-from upwell.store.state import ASKED_BY, RECORDS_AT_ONCE, State
+from upwell.store.state import ASKED_BY, MAX_WAIT_SECONDS, RECORDS_AT_ONCE, State
 from upwell.store.state_tables import VERSION
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
@@ -456,3 +456,15 @@ def test_records_that_wait_to_be_written(place: Place) -> None:
         state._db.close()  # as a kill would
     with State(place) as state:
         assert len(state) == 4 + RECORDS_AT_ONCE
+
+
+def test_records_wait_a_second_at_most_where_others_follow(place: Place) -> None:
+    """Somebody may be looking at the table of a harvest that asks once a second: each of its pages is written as it comes."""
+    with State(place) as state:
+        state.add_later(records(a="1"), ORIGIN)
+        assert not state._unwritten
+        state.add_later(records(b="2"), ORIGIN)
+        assert len(state._unwritten) == 1
+        state._written_at -= MAX_WAIT_SECONDS
+        state.add_later(records(c="3"), ORIGIN)
+        assert not state._unwritten
