@@ -13,7 +13,7 @@ setup: .venv/.ready ## the virtual environment with the upwell command, and the 
 	@sh scripts/system-packages.sh postgresql || true # for the tests of --state, which say so where it is missing
 
 # the compiled page is part of it: built in place where there is a compiler and Python.h, left out elsewhere
-.venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/page/c/*)
+.venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/native/*)
 	@sh scripts/system-packages.sh venv
 	@echo "· virtual environment in .venv" && $(PYTHON) -m venv .venv
 	@echo "· packages" && $(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
@@ -47,4 +47,4 @@ speed: setup ## speed as ratios against named references, as one table (CORPORA=
 	$(BIN)/python -m benchmarks.speed $(PARTS)
 
 clean: ## removes what setup, test and demo made
-	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/page/*.so
+	rm -rf .venv demo-harvest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build src/upwell/native/*.so

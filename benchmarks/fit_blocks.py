@@ -1,4 +1,4 @@
-"""Fits the weights of `extract/blocks.py` on the news and the articles corpus, and leaves out sites: `python -m benchmarks.fit_blocks`.
+"""Fits the weights of `content/main_content.py` on the news and the articles corpus, and leaves out sites: `python -m benchmarks.fit_blocks`.
 
 Two stages: the weights of a line's own features, then how that evidence weighs beside what the pages of the site say (news only: the
 articles are of a site each). A site is left out of all corpora at once, and its pages are read with what the other sites taught.
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from benchmarks.corpora import CORPORA, labels, require, scorer
 from benchmarks.papers.wisdom import truth
-from upwell.extract.blocks import BlockParams, learn_blocks, read_blocks
-from upwell.extract.line_features import FEATURES, line_features
-from upwell.extract.lines import lines_of
+from upwell.content.lines import FEATURES, line_features, split_lines
+from upwell.content.main_content import BlockParams, learn_site, find_blocks
 from upwell.page.tree import read
 
 Floats = NDArray[np.float64]
@@ -55,7 +54,7 @@ class Corpus:
         self.sites = [str(row["site"]) for row in self.rows]
         self.groups = [_group(row) for row in self.rows]
         self.trees = [read((CORPORA / row["corpus"] / row["page"]).read_bytes()) for row in self.rows]
-        self.lines = [lines_of(tree) for tree in self.trees]
+        self.lines = [split_lines(tree) for tree in self.trees]
         self.x = [line_features(tree, lines) for tree, lines in zip(self.trees, self.lines, strict=True)]
         labelled = [truth(lines, row["article"]) for lines, row in zip(self.lines, self.rows, strict=True)]
         pages_of = Counter(self.sites)
@@ -92,7 +91,7 @@ class Corpus:
             params = BlockParams(weights=self.feature_weights([i for i in pages if self.groups[i] not in fold]))
             inside = [i for i in pages if self.groups[i] in fold and self.rows[i]["corpus"] == "news"]
             for members in self.by_site(inside):
-                site = learn_blocks((self.trees[i] for i in members), params)
+                site = learn_site((self.trees[i] for i in members), params)
                 for i in members:
                     repeated = site.repeated_share(self.lines[i])
                     own = self.x[i] @ np.array([params.weights[name] for name in FEATURES])
@@ -115,9 +114,9 @@ class Corpus:
         """What is extracted from pages, as the scorer wants it."""
         results = []
         for members in self.by_site(pages):
-            site = None if alone else learn_blocks((self.trees[i] for i in members), params)
+            site = None if alone else learn_site((self.trees[i] for i in members), params)
             for i in members:
-                blocks = [{"type": b.type, "text": b.text} for b in read_blocks(self.trees[i], site, params).blocks]
+                blocks = [{"type": b.type, "text": b.text} for b in find_blocks(self.trees[i], site, params).blocks]
                 results.append({"page": self.rows[i]["page"], "blocks": blocks})
         return results
 

@@ -1,4 +1,4 @@
-"""Fits the weights of `extract/pagelets.py`, and leaves out a fifth of the sites at a time: `python -m benchmarks.fit_pagelets [CORPUS …]`.
+"""Fits the weights of `records/evidence.py`, and leaves out a fifth of the sites at a time: `python -m benchmarks.fit_pagelets [CORPUS …]`.
 
 The fit is the highest expected F1 over the cuts of a page (softmax over the scores, L2), each site weighing the same. Pages on
 which no cut agrees with the labels, or which label only titles, say nothing about how to cut and are left out of it; they
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.corpora import CORPORA, by_site, labels, require, scorer
-from upwell.extract import pagelets
-from upwell.extract.cut_candidates import candidates
-from upwell.extract.fields import RecordReader
-from upwell.extract.leaves import leaves_of
 from upwell.page.tree import read
+from upwell.records import evidence as pagelets
+from upwell.records.cuts import candidate_cuts
+from upwell.records.fields import RecordReader
+from upwell.records.leaves import split_leaves
 from upwell.source.learn import FRAME_SHARE
 
 Floats = NDArray[np.float64]
@@ -61,17 +61,17 @@ def collect(corpus: str, rows: list[dict[str, Any]]) -> list[PageCuts]:
     frame = {text for text, n in pages_with.items() if n > max(1, FRAME_SHARE * len(trees))}
     pages = []
     for row, tree in zip(rows, trees, strict=True):
-        leaves = leaves_of(tree)
+        leaves = split_leaves(tree)
         evidence = pagelets.Evidence(leaves, frame if len(trees) > 1 else None, row.get("query") or "")
         truth = [score.words(" ".join(cells)) for cells in row["records"]]
         x, right, found = [], [], []
-        for cut in candidates(leaves):
+        for cut in candidate_cuts(leaves):
             reader = RecordReader(leaves, cut)
             texts = [leaves.text(record.first, record.last) for record in reader.records]
             if corpus in WITH_LINK_TARGETS:
                 targets = [[target for _, target in reader.links(record)] for record in reader.records]
                 texts = [" ".join([text, *own]) for text, own in zip(texts, targets, strict=True)]
-            features = pagelets.features(evidence, cut)
+            features = pagelets.cut_features(evidence, cut)
             x.append([features[name] for name in NAMES])
             right.append(score.right(truth, [score.words(text) for text in texts]))
             found.append(len(texts))

@@ -30,9 +30,10 @@ from benchmarks.corpora import CORPORA, by_site, labels, require
 from benchmarks.scale_model import Costs, Limits, Sites, exact, flows
 from benchmarks.scale_plot import draw
 from upwell import api
+from upwell.answers.answer import Answer
 from upwell.answers.totals import read_totals
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
 from upwell.page.tree import read
 from upwell.source.apply import apply
@@ -169,7 +170,7 @@ def pages() -> dict[str, float]:
         bodies = [(corpus / row["page"]).read_bytes() for row in rows]
         trees = [read(body) for body in bodies]
         if number % 4 == 0:  # every fourth site is enough for the CPU of a page
-            model = learn_source(trees, queries=[row["query"] for row in rows])
+            model = learn_source([Answer(tree, row["query"]) for row, tree in zip(rows, trees, strict=True)])
             for body in bodies:
                 before = time.process_time()
                 apply(model, read(body))

@@ -15,8 +15,8 @@ import langcodes
 import wordfreq
 from wordfreq.numbers import has_digit_sequence
 
-from upwell.page.terms import CJK_RUN
-from upwell.queries.frequent_words import MAX_SHARED, NO_LETTER_SHARED, expand
+from upwell.lexicon.frequent_words import MAX_SHARED, NO_LETTER_SHARED, expand
+from upwell.lexicon.scripts import CJK_RUN
 
 FOLDER = Path(__file__).parents[1] / "src/upwell/queries/word_lists"
 FREQUENT = 10_000  # words that are listed in order, with their zipf values; `queries.words` draws from so many

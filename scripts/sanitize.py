@@ -1,7 +1,7 @@
-"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of page/c is merged.
+"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of the native code is merged.
 
 A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY, from number FIRST on), whole,
-cut off, and with bytes changed, and asks all that the module answers. Leaks are left to tests/page/test_compiled.py. It needs gcc.
+cut off, and with bytes changed, and asks all that the module answers. Leaks are left to tests/test_native.py. It needs gcc.
 """
 
 import os
@@ -42,8 +42,8 @@ def main(every: str = "1", first: str = "0") -> int:
     with tempfile.TemporaryDirectory() as scratch:
         package = Path(scratch) / "upwell"
         shutil.copytree(ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-        module = package / "page" / f"_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
-        sources = sorted(map(str, (ROOT / "src/upwell/page/c").glob("*.c")))
+        module = package / "native" / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+        sources = sorted(map(str, (ROOT / "src/upwell/native").glob("*.c")))
         include = f"-I{sysconfig.get_path('include')}"
         build = ["gcc", "-fsanitize=address,undefined", *FLAGS, include, *sources, "-o", str(module)]
         subprocess.run(build, check=True)  # noqa: S603 # our own sources
@@ -58,7 +58,7 @@ def main(every: str = "1", first: str = "0") -> int:
 
 def read_all(every: int, first: int) -> None:
     """Reads every page in every form."""
-    from upwell.page.compiled import compiled
+    from upwell.native import compiled
 
     if compiled is None:
         sys.exit("the instrumented module was not loaded")
@@ -93,19 +93,18 @@ def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
 
 def use(html: bytes) -> None:
     """Asks all that is compiled about one page."""
-    from upwell.extract.columns import learn_columns
-    from upwell.extract.cut_candidates import candidates
-    from upwell.extract.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
-    from upwell.extract.fields import RecordReader
-    from upwell.extract.leaves import leaves_of
-    from upwell.extract.line_features import line_features
-    from upwell.extract.lines import lines_of
-    from upwell.page import terms
-    from upwell.page.ranges import numbered_lines
+    from upwell.answers.totals import numbered_lines
+    from upwell.content.lines import line_features, split_lines
+    from upwell.page import tokens as terms
     from upwell.page.tree import read
+    from upwell.records.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules
+    from upwell.records.cuts import candidate_cuts
+    from upwell.records.fields import RecordReader
+    from upwell.records.leaves import split_leaves
+    from upwell.records.record_columns import learn_columns
 
     page = read(html)
-    terms.of(page)
+    terms.terms_of(page)
     numbered_lines(page.text(), 240)
     for row in range(0, len(page), 7):
         page.text(row)
@@ -114,12 +113,12 @@ def use(html: bytes) -> None:
         for name in found:
             attributes.value(row, name)
     for name in page.attribute_names:
-        page.having(name)
-    line_features(page, lines_of(page))
+        page.attribute_by_row(name)
+    line_features(page, split_lines(page))
     count_words(page.text().split("\n")[:200])
-    leaves = leaves_of(page)
+    leaves = split_leaves(page)
     if len(leaves) < 2000:  # looking for cuts takes long on larger pages
-        for cut in candidates(leaves)[:MAX_CUTS]:
+        for cut in candidate_cuts(leaves)[:MAX_CUTS]:
             columns = learn_columns([RecordReader(leaves, cut)])
             for record in columns.records(RecordReader(leaves, cut, columns.marks)):
                 leaves.text(record.at.first, record.at.last)
@@ -130,15 +129,15 @@ def use(html: bytes) -> None:
 
 def count_words(lines: list[str]) -> None:
     """Takes lines in as records, asks for words and pairs, and reads the numbers of words from their pickle."""
-    from upwell.queries.pairs import Pairs
-    from upwell.queries.policy import Promising
-    from upwell.queries.word_index import Came
+    from upwell.choose.pairs import WordPairs
+    from upwell.choose.word_candidates import WordYield
+    from upwell.choose.word_index import SeenRecord
 
-    index = Promising(keeps_stop_words=len(lines) % 2 == 0, limit=5, page_size=2)
-    index.add_records([Came(str(number), line, {"a": line[:20], "b": line}) for number, line in enumerate(lines)])
-    index.add_records([Came(str(number), line, {}) for number, line in enumerate(lines[:20])])
+    index = WordYield(keeps_stop_words=len(lines) % 2 == 0, result_cap=5, page_size=2)
+    index.add_records([SeenRecord(str(number), line, {"a": line[:20], "b": line}) for number, line in enumerate(lines)])
+    index.add_records([SeenRecord(str(number), line, {}) for number, line in enumerate(lines[:20])])
     pickle.loads(pickle.dumps(index))  # noqa: S301 # our own bytes
-    pairs = Pairs(index)
+    pairs = WordPairs(index)
     for _ in range(5):
         if (proposed := index.propose(1.0, 1000, 0.6)) is not None:
             index.asked(proposed[0], 1)
@@ -149,7 +148,7 @@ def count_words(lines: list[str]) -> None:
 
 def misuse() -> None:
     """Calls the functions with what does not fit: they must raise, not read beyond the end."""
-    from upwell.page.compiled import compiled
+    from upwell.native import compiled
     from upwell.page.tree import read
 
     read("")  # binds the parser

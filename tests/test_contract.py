@@ -106,7 +106,7 @@ def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
         (("harvest", "http://127.0.0.1:9/", "--queries", "none.txt"), 2, "none.txt does not exist"),
         (("harvest", "http://127.0.0.1:9/", "--queries", ".:title"), 2, "not the folder of a finished harvest"),
         (("queries", "--snapshot", "none"), 2, "no file"),
-        (("queries", "--snapshot", ".", "--distance", "far"), 2, "--distance far: it is intersection, cosine or"),
+        (("queries", "--snapshot", ".", "--distance", "far"), 2, "--distance far: must be intersection, cosine or"),
         (("queries", "--snapshot", ".", "--delta", "1.5"), 2, "Invalid value for '--delta'"),
         (("forms", "no-such-file.html"), 2, "neither a file nor an address"),
         (("extract", "."), 2, "no .html files"),

@@ -27,9 +27,9 @@ from typer.testing import CliRunner
 
 import upwell
 from upwell import errors
+from upwell.choose.plan import Reason
 from upwell.cli import app, network
 from upwell.demo import Running, serve
-from upwell.harvest.plan import Reason
 
 ROOT = Path(__file__).parents[1]
 PYPI = ROOT / "docs" / "pypi.md"  # the README as PyPI shows it

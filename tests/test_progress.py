@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from upwell import progress
+from upwell.cli import progress
+from upwell.cli.progress import ProgressLine
 from upwell.harvest.events import Asked, Stopped, Trouble
-from upwell.model import Estimate, Skipped
-from upwell.progress import ProgressLine
+from upwell.types import Estimate, Skipped
 
 
 def asked(source: str, records: int, requests: int, **more: object) -> Asked:

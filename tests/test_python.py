@@ -12,7 +12,7 @@ import pytest
 import upwell
 from upwell.demo import Switches, serve
 from upwell.errors import WrongUsage
-from upwell.store.records import FORMATS, Format
+from upwell.table.writers import FORMATS, Format
 
 FREE = upwell.Manners(rate=0)
 

@@ -14,12 +14,14 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import upwell
-from upwell import cli, options
-from upwell.answers import clusters
+from upwell import cli
+from upwell.cli import options
 from upwell.lazy import late_pattern
 from upwell.offline import blocks, extract
-from upwell.queries import select, snapshot
-from upwell.store import records
+from upwell.papers import thor as clusters
+from upwell.papers import yuan as select
+from upwell.papers import yuan as snapshot
+from upwell.table import writers as records
 
 HEAVY = (
     "numpy",
@@ -58,7 +60,7 @@ def test_a_verb_loads_only_what_it_needs(tmp_path: Path) -> None:
 
 def test_a_verb_is_a_verb_whatever_was_imported() -> None:
     """`upwell.harvest`, `.extract` and `.demo` are functions also after the subpackages of the same names were loaded."""
-    code = "import upwell; upwell.Plan; import upwell.extract.blocks, upwell.harvest.loop, upwell.demo.site; "
+    code = "import upwell; upwell.Plan; import upwell.content.main_content, upwell.harvest.loop, upwell.demo.site; "
     assert python(code + "print(callable(upwell.harvest), callable(upwell.extract), callable(upwell.demo))") == (
         "True True True\n"
     )
@@ -94,7 +96,7 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
         for verb in verbs.commands
         for option in verbs.commands[verb].params
     }
-    assert all(method in named["queries", "method"] for method in select.METHODS)
+    assert all(method in named["queries", "method"] for method in select.SELECTION_METHODS)
     assert all(sampling in named["queries", "sampling"] for sampling in snapshot.SAMPLINGS)
     assert all(method in named["extract", "method"] for method in extract.METHODS)
     assert all(method in named["blocks", "method"] for method in blocks.METHODS)

@@ -9,7 +9,7 @@ from benchmarks.ground.oracle import oracle
 from benchmarks.ground.run import harvest
 from benchmarks.ground.settings import SETTINGS
 from benchmarks.ground.source import Collection, SimulatedSource
-from upwell.queries.frequent_words import EVERYTHING
+from upwell.lexicon.frequent_words import EVERYTHING
 
 __all__ = ["SIZE", "Task", "measure"]
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.source import SimulatedSource
-from upwell.harvest.chooser import Chooser
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.plan import Plan
-from upwell.model import FormInterface
-from upwell.page.terms import tokens
-from upwell.queries.frequent_words import EVERYTHING, broad_questions
+from upwell.choose.chooser import Chooser
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.candidates import OpenQuery, Candidate
+from upwell.choose.plan import Plan
+from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
+from upwell.page.tokens import tokens
 from upwell.source.model import SourceModel
+from upwell.types import FormInterface
 
 __all__ = ["MOMENTS", "Moment", "Result", "harvest"]
 
@@ -65,7 +65,7 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
     chooser = Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
     rng = np.random.default_rng([seed, 2])
     home = [w for i in rng.choice(number, HOME_WORDS) for w in tokens(source.collection.titles[i])[-1:]]
-    broad = broad_questions("en")
+    broad = broad_queries("en")
     probes = tuple(dict.fromkeys((*home[:2], *broad[len(EVERYTHING) :], *home)))[: plan.probes]
     chooser.start(probes)
     source.requests += NONSENSE
@@ -96,7 +96,7 @@ def harvest(source: SimulatedSource, *, seed: int = 0, budget: int = 0) -> Resul
             if chooser.retry():
                 continue
             break
-        query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Question) else chosen
+        query: OpenQuery = chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
         link = query.facet.link.url if query.facet else ""
         page = source.ask(query.query, link, query.pages.pages + 1)
         if page is None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from upwell.answers.facets import SecondLevelLink
 from upwell.answers.totals import StatedTotals
-from upwell.harvest.answer_page import AnswerPage
-from upwell.model import Record
-from upwell.page.terms import stem, stop_words_of, tokens
+from upwell.choose.candidates import AnswerPage
+from upwell.page.tokens import stem, stop_words_of, tokens
+from upwell.types import Record
 
 __all__ = ["Collection", "Setting", "SimulatedSource"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from upwell.page.terms import tokens
+from upwell.page.tokens import tokens
 from upwell.page.tree import TagTree, read
 
 __all__ = ["Source", "entropy", "majority", "sources", "stand_in"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers import Table
-from upwell.queries.knowledge import Knowledge, mentions_in, rank_sites, rank_types
-from upwell.store import tables
+from upwell.papers.entity import Knowledge, count_mentions, rank_sites, rank_types
+from upwell.table import readers as tables
 
 __all__ = ["made", "table"]
 
@@ -51,7 +51,7 @@ def _measure(path: str) -> dict[str, float]:
     """Loads a base in a process of its own, so that its memory is seen; then finds mentions and ranks."""
     before = _resident()
     clock = [time.process_time()]
-    base = Knowledge.of_rows(row for row in tables.read(Path(path), ["domain", "type", "entity"]) if row)
+    base = Knowledge.of_rows(row for row in tables.read_columns(Path(path), ["domain", "type", "entity"]) if row)
     clock.append(time.process_time())
     names = base.names
     clock.append(time.process_time())
@@ -61,7 +61,7 @@ def _measure(path: str) -> dict[str, float]:
     queries = [f"about {some[i]} online" for i in rng.integers(len(some), size=QUERIES).tolist()]
     sites = {f"site {i}": queries[i::10] for i in range(10)}
     clock.append(time.process_time())
-    mentioned = {site: mentions_in(asked, names) for site, asked in sites.items()}
+    mentioned = {site: count_mentions(asked, names) for site, asked in sites.items()}
     clock.append(time.process_time())
     rank_types(base, Counter(mentioned["site 0"]))
     clock.append(time.process_time())

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.papers import Table, _knowledge, _made_log
 from benchmarks.papers._plots import lines
 from benchmarks.papers.text_source import Order, Run, TextSource, issue, with_pairs
-from upwell.queries import policy, size
-from upwell.queries.select import METHODS, Selection, select
-from upwell.queries.snapshot import Snapshot, of_texts, sample
+from upwell.choose import size
+from upwell.choose import word_candidates as policy
+from upwell.papers.yuan import SELECTION_METHODS, Selection, Snapshot, build_snapshot, sample_words, select_queries
 
 __all__ = ["run"]
 
@@ -52,7 +52,7 @@ def _texts(path: Path) -> list[str]:
 
 
 def _part(texts: Sequence[str], rng: np.random.Generator, documents: int = DOCUMENTS) -> Snapshot:
-    return of_texts(texts[i] for i in rng.choice(len(texts), min(documents, len(texts)), replace=False))
+    return build_snapshot(texts[i] for i in rng.choice(len(texts), min(documents, len(texts)), replace=False))
 
 
 def _issue(
@@ -63,8 +63,8 @@ def _issue(
     order: Order = "none",
     lengths: NDArray[np.integer] | None = None,
 ) -> Run:
-    chosen = select(snapshot, method, how, np.random.default_rng(seed))
-    return issue(TextSource(snapshot, how.limit, order, seed, lengths), [choice.query for choice in chosen])
+    chosen = select_queries(snapshot, method, how, np.random.default_rng(seed))
+    return issue(TextSource(snapshot, how.result_cap, order, seed, lengths), [choice.query for choice in chosen])
 
 
 def _figures(runs: Sequence[Run]) -> list[object]:
@@ -84,12 +84,12 @@ def _selections(texts: dict[str, list[str]], out: Path) -> Iterator[Table]:
     """Table 13 and Figures 14–15: the four methods of the thesis, generic frequency, and ours."""
     for name in texts:
         rows, runs_of = [], {}
-        for method in METHODS:
+        for method in SELECTION_METHODS:
             runs = []
             for seed in range(SEEDS):
                 rng = np.random.default_rng(seed)
-                words = sample(_part(texts[name], rng), "optimal", WORDS, rng)
-                runs.append(_issue(words, method, Selection(limit=50), seed))
+                words = sample_words(_part(texts[name], rng), "optimal", WORDS, rng)
+                runs.append(_issue(words, method, Selection(result_cap=50), seed))
             runs_of[method] = runs
             printed = THESIS.get(method, (None,) * 5) if name == "20NG" else (None,) * 5
             rows.append([method, *_figures(runs), " ".join("—" if x is None else str(x) for x in printed)])
@@ -116,8 +116,8 @@ def _samplings(texts: list[str]) -> Table:
             for seed in range(SEEDS):
                 rng = np.random.default_rng(seed)
                 whole = _part(texts, rng)
-                words = sample(whole, how, WORDS, rng, limit=50)
-                runs.append(_issue(words, method, Selection(limit=50), seed))
+                words = sample_words(whole, how, WORDS, rng, result_cap=50)
+                runs.append(_issue(words, method, Selection(result_cap=50), seed))
                 ranges.append((int(words.frequency.min()), int(words.frequency.max())))
             rows.append([how, method, *_figures(runs), f"{ranges[0][0]}–{ranges[0][1]}"])
     return Table(
@@ -135,8 +135,8 @@ def _distances(texts: list[str]) -> Table:
             runs = []
             for seed in range(SEEDS):
                 rng = np.random.default_rng(seed)
-                words = sample(_part(texts, rng), "optimal", WORDS, rng)
-                runs.append(_issue(words, "cluster", Selection(limit=50, distance=distance, linkage=linkage), seed))
+                words = sample_words(_part(texts, rng), "optimal", WORDS, rng)
+                runs.append(_issue(words, "cluster", Selection(result_cap=50, distance=distance, linkage=linkage), seed))
             rows.append([distance, linkage, *_figures(runs)])
     return Table(
         title="20NG: distances of the cluster method (thesis: plot only)",
@@ -156,8 +156,8 @@ def _orders(texts: list[str]) -> Table:
                 rng = np.random.default_rng(seed)
                 whole = _part(texts, rng)
                 lengths = np.asarray(np.bincount(whole.postings, minlength=whole.documents))
-                words = sample(whole, "optimal", WORDS, rng)
-                runs.append(_issue(words, method, Selection(limit=50), seed, order, lengths))
+                words = sample_words(whole, "optimal", WORDS, rng)
+                runs.append(_issue(words, method, Selection(result_cap=50), seed, order, lengths))
             rows.append([method, order, *_figures(runs)])
     return Table(title="20NG: orders of results (thesis: plot only)", columns=["method", "order", *HEAD], rows=rows)
 
@@ -177,7 +177,7 @@ def _whole_vocabulary(texts: list[str], out: Path) -> Table:
             whole = _part(texts, rng)
             source = whole.restricted_to(np.flatnonzero(whole.frequency >= 5))
             words = with_pairs(source, 50, rng) if pairs else source
-            chosen = select(words, "overflow", Selection(limit=50, size=queries, repeat_cost=cost, shakes=5), rng)
+            chosen = select_queries(words, "overflow", Selection(result_cap=50, size=queries, repeat_cost=cost, shakes=5), rng)
             runs.append(issue(TextSource(source, 50, seed=seed), [choice.query for choice in chosen]))
         rows.append([kind, cost, queries, *_figures(runs)])
         points.append((kind, float(np.mean([r.hit[-1] for r in runs])), float(np.mean([r.overlap[-1] for r in runs]))))
@@ -199,15 +199,15 @@ def _limits(texts: dict[str, list[str]]) -> Table:
     """Figures 18–24: a dictionary of 1,000 words learned on 3,000 documents, used on the full set, for several limits."""
     rows = []
     for name, limits in (("20NG", (50, 100, 150, 400)), ("OHSUMED", (50, 100, 200))):
-        full = of_texts(texts[name])
+        full = build_snapshot(texts[name])
         for limit in limits:
             for how in ("popular", "random", "optimal"):
                 for method in ("cluster", "random", *(("overflow",) if how == "optimal" else ())):
                     rng = np.random.default_rng(0)
-                    words = sample(_part(texts[name], rng), how, WORDS, rng, low=2)
+                    words = sample_words(_part(texts[name], rng), how, WORDS, rng, low=2)
                     share = DOCUMENTS / full.documents  # the limit as it looks on the part
-                    chosen = select(
-                        words, method, Selection(size=1000, limit=max(1, round(limit * share)), shakes=0), rng
+                    chosen = select_queries(
+                        words, method, Selection(size=1000, result_cap=max(1, round(limit * share)), shakes=0), rng
                     )
                     run = issue(TextSource(full, limit), [choice.query for choice in chosen])
                     rows.append([name, limit, how, method, *_figures([run])])
@@ -221,16 +221,16 @@ def _limits(texts: dict[str, list[str]]) -> Table:
 def _time(texts: list[str]) -> Table:
     """Table 14: CPU seconds to choose."""
     rng = np.random.default_rng(0)
-    words = sample(_part(texts, rng), "optimal", WORDS, rng)
-    full = of_texts(texts)
+    words = sample_words(_part(texts, rng), "optimal", WORDS, rng)
+    full = build_snapshot(texts)
     large = full.restricted_to(np.argsort(-full.frequency, kind="stable")[:20_000])
     thesis = {"random": "0.1 s", "packing": "1.8 s", "cluster": "4 min", "covering": "3 h"}
     rows = []
-    for method in METHODS:
+    for method in SELECTION_METHODS:
         took = []
-        for among, how in ((words, Selection(limit=50)), (large, Selection(limit=50, shakes=0))):
+        for among, how in ((words, Selection(result_cap=50)), (large, Selection(result_cap=50, shakes=0))):
             start = time.process_time()
-            select(among, method, how, rng)
+            select_queries(among, method, how, rng)
             took.append(f"{time.process_time() - start:.2f}")
         rows.append([method, *took, thesis.get(method, "—")])
     return Table(
@@ -247,10 +247,10 @@ def _time(texts: list[str]) -> Table:
 
 
 POLICIES: dict[str, Callable[[int], policy.Policy]] = {
-    "random": lambda seed: policy.Random(limit=50, language="en", rng=np.random.default_rng(seed)),
-    "frequency": lambda seed: policy.Frequency(limit=50, language="en"),
-    "greedy": lambda seed: policy.Greedy(limit=50, language="en"),
-    "promising (ours)": lambda seed: policy.Promising(limit=50, language="en"),
+    "random": lambda seed: policy.Random(result_cap=50, language="en", rng=np.random.default_rng(seed)),
+    "frequency": lambda seed: policy.Frequency(result_cap=50, language="en"),
+    "greedy": lambda seed: policy.Greedy(result_cap=50, language="en"),
+    "promising (ours)": lambda seed: policy.WordYield(result_cap=50, language="en"),
 }
 
 
@@ -285,7 +285,7 @@ def _harvests(texts: dict[str, list[str]], out: Path) -> Iterator[Table]:
     """Not in the thesis: the whole source from one word, nothing known."""
     rows, curves = [], {}
     for name in texts:
-        full = of_texts(texts[name])
+        full = build_snapshot(texts[name])
         for kind, make in POLICIES.items():
             requests, overlaps, reached = [], [], []
             for seed in range(SEEDS if "ours" in kind else 2):
@@ -324,21 +324,21 @@ def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, chec
     rows = []
     orders: tuple[Order, ...] = ("none", "rank")
     for name in texts:
-        full = of_texts(texts[name])
+        full = build_snapshot(texts[name])
         truth = len(texts[name])
         for order in orders:
             errors: dict[str, list[float]] = {"checks (ours)": [], "chao": [], "lu & li": []}
             holds: dict[str, list[bool]] = {kind: [] for kind in errors}
             for seed in range(harvests):
                 source = TextSource(full, 50, order, seed)
-                asks = policy.Promising(limit=50, language="en")
+                asks = policy.WordYield(result_cap=50, language="en")
                 curve, returned, held = harvest(source, texts[name], asks, _seed_word(full, seed), 0.5, 4000)
                 simple = {
                     "chao": size.chao(asks.held, asks.seen_once, asks.seen_twice),
                     "lu & li": size.lu_li(len(held), returned, len(curve)),
                 }
                 for draw in range(draws):
-                    check = size.Checks(limit=50, language="en")
+                    check = size.CheckSample(result_cap=50, language="en")
                     for query in check.draw(
                         {str(i): texts[name][i] for i in held}, np.random.default_rng([seed, draw]), checks
                     ):

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.queries.select import shared_documents
-from upwell.queries.snapshot import Snapshot
+from upwell.papers.yuan import Snapshot, hit_rate, overlap_rate, shared_documents
 
 __all__ = ["Order", "Run", "TextSource", "issue", "with_pairs"]
 
@@ -78,8 +77,8 @@ def issue(source: TextSource, queries: Sequence[str]) -> Run:
         returned += len(documents)
         is_seen[documents] = True
         held = int(is_seen.sum())
-        hit.append(held / len(is_seen))
-        overlap.append(returned / held if held else 1.0)
+        hit.append(hit_rate(held, len(is_seen)))
+        overlap.append(overlap_rate(returned, held))
     return Run(hit=tuple(hit), overlap=tuple(overlap))
 
 

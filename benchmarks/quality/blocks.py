@@ -14,9 +14,10 @@ from urllib.request import urlopen
 import numpy as np
 
 from benchmarks.corpora import CORPORA, by_site, labels, scorer
+from upwell.content import main_content as blocks
 from upwell.demo import Switches, serve
-from upwell.extract import blocks, wisdom
 from upwell.page.tree import TagTree, read
+from upwell.papers import wisdom
 
 __all__ = ["articles", "tocs"]
 
@@ -36,9 +37,9 @@ def articles(corpus: str, alone: bool) -> dict[str, float]:
     rows, found = labels(corpus), []
     for pages in by_site(rows).values():
         trees = [read((CORPORA / corpus / row["page"]).read_bytes()) for row in pages]
-        site = None if alone else blocks.learn_blocks(trees)
+        site = None if alone else blocks.learn_site(trees)
         for row, tree in zip(pages, trees, strict=True):
-            known = blocks.read_blocks(tree, site).blocks
+            known = blocks.find_blocks(tree, site).blocks
             found.append({"page": row["page"], "blocks": [{"type": b.type, "text": b.text} for b in known]})
     score = scorer("articles").score(rows, found)
     return {name: score[name] for name in ("f1", "precision", "recall")}
@@ -76,12 +77,12 @@ def _demo() -> tuple[list[TagTree], dict[int, list[str]]]:
 
 
 def _score(trees: list[TagTree], wanted: dict[int, list[str]], alone: bool) -> list[float]:
-    site = None if alone else blocks.learn_blocks(trees)
+    site = None if alone else blocks.learn_site(trees)
     scores = []
     for i, paths in wanted.items():
         tree = trees[i]
         answer = [row for path in paths if (row := tree.row_at(path)) is not None]
         assert len(answer) == len(paths), "a label points to nothing"
-        found = [row for b in blocks.read_blocks(tree, site).blocks if b.type == "toc" for row in b.rows]
+        found = [row for b in blocks.find_blocks(tree, site).blocks if b.type == "toc" for row in b.rows]
         scores.append(wisdom.score_by_anchors(tree, answer, found))
     return [float(value) for value in np.mean(scores, axis=0)]

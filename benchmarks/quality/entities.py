@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from benchmarks.corpora import CORPORA, scorer
-from upwell.extract.entities import apply, learn
 from upwell.page.tree import read
+from upwell.records.entities import apply_entity_model, learn_entities
 
 __all__ = ["entities", "entities_alone"]
 
@@ -47,8 +47,8 @@ def _labels(site: str) -> list[dict[str, Any]]:
 def _score(learned: int, site: str) -> dict[str, Any]:
     rows = _labels(site)
     trees = [read((FOLDER / site / row["page"]).read_bytes(), url=row["url"]) for row in rows]
-    model = learn(trees[: learned or len(trees)])
-    found = [{"page": row["page"], "fields": apply(model, tree)} for row, tree in zip(rows, trees, strict=True)]
+    model = learn_entities(trees[: learned or len(trees)])
+    found = [{"page": row["page"], "fields": apply_entity_model(model, tree)} for row, tree in zip(rows, trees, strict=True)]
     return scorer("entities").score(rows, found)  # type: ignore[no-any-return] # the scorer has no types
 
 
@@ -56,6 +56,6 @@ def _score_alone(site: str) -> list[dict[str, Any]]:
     scores = []
     for row in _labels(site)[:ALONE_PAGES]:
         tree = read((FOLDER / site / row["page"]).read_bytes(), url=row["url"])
-        found = [{"page": row["page"], "fields": apply(learn([tree]), tree)}]
+        found = [{"page": row["page"], "fields": apply_entity_model(learn_entities([tree]), tree)}]
         scores.append(scorer("entities").score([row], found))
     return scores

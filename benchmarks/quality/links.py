@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.corpora import CORPORA, labels, scorer
 from benchmarks.papers.entity import Source, sources, wrongly_dropped
-from upwell.answers import empty as empty_answers
+from upwell.answers import kind as empty_answers
+from upwell.answers.argument_roles import learn_roles
 from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_link_url, next_page
-from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.demo import Switches, serve
 from upwell.page.tree import TagTree, read

@@ -3,9 +3,9 @@
 import json
 
 from benchmarks.corpora import CORPORA, scorer
-from upwell.together.columns import align_two
-from upwell.together.match import match
-from upwell.together.tables import read_table
+from upwell.combine.align import align_two
+from upwell.combine.match import match
+from upwell.combine.source_table import read_table
 
 __all__ = ["PAIRS", "matches"]
 

@@ -14,12 +14,12 @@ from benchmarks.ground.settings import GATE
 from benchmarks.papers import queries as bench
 from benchmarks.quality import blocks, entities, links, matches
 from benchmarks.quality.naive_tree import differences
-from upwell.answers import clusters
+from upwell.answers.answer import Answer
+from upwell.discover import forms as site_forms
 from upwell.page.charset import decode
 from upwell.page.tree import read
-from upwell.queries.select import Selection
-from upwell.queries.snapshot import sample
-from upwell.site import forms as site_forms
+from upwell.papers import thor as clusters
+from upwell.papers.yuan import Selection, sample_words
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 
@@ -92,7 +92,7 @@ def _grouped(rows: list[dict[str, Any]]) -> bool:
 
 def _records(corpus: str, links: bool, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
+    model = learn_source([Answer(tree, row.get("query") or "") for row, tree in zip(rows, trees, strict=True)])
     found = []
     for row, tree in zip(rows, trees, strict=True):
         matches = apply(model, tree).records
@@ -118,8 +118,8 @@ def kinds(corpus: str) -> dict[str, float]:
 
 def _kinds(corpus: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trees = [read((CORPORA / corpus / row["page"]).read_bytes(), url=row.get("url") or "") for row in rows]
-    grouped = clusters.group(trees, rng=np.random.default_rng(0)).labels
-    model = learn_source(trees, queries=[row.get("query") or "" for row in rows])
+    grouped = clusters.cluster_pages(trees, rng=np.random.default_rng(0)).labels
+    model = learn_source([Answer(tree, row.get("query") or "") for row, tree in zip(rows, trees, strict=True)])
     return [
         {
             "page": row["page"],
@@ -136,8 +136,8 @@ def queries() -> dict[str, float]:
     runs = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        words = sample(bench._part(texts, rng), "optimal", bench.WORDS, rng)
-        runs.append(bench._issue(words, "overflow", Selection(limit=50), seed))
+        words = sample_words(bench._part(texts, rng), "optimal", bench.WORDS, rng)
+        runs.append(bench._issue(words, "overflow", Selection(result_cap=50), seed))
     return {
         "hit": float(np.mean([run.hit[-1] for run in runs])),
         "fresh_at_75": float(np.mean([1 / (run.overlap_at(0.75) or np.inf) for run in runs])),

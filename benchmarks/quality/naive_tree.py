@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from upwell.page.spots import UNSEEN
-from upwell.page.style_rules import StyleRules, style_rules
+from upwell.page.path_signatures import UNSEEN
 from upwell.page.tree import TagTree
+from upwell.page.visibility import StyleRules, style_rules
 
 
 @dataclass

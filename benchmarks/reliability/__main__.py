@@ -13,10 +13,10 @@ from pathlib import Path
 from benchmarks.papers import Table
 from benchmarks.reliability import faults, kill
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
 from upwell.demo.switches import FAULTS
 from upwell.errors import UpwellError
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 MAX_LOSS_POINTS = 1.0  # of true coverage that a fault may cost to count as survived

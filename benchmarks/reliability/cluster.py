@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from benchmarks.reliability.cluster_sites import Asked, ClusterSites
 from benchmarks.reliability.postgres_server import PostgresServer
 from benchmarks.reliability.ray_nodes import RayNodes
-from upwell.store.parquet import read_values
+from upwell.table.parquet import read_values
 
 ROOT = Path(__file__).parents[2]
 GRACE_SECONDS = (

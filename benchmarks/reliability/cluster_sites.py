@@ -18,9 +18,8 @@ from aiohttp import web
 
 from benchmarks.reliability.hosts import arrival
 from upwell.demo.cities import all_cities
-from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
-from upwell.demo.switches import Switches
+from upwell.demo.switches import LAYOUTS, Switches
 
 __all__ = ["Asked", "ClusterSites"]
 

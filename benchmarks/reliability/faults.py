@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks.papers import Table
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches
 from upwell.demo.switches import FAULTS, Fault
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 FAULT_RATE = 0.05

@@ -21,9 +21,8 @@ from tempfile import TemporaryDirectory
 
 from aiohttp import web
 
-from upwell.demo.pages import LAYOUTS
 from upwell.demo.site import application
-from upwell.demo.switches import Switches
+from upwell.demo.switches import LAYOUTS, Switches
 
 __all__ = ["Hosts", "arrival", "serving"]
 

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from upwell.demo import Running, Switches, serve
-from upwell.store.records import read_keys
+from upwell.table.writers import read_keys
 
 MAX_IN_FLIGHT = 1  # a source gets one request at a time
 

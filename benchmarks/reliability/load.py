@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import serve
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.reliability.hosts import serving
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 
 CLOCK_SECONDS = 0.006  # by which the kernel's note of when a request came may be off: it counts in ticks of 4 ms
 

@@ -19,19 +19,18 @@ from pathlib import Path
 import numpy as np
 
 from upwell.answers.totals import StatedTotals
-from upwell.harvest.answer_page import AnswerPage
-from upwell.harvest.chooser import Chooser
+from upwell.choose.chooser import Chooser
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.candidates import AnswerPage, OpenQuery, Candidate
+from upwell.choose.plan import Plan
+from upwell.choose.url_repository import UrlRepository, NumberQueue
+from upwell.harvest.checkpoint import ScratchFile
 from upwell.harvest.files import write_tables
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import OpenQuery, Question
-from upwell.harvest.plan import Plan
-from upwell.harvest.tables import tables_of
-from upwell.model import FormInterface, Record
 from upwell.source.model import SourceModel
-from upwell.store.records import FORMATS, Format
-from upwell.store.scratch import ScratchFile
 from upwell.store.state import State
-from upwell.store.url_repository import UrlRepository, Waiting
+from upwell.table.build import build_tables
+from upwell.table.writers import FORMATS, Format
+from upwell.types import FormInterface, Record
 
 MAX_GROWTH = 1.3  # from a quarter of the records to all
 MAX_MEGABYTES = {True: 600, False: 1000}  # of many sites, of one
@@ -65,7 +64,7 @@ class MadeSite:
         chosen = self.chooser.next()
         if chosen is None:
             return False
-        query: OpenQuery = self.chooser.open(chosen) if isinstance(chosen, Question) else chosen
+        query: OpenQuery = self.chooser.open(chosen) if isinstance(chosen, Candidate) else chosen
         numbers, total, has_next = self._matches(query.query, query.pages.pages)
         records = [self._record(number, ranks) for number, ranks in zip(numbers, _ranks(numbers), strict=True)]
         page = AnswerPage(records=records, wanted=records, totals=StatedTotals(total=total or None), has_next=has_next)
@@ -129,7 +128,7 @@ def run(sites: int, records: int, page_size: int, folder: Path) -> list[tuple[in
 def addresses(number: int) -> None:
     """What an address takes, and how many can be added and taken in a second: 1,000 hosts in turn, each with its repository."""
     before, start = resident_megabytes(), time.process_time()
-    hosts = [(UrlRepository(ScratchFile()), Waiting()) for _ in range(HOSTS)]
+    hosts = [(UrlRepository(ScratchFile()), NumberQueue()) for _ in range(HOSTS)]
     for n in range(number):
         urls, waiting = hosts[n % HOSTS]
         waiting.append(urls.add("record page", _address(n)))
@@ -146,7 +145,7 @@ def _address(number: int) -> str:
     return f"http://host{number % HOSTS}.example/search/record/{number}?from=list"
 
 
-def _all(waiting: Waiting) -> Iterator[int]:
+def _all(waiting: NumberQueue) -> Iterator[int]:
     while waiting:
         yield waiting.take()
 
@@ -159,7 +158,7 @@ def table(number: int, format: Format, folder: Path) -> int:
             numbers = range(first, min(first + ROWS_AT_ONCE, number))
             state.add([_row(n, ranks) for n, ranks in zip(numbers, _ranks(numbers), strict=True)], origin)
         filled, start = _peak_megabytes(), time.process_time()
-        tables = tables_of(state)
+        tables = build_tables(state)
         known, looked = _peak_megabytes(), time.process_time()
         written = write_tables(tables, folder, format)
         end, size = time.process_time(), written.stat().st_size / 1e6

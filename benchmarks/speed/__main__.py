@@ -13,8 +13,8 @@ from benchmarks.corpora import CORPORA, by_site, labels, require
 from benchmarks.speed import ask, entities, extract, growth, harvest, search, table_page
 from benchmarks.speed.table import Row, show
 from benchmarks.speed.turns import in_turns
-from upwell.extract.blocks import read_blocks
-from upwell.page import terms
+from upwell.content.main_content import find_blocks
+from upwell.page import tokens as terms
 from upwell.page.charset import decode
 from upwell.page.tree import read
 from upwell.source.learn import learn_source
@@ -26,7 +26,7 @@ BLOCKS_BAR = 1 / 8
 
 def page_rows() -> Iterator[Row]:
     pages = [path.read_bytes() for path in sorted((CORPORA / "answers").rglob("*.html"))[::EVERY_PAGE]]
-    parse, ours = in_turns([LexborHTMLParser, lambda page: terms.of(read(page))], pages)
+    parse, ours = in_turns([LexborHTMLParser, lambda page: terms.terms_of(read(page))], pages)
     yield _row("a page: decode, parse, columns, terms; the parser", ours, parse, READ_BAR, len(pages))
 
 
@@ -53,7 +53,7 @@ def article_rows() -> Iterator[Row]:
     pages = [(CORPORA / "articles" / row["page"]).read_bytes() for row in labels("articles")[::EVERY_ARTICLE]]
     ours, theirs = in_turns(
         [
-            lambda page: read_blocks(read(page), tables=False),
+            lambda page: find_blocks(read(page), tables=False),
             lambda page: trafilatura.extract(decode(page)[0], include_comments=False),
         ],
         pages,

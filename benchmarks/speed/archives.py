@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from upwell import api
-from upwell.model import Request, Response
-from upwell.store.archive import Archive, files
+from upwell.store.archive import Archive, warc_files
+from upwell.types import Request, Response
 
 RECORDS = 20
 NOISE_BYTES = 15_000  # of a page: with the records about 17 KB packed
@@ -52,7 +52,7 @@ def make(folder: Path, megabytes: int, of_file: int) -> int:
             )
             number += 1
             if number % 500 == 0:
-                size = sum(file.stat().st_size for file in files(folder))
+                size = sum(file.stat().st_size for file in warc_files(folder))
     note.write_text(str(number))
     return number
 
@@ -70,9 +70,9 @@ def main() -> None:
     before = time.process_time()
     pages = make(options.folder, options.megabytes, options.file_megabytes)
     made = time.process_time() - before
-    size = sum(file.stat().st_size for file in files(options.folder)) / 1e6
+    size = sum(file.stat().st_size for file in warc_files(options.folder)) / 1e6
     print(
-        f"archive: {len(files(options.folder))} files, {size:,.0f} MB, {pages:,} pages (made in {made:.0f} CPU s)",
+        f"archive: {len(warc_files(options.folder))} files, {size:,.0f} MB, {pages:,} pages (made in {made:.0f} CPU s)",
         flush=True,
     )
     out = options.folder / "out"

@@ -16,10 +16,10 @@ from pathlib import Path
 import upwell
 from benchmarks.speed.table import Row, show
 from upwell import api
-from upwell.model import Request
+from upwell.combine.learned_source import load_sources, source_files
+from upwell.discover import interfaces
 from upwell.net.fetch import Fetcher
-from upwell.site import interfaces
-from upwell.together.learned import load_sources, source_files
+from upwell.types import Request
 
 BAR_MS = 50.0
 LAYOUTS = ("list", "table", "grid", "definitions", "cards", "nested", "microdata", "old")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.corpora import CORPORA, require
-from upwell.extract import blocks
+from upwell.content import main_content as blocks
 from upwell.page.tree import read
 
 PAGES = 100_000
@@ -43,7 +43,7 @@ def main(count: int) -> int:
     for i, page in enumerate(pages(count), 1):
         tree = read(page)
         site.add(tree)
-        blocks.read_blocks(tree, site)
+        blocks.find_blocks(tree, site)
         if i % step == 0:
             spent.append(time.process_time() - start)
             memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -7,8 +7,8 @@ import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, by_site, labels, require
-from upwell.answers.clusters import ClusterParams, group
 from upwell.page.tree import read
+from upwell.papers.thor import ClusterParams, cluster_pages
 
 BAR = 1.0  # clustering with the default signature may cost this many times the CPU of reading the pages
 SIGNATURES = ("idf-classes", "tfidf-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "url", "size")
@@ -31,7 +31,7 @@ def main() -> int:
         spent.append(time.process_time() - start)
         for signature in SIGNATURES:
             start = time.process_time()
-            group(trees, ClusterParams(signature=signature, most=5, restarts=10), rng=np.random.default_rng(0))
+            cluster_pages(trees, ClusterParams(signature=signature, most=5, restarts=10), rng=np.random.default_rng(0))
             spent.append(time.process_time() - start)
         total += spent
         worst = max(worst, spent[2] / spent[1])

@@ -10,8 +10,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpora import CORPORA, require
 from benchmarks.speed.turns import in_turns
-from upwell.extract.entities import EntityModel, apply, learn
 from upwell.page.tree import read
+from upwell.records.entities import EntityModel, apply_entity_model, learn_entities
 
 BAR = 6.0  # reading a page and applying the columns may cost this many times the parser alone
 ROUNDS = 3
@@ -25,7 +25,7 @@ def measure(every: int = 1) -> tuple[list[float], int]:
         rows = [json.loads(line) for line in (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
         pages = [(folder / row["page"]).read_bytes() for row in rows]
         start = time.process_time()
-        model = learn([read(page) for page in pages])
+        model = learn_entities([read(page) for page in pages])
         total[3] += time.process_time() - start
         works: list[Callable[[bytes], object]] = [LexborHTMLParser, read, partial(_read_and_apply, model)]
         total[:3] = [a + b for a, b in zip(total[:3], in_turns(works, pages, ROUNDS), strict=True)]
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _read_and_apply(model: EntityModel, page: bytes) -> object:
-    return apply(model, read(page))
+    return apply_entity_model(model, read(page))
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ async def _cpu_of(ask: Callable[[int], Awaitable[object]], count: int) -> float:
 
 
 async def _upwell(url: str, count: int) -> float:
-    from upwell.model import Request
     from upwell.net.fetch import Fetcher, Manners
+    from upwell.types import Request
 
     async with Fetcher(Manners(rate=0, concurrency=CONCURRENT_REQUESTS)) as net:
         return await _cpu_of(lambda i: net.fetch(Request(url=f"{url}{i}")), count)
@@ -111,8 +111,8 @@ def _scrapy(url: str, count: int) -> float:
 
 async def _many_hosts(port: int) -> dict[str, object]:
     """Asks all hosts at once for SECONDS, each under its own rate; requests, CPU and memory over the run."""
-    from upwell.model import Request
     from upwell.net.fetch import Fetcher, Manners
+    from upwell.types import Request
 
     urls = [f"http://127.0.1.{i}:{port}/" for i in range(1, HOSTS + 1)]
     until, memory = time.monotonic() + SECONDS, []

@@ -27,16 +27,15 @@ import numpy as np
 from benchmarks.reliability import load
 from benchmarks.speed.table import Row
 from upwell import api
-from upwell.harvest.answer_page import AnswerPage
-from upwell.harvest.chooser import Chooser
-from upwell.harvest.ledger import SourceLedger
-from upwell.harvest.open_query import Belief, Question
-from upwell.harvest.plan import Plan
-from upwell.model import FormInterface, Record
+from upwell.choose.chooser import Chooser
+from upwell.choose.ledger import SourceLedger
+from upwell.choose.candidates import AnswerPage, ExpectedYield, Candidate
+from upwell.choose.plan import Plan
 from upwell.net.fetch import Manners
-from upwell.page import terms
+from upwell.page import tokens as terms
 from upwell.page.tree import read
 from upwell.source.model import SourceModel
+from upwell.types import FormInterface, Record
 
 MAX_EXPONENT = 1.25
 REQUESTS_OF_A_SITE = 6
@@ -83,7 +82,7 @@ def page_points(size: int) -> Iterator[Point]:
 
 
 def _read(page: bytes) -> None:
-    terms.of(read(page))
+    terms.terms_of(read(page))
 
 
 def record_points(records: int) -> Iterator[Point]:
@@ -103,7 +102,7 @@ def chooser_with(records: int) -> tuple[Chooser, float]:
     )
     chooser.start(())
     chooser.waiting.clear()
-    query = chooser.open(Question(query="first"))
+    query = chooser.open(Candidate(query="first"))
     spent = 0.0
     for first in range(0, records, RECORDS_OF_A_PAGE):
         numbers = np.minimum(10_000_000, 1 + rng.pareto(0.35, (RECORDS_OF_A_PAGE, WORDS_OF_A_RECORD))).astype(int)
@@ -115,10 +114,10 @@ def chooser_with(records: int) -> tuple[Chooser, float]:
         start = time.process_time()  # making the records is not counted
         chooser.take(query, AnswerPage(records=page, wanted=page, has_next=True))
         spent += time.process_time() - start
-    chooser.words.limit, chooser.words.page_size = 200, 20
+    chooser.words.result_cap, chooser.words.page_size = 200, 20
     for number in range(50):  # words that the source cuts off, and queries that are open beside
         chooser.pairs.add_cut_off(f"w{number + 1}", 3.0 * chooser.words.records_with(f"w{number + 1}"))
-        chooser.open(Question(query=f"w{number + 2}", by="word", word=f"w{number + 2}", belief=Belief(50.0, 3.0)))
+        chooser.open(Candidate(query=f"w{number + 2}", kind="word", word=f"w{number + 2}", expected_yield=ExpectedYield(50.0, 3.0)))
     return chooser, spent
 
 

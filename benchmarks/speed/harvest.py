@@ -48,20 +48,20 @@ STAGES = {
         "upwell.harvest.session:next_page_of",
     ),
     "choose": (
-        "upwell.harvest.chooser:Chooser.next",
-        "upwell.harvest.chooser:Chooser.take",
-        "upwell.harvest.chooser:Chooser.reason_to_stop",
+        "upwell.choose.chooser:Chooser.next",
+        "upwell.choose.chooser:Chooser.take",
+        "upwell.choose.chooser:Chooser.reason_to_stop",
     ),
     "keep": (
         "upwell.store.state:State.store",
         "upwell.harvest.session:SourceSession._keep",
-        "upwell.harvest.details:Details.add",
+        "upwell.harvest.record_pages:Details.add",
         "upwell.harvest.checkpoint:Checkpoint.save_if_due",
     ),
     "learn": (
         "upwell.harvest.reader:learn_source",
         "upwell.harvest.reader:learn_roles",
-        "upwell.harvest.details:Details.learn",
+        "upwell.harvest.record_pages:Details.learn",
     ),
 }
 

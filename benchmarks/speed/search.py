@@ -22,11 +22,10 @@ from pathlib import Path
 
 from benchmarks.corpora import CORPORA, require
 from benchmarks.speed.table import Row, show
-from upwell.store import parquet
-from upwell.together.harvests import harvests_at
-from upwell.together.search import search_index
-from upwell.together.search_index import SearchIndex, open_index
-from upwell.together.search_query import parse
+from upwell.combine.catalogue import harvests_at
+from upwell.combine.search import parse_query, search_index
+from upwell.combine.search_index import SearchIndex, open_index
+from upwell.table import parquet
 
 RECORDS = 1_000_000
 INDEX_BAR = 20_000  # records a second of CPU
@@ -79,7 +78,7 @@ def fts5(rows: list[dict[str, object]], path: Path) -> sqlite3.Connection:
 
 def rank(opened: SearchIndex, query: str) -> int:
     """The best ten records, ranked."""
-    return len(opened.index.searcher().search(parse(query, opened).query, 10, count=False).hits)
+    return len(opened.index.searcher().search(parse_query(query, opened).query, 10, count=False).hits)
 
 
 def show_found(opened: SearchIndex, query: str) -> int:
@@ -96,8 +95,8 @@ def memory(folder: Path, asked: list[tuple[str, str]]) -> list[int]:
     code = """
 import json, re, sys
 from pathlib import Path
-from upwell.together.search import search_index
-from upwell.together.search_index import open_index
+from upwell.combine.search import search_index
+from upwell.combine.search_index import open_index
 opened, (queries, looks) = open_index(sys.argv[1]), json.loads(sys.stdin.read())
 for look in looks:
     for number in range(look):

@@ -22,7 +22,7 @@ import upwell
 from upwell import api
 url, out, budget, rate, state = sys.argv[1:]
 manners = upwell.Manners(rate=float(rate))
-running = api.Running(state=state)
+running = api.RunOptions(state=state)
 api.harvest(url, out=out, plan=upwell.Plan(budget=int(budget)), manners=manners, running=running)
 """
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         records,
         status,
     )
+    from upwell.choose.plan import Plan
     from upwell.demo import Switches
     from upwell.errors import UpwellError
     from upwell.harvest.events import (
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
         Stopping,
         Trouble,
     )
-    from upwell.harvest.plan import Plan
     from upwell.net.access import Access
     from upwell.net.manners import Manners
 
@@ -117,7 +117,7 @@ __all__ = [
 _HOMES = {
     "Access": "upwell.net.access",
     "Manners": "upwell.net.manners",
-    "Plan": "upwell.harvest.plan",
+    "Plan": "upwell.choose.plan",
     "Result": "upwell.harvest.files",
     "Switches": "upwell.demo",
     "UpwellError": "upwell.errors",

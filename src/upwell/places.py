@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from upwell.errors import WrongUsage
-from upwell.page.hosts import host_and_port, is_loopback
+from upwell.urls.hosts import host_and_port, is_loopback
 
 __all__ = ["address_of", "addresses_to_try", "shown", "sites_of"]
 

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
-if TYPE_CHECKING:  # a verb that returns one of these has loaded its parts already
+if TYPE_CHECKING:
+    from upwell.answers.argument_roles import Argument
     from upwell.answers.pager import NextPage
-    from upwell.answers.roles import Argument
-    from upwell.extract.blocks import BlockType, Structure
-    from upwell.model import Form, Kind, SearchInterface
-    from upwell.source.apply import Checks
+    from upwell.content.main_content import BlockType, Structure
+    from upwell.source.apply import ReadingChecks
+    from upwell.types import Form, Kind, SearchInterface
 
 __all__ = [
     "BlockOnPage",
@@ -43,6 +43,7 @@ __all__ = [
     "LinksOfAnswers",
     "PageBlocks",
     "Pagelet",
+    "PartOfArchive",
     "ProbeSummary",
     "Size",
     "SuggestedQuery",
@@ -131,7 +132,7 @@ class ExtractedPage:
     cluster: int  # -1: like no page that was learned from
     pagelets: tuple[Pagelet, ...]
     records: tuple[ExtractedRecord, ...]
-    checks: Checks  # what speaks for or against this reading
+    checks: ReadingChecks  # what speaks for or against this reading
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -385,3 +386,18 @@ class Summary(TypedDict):
     bytes: int
     refreshed: NotRequired[dict[str, int]]
     sources: list[dict[str, object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOfArchive:
+    """One of many WARC files, as read by `--engine`: how many pages it has and how many rows each table got from it."""
+
+    file: str
+    pages: int
+    rows: Mapping[str, int]  # by table
+    elsewhere: int = 0  # pages that only refer to a body in another file, and have no rows
+    trouble: str = ""  # why it was not read to its end; it is read again the next time
+    was_done: bool = False  # an earlier run did it
+
+    def as_dict(self) -> dict[str, object]:
+        return {**vars(self), "rows": dict(self.rows)}

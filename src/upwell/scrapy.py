@@ -21,22 +21,22 @@ import scrapy
 from scrapy.exceptions import DropItem
 
 from upwell.answers.next_page import request_of
+from upwell.combine.learned_source import LearnedSource, load_sources
+from upwell.discover import interfaces
 from upwell.errors import WrongUsage
-from upwell.harvest.tables import tables_of
-from upwell.model import Record
-from upwell.page.data import read_page
-from upwell.site import interfaces
+from upwell.page.formats import read_page
 from upwell.source.apply import apply
 from upwell.source.paging import next_page_of, posts_elsewhere
-from upwell.store.records import FORMATS, write
 from upwell.store.state import State
-from upwell.together.learned import LearnedSource, load_sources
+from upwell.table.build import build_tables
+from upwell.table.writers import FORMATS, write
+from upwell.types import Record
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from upwell.model import Request
+    from upwell.types import Request
 
 __all__ = ["UpwellPipeline", "UpwellSpider"]
 
@@ -128,7 +128,7 @@ class UpwellPipeline:
         """Writes the table."""
         if self.table is None or not len(self.state):
             return
-        for table in tables_of(self.state):
+        for table in build_tables(self.state):
             name = f"{self.table.stem}-{table.kind}{self.table.suffix}" if table.kind else self.table.name
             self.table.parent.mkdir(parents=True, exist_ok=True)
             file = self.table.with_name(name)

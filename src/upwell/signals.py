@@ -11,7 +11,6 @@ from typing import NoReturn
 
 __all__ = ["end_program", "leave", "stopping_by_signals", "was_ended"]
 
-
 _ended: list[int] = []  # the signals that ended this program
 
 

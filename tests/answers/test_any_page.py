@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upwell.answers import empty
+from upwell.answers import kind as empty
+from upwell.answers.argument_roles import learn_roles
 from upwell.answers.facets import urls_to_fetch
 from upwell.answers.next_page import next_link_url, next_page, request_of
-from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
 from upwell.page.tree import read
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.answers.roles import learn_roles
+from upwell.answers.argument_roles import learn_roles
 from upwell.page.tree import read
 
 WORDS = ("cat", "dog", "cow", "hen", "pig", "fox", "owl", "bee")

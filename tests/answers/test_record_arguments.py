@@ -1,6 +1,6 @@
 """Arguments of links to records that say nothing about the record are found, so that a record has one address."""
 
-from upwell.answers.record_arguments import not_identifying
+from upwell.answers.argument_roles import not_identifying
 from upwell.page.tree import TagTree, read
 
 

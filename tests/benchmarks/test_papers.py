@@ -9,8 +9,8 @@ from benchmarks.papers._kinds import Source, entropy, majority, stand_in
 from benchmarks.papers._synthetic import known, make, stream
 from benchmarks.papers._tree_edit import tree_edit
 
-from upwell.answers.clusters import ClusterParams, group_counts
 from upwell.page.tree import read
+from upwell.papers.thor import ClusterParams, cluster_counts
 
 
 def test_entropy_and_majority() -> None:
@@ -48,7 +48,7 @@ def test_made_pages_are_like_the_real_ones() -> None:
     assert set(made[multi, li]) == {2, 3, 4, 5, 6, 7}
     assert (made[~multi, i] == 1).all()
     assert not made[multi, i].any()
-    found = group_counts(
+    found = cluster_counts(
         counts, real.columns, "tfidf", ClusterParams(k=2, signature="tfidf-tags"), rng=np.random.default_rng(0)
     )
     assert entropy(found.labels, kinds) == 0

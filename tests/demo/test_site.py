@@ -10,7 +10,7 @@ import pytest
 from tests.browser import browser
 from upwell.demo import Running, Switches, serve
 from upwell.demo.cities import City, all_cities, search
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 from upwell.errors import WrongUsage
 from upwell.page.tree import TagTree, read
 

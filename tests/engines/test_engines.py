@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.engines.frame import engine_of
-from upwell.engines.schedule import Retry, Schedule, Telling
+from upwell.engines.local import create_engine
+from upwell.engines.schedule import Retry, Schedule, WorkProgress
 from upwell.errors import MissingExtra, UpwellError, WorkerLost
 from upwell.harvest.events import Asked, Held
-from upwell.harvest.plan import Plan
-from upwell.harvest.told_once import ToldOnce
+from upwell.many_sites import EventDeduplicator
 from upwell.net.manners import Manners
 
 FREE = Manners(rate=0)
@@ -47,7 +47,7 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
                 out=tmp_path / engine,
                 plan=Plan(budget=30),
                 manners=FREE,
-                running=api.Running(engine=engine, workers=2),
+                running=api.RunOptions(engine=engine, workers=2),
                 observe=lambda event, events=events: (  # type: ignore[misc] # bound now
                     events.append((event.site, event.query, event.records)) if isinstance(event, Asked) else None
                 ),
@@ -89,7 +89,7 @@ def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
                 out=tmp_path / engine,
                 plan=Plan(budget=25),
                 manners=FREE,
-                running=api.Running(engine=engine, workers=2),
+                running=api.RunOptions(engine=engine, workers=2),
                 observe=observe if engine == "processes" else lambda event: None,
             )
             assert not any(isinstance(result, UpwellError) for result in results)
@@ -118,7 +118,7 @@ def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(nam
     """
 
     async def program() -> None:
-        async with engine_of(name, say_process, 1) as engine:
+        async with create_engine(name, say_process, 1) as engine:
             started: asyncio.Queue[int] = asyncio.Queue()
             call = asyncio.create_task(engine.run("wait", "host", started.put_nowait))
             lost = await started.get()
@@ -176,10 +176,10 @@ def test_the_schedule_keeps_its_bounds() -> None:
             host_of=lambda number: str(number % 50),
             at_once=8,
             retry=Retry(times=2, seconds=0.01),
-            is_passing=lambda result: result < 0,
+            is_transient=lambda result: result < 0,
         )
         ended = []
-        async for one in schedule.ended():
+        async for one in schedule.completed():
             ended.append((one.result, one.tries))
             most_ahead = max(most_ahead, taken - len(ended))
         return ended
@@ -195,7 +195,7 @@ def test_without_ray_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyP
     """`--engine ray` where the package is missing."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'upwell\[ray\]'"):
-        api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.Running(engine="ray"))
+        api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.RunOptions(engine="ray"))
 
 
 def test_a_piece_that_brings_little_makes_room_for_others() -> None:
@@ -212,7 +212,7 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
                 if requests >= reached[name]:
                     await asyncio.sleep(0.0001)
                 records = min(requests, 50) if is_poor else 10 * requests
-                tell(Telling(requests=requests, records=records, expected=0.001 if is_poor else 10.0))
+                tell(WorkProgress(requests=requests, records=records, expected=0.001 if is_poor else 10.0))
         except asyncio.CancelledError:
             return f"{name} was cut off"
         return name
@@ -220,7 +220,7 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
     async def program() -> tuple[list[str], int]:
         works = ["rich 1", "poor", "rich 2", "rich 3"]
         schedule = Schedule(works=works, run=run, host_of=lambda name: name, at_once=1)
-        return [one.result async for one in schedule.ended()], schedule.turns
+        return [one.result async for one in schedule.completed()], schedule.suspensions
 
     ended, turns = asyncio.run(program())
     assert ended == ["rich 1", "rich 2", "rich 3", "poor"]
@@ -236,12 +236,12 @@ def test_events_are_told_once_though_a_worker_is_lost() -> None:
 
     a, b, c = (Held(row={"_key": key}) for key in "abc")
     heard: list[Any] = []
-    told = ToldOnce(heard.append)
-    told.begin_again()
+    told = EventDeduplicator(heard.append)
+    told.restart()
     for event in (asked(3), a, asked(3), b):
         told.follow(event)
     assert heard == [asked(3), a, asked(3), b]
-    told.begin_again()
+    told.restart()
     for event in (asked(2), a, b, c, asked(4)):
         told.follow(event)
     assert heard[4:] == [c, asked(4)]

@@ -16,12 +16,12 @@ from benchmarks.reliability.many import command, lines_of
 from tests.command import upwell
 from tests.engines.test_engines import rows_of
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.engines.limits import room_for
+from upwell.engines.engine import site_capacity
 from upwell.errors import BudgetSpent, UpwellError
-from upwell.harvest.plan import Plan
 from upwell.harvest.run_log import run_status
-from upwell.many_sites import Purse
+from upwell.many_sites import TotalBudget
 from upwell.net.manners import Manners
 
 FREE = Manners(rate=0)
@@ -116,7 +116,7 @@ def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
             out=tmp_path,
             plan=Plan(budget=25),
             manners=FREE,
-            running=api.Running(engine="processes", workers=2),
+            running=api.RunOptions(engine="processes", workers=2),
         )
         asked = len(site.received)
     assert not any(isinstance(result, UpwellError) for result in results)
@@ -129,7 +129,7 @@ def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
 def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
     """Four sites and 130 requests: each gets a part, together they send no more; a site for which nothing is left says so."""
     with serving(4) as hosts:
-        running = api.Running(total_budget=130, sites=4)
+        running = api.RunOptions(total_budget=130, sites=4)
         results = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
         again = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
     sent = [result.summary["requests"] for result in results if isinstance(result, api.Result)]
@@ -137,7 +137,7 @@ def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
     assert min(sent) >= 30
     assert sum(sent) == hosts.requests <= 130
     assert all(isinstance(result, api.Result) and result.was_finished for result in again)
-    few = api.Running(total_budget=20, sites=2)
+    few = api.RunOptions(total_budget=20, sites=2)
     results = api.harvest_all(
         ["http://127.0.0.1:9/", "http://127.0.0.1:8/"],
         out=tmp_path / "b",
@@ -149,7 +149,7 @@ def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
 
 def test_the_purse_gives_unneeded_requests_to_others() -> None:
     """Equal parts of what is left; a part that came back is shared by those that come later."""
-    purse = Purse(1000, 4, [])
+    purse = TotalBudget(1000, 4, [])
     assert purse.take("a", 5000) == 250
     assert purse.take("b", 100) == 100
     assert purse.take("c", 5000) == 325
@@ -166,7 +166,7 @@ def test_the_purse_gives_unneeded_requests_to_others() -> None:
 def test_what_a_site_did_not_use_lets_others_go_on(tmp_path: Path) -> None:
     """Three begin at once with a third each: one is not there, one cannot be read, and the last goes on with what they did not use."""
     with serving(1) as hosts, serve(Switches(country="LI"), host="127.0.0.7") as small:
-        running = api.Running(total_budget=300, sites=3, at_once=3)
+        running = api.RunOptions(total_budget=300, sites=3, at_once=3)
         places = ["http://127.0.0.1:9/", small.url, *hosts.urls]
         nobody, little, much = api.harvest_all(
             places, out=tmp_path, plan=Plan(budget=1000), manners=Manners(rate=0, retries=0), running=running
@@ -213,9 +213,9 @@ def test_room_follows_the_limit_of_open_files() -> None:
     """A small limit leaves room for a few sites, at least one."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)); "
-        "from upwell.engines.limits import room_for; print(room_for(1), room_for(2))"
+        "from upwell.engines.engine import site_capacity; print(site_capacity(1), site_capacity(2))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert 1 <= int(printed[0]) <= 40
     assert int(printed[1]) == 2 * int(printed[0]) or int(printed[1]) >= 2
-    assert room_for(1) >= 1
+    assert site_capacity(1) >= 1

@@ -5,7 +5,7 @@ import sys
 
 from tests.golden.record import record
 from tests.golden.replay import ACCEPT, GOLDEN, accept, differences, read_again, score
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from upwell.demo import Switches, serve
 from upwell.demo.cities import search
-from upwell.demo.pages import Layout
+from upwell.demo.switches import Layout
 
 __all__ = ["HOST", "RecordedPage", "record", "recorded_pages"]
 

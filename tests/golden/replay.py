@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from upwell.offline.extract import extract
-from upwell.offline.links import links
+from upwell.offline.inspect import links
 from upwell.source.model import SourceModel, load
 
 __all__ = ["ACCEPT", "GOLDEN", "Score", "accept", "differences", "read_again", "score"]

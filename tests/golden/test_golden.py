@@ -9,7 +9,7 @@ import pytest
 
 from tests.golden.record import RecordedPage, recorded_pages
 from tests.golden.replay import ACCEPT, GOLDEN, accept, differences, read_again, score
-from upwell.demo.pages import LAYOUTS, Layout
+from upwell.demo.switches import LAYOUTS, Layout
 
 MAX_INPUT_BYTES = 1_500_000  # of all saved pages together
 # Precision and recall of cities that an accepted output must have: 1 and 1 but for the gaps that README.md names.

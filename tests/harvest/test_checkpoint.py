@@ -11,12 +11,12 @@ import pytest
 
 import upwell
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.signals import stopping_by_signals
-from upwell.store import parquet
-from upwell.store.records import read_keys
+from upwell.table import parquet
+from upwell.table.writers import read_keys
 
 FREE = Manners(rate=0)
 BUDGETS = (71, 90, 150)

@@ -10,11 +10,11 @@ from benchmarks.reliability import kill
 
 import upwell
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
 from upwell.errors import CannotKeep, UpwellError
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
-from upwell.store.records import read_keys
+from upwell.table.writers import read_keys
 
 FREE = Manners(rate=0)
 

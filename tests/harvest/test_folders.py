@@ -14,7 +14,7 @@ import upwell
 from tests.command import upwell as run
 from upwell.demo import Switches, serve
 from upwell.demo.cities import by_id
-from upwell.store.records import FORMATS, Format
+from upwell.table.writers import FORMATS, Format
 
 FREE = upwell.Manners(rate=0)
 
@@ -69,7 +69,7 @@ def test_status(harvested: upwell.Result, tmp_path: Path) -> None:
     assert status.records == harvested.summary["records"]
     nothing = run("status", str(tmp_path), cwd=tmp_path)
     assert nothing.returncode == 2
-    assert "holds none" in nothing.stderr
+    assert "contains none" in nothing.stderr
 
 
 def test_tables_in_other_formats_do_not_grow_stale(tmp_path: Path) -> None:

@@ -14,15 +14,15 @@ import pytest
 
 from tests.browser import browser
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
 from upwell.demo.cities import by_id
-from upwell.demo.pages import LAYOUTS
+from upwell.demo.switches import LAYOUTS
 from upwell.errors import NoSearchForm, NothingLearned, WrongUsage
 from upwell.harvest.events import Asked, Event, Found, Learned, Stopped
-from upwell.harvest.plan import Plan
 from upwell.net.fetch import Manners
 from upwell.source.model import load_all
-from upwell.store.records import read_keys
+from upwell.table.writers import read_keys
 
 
 def harvest(site: Running, out: Path, budget: int = 120, **plan: object) -> tuple[api.Result, list[dict[str, object]]]:

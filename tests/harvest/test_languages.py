@@ -7,9 +7,9 @@ import pytest
 
 from tests.language_site import LanguageSite, Matching, serve
 from upwell import api
-from upwell.harvest.plan import Plan
+from upwell.choose.plan import Plan
+from upwell.lexicon.frequent_words import most_frequent
 from upwell.net.fetch import Manners
-from upwell.queries.frequent_words import most_frequent
 
 RECORDS = 40
 

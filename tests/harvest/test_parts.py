@@ -6,13 +6,13 @@ from functools import partial
 import pytest
 
 from upwell.answers.next_page import next_page
-from upwell.harvest.events import Held, LateRow
-from upwell.harvest.ledger import SourceLedger
+from upwell.choose.ledger import SourceLedger
+from upwell.harvest.events import Held, LazyRow
 from upwell.harvest.summary import SiteHarvest
-from upwell.model import FormInterface, Record
 from upwell.page.tree import read
 from upwell.source.model import SourceModel
 from upwell.store.state import State
+from upwell.types import FormInterface, Record
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_row_is_made_when_somebody_looks() -> None:
         made.append(key)
         return {"_key": key, "n": 1}
 
-    event = Held(row=LateRow(partial(make, "a")))
+    event = Held(row=LazyRow(partial(make, "a")))
     assert not made
     assert event.row == {"_key": "a", "n": 1}
     assert list(event.row) == ["_key", "n"]

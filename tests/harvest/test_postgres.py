@@ -19,16 +19,16 @@ from benchmarks.reliability.postgres_server import PostgresServer
 from tests.object_store import s3_server
 from tests.postgres import postgres_server
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
 from upwell.errors import CannotKeep, InUse
 from upwell.harvest.files import Result
-from upwell.harvest.keep import harvest_into
-from upwell.harvest.plan import Plan
+from upwell.harvest.harvest_folder import harvest_to
 from upwell.net.fetch import Manners
-from upwell.store import postgres_server as postgres_server_module
-from upwell.store.database import Connection
-from upwell.store.peek import is_running, peek
-from upwell.store.places import InPostgres, open_database, place_of, without_password
+from upwell.store import postgres as postgres_server_module
+from upwell.store.database import Connection, without_password
+from upwell.store.location import PostgresLocation, open_database, state_location
+from upwell.store.read_only import is_running, open_read_only
 from upwell.store.remote import RemoteFolder
 from upwell.store.state import State
 
@@ -39,7 +39,7 @@ PLAN = Plan(budget=40)
 
 
 def harvest(site: Running, out: Path | str, address: str, plan: Plan = PLAN) -> Result:
-    return asyncio.run(harvest_into(site.url, out, plan, FREE, lambda event: None, "jsonl", address))
+    return asyncio.run(harvest_to(site.url, out, plan, FREE, lambda event: None, "jsonl", address))
 
 
 def rows(result: Result) -> list[dict[str, object]]:
@@ -66,7 +66,7 @@ def test_equal_rows_and_the_same_again(demo: Running, tmp_path: Path, postgres_s
     assert (status.records, status.stopped) == (first.summary["records"], first.summary["stopped"])
     (exported,) = api.export(second.folder, format="csv")
     assert exported.records == first.summary["records"]
-    with peek(second.folder) as window:
+    with open_read_only(second.folder) as window:
         assert window.records() == first.summary["records"]
 
 
@@ -82,11 +82,11 @@ def test_a_second_worker_and_what_others_see(tmp_path: Path, postgres_server: Po
         (status,) = api.status(folder)
         assert (status.stopped, is_running(folder)) == ("running", True)
         assert status.requests > 0, "a state in a database is read while it is written"
-        with peek(folder) as window:
+        with open_read_only(folder) as window:
             assert window.note("started")
         worker.kill()
         worker.wait()
-        with State(place_of(folder)) as state:  # the lease has ended with the connection
+        with State(state_location(folder)) as state:  # the lease has ended with the connection
             assert state.requests_sent() >= status.requests
         assert not is_running(folder)
 
@@ -197,9 +197,9 @@ def test_a_transaction_is_done_once_whatever_the_server_forgets(postgres_server:
         postgres_server.stop("fast")
         postgres_server.start()
 
-    with State(InPostgres(address, "site")):
+    with State(PostgresLocation(address, "site")):
         pass  # the tables are there
-    database = open_database(InPostgres(address, "site"))
+    database = open_database(PostgresLocation(address, "site"))
     try:
         database.transaction(undone_by_a_crash)
         database.transaction(committed_unheard)
@@ -244,9 +244,9 @@ def test_no_password_is_written_or_shown(
         "postgresql://[me:barley@x",
     ):
         with pytest.raises(CannotKeep) as error:
-            State(InPostgres(address, "s"))
+            State(PostgresLocation(address, "s"))
         assert not re.search("barley|bar/ley|bar.ley", str(error.value)), error.value
-        assert "barley" not in repr(InPostgres(address, "s"))
+        assert "barley" not in repr(PostgresLocation(address, "s"))
     assert without_password("postgresql://me:bar/ley@h/d") == "postgresql://me@h/d"
 
 
@@ -260,7 +260,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """A harvest in a process of its own."""
     program = (
-        "import asyncio, sys; from upwell.harvest.keep import harvest_into; from upwell.harvest.plan import Plan; "
+        "import asyncio, sys; from upwell.harvest.harvest_folder import harvest_into; from upwell.choose.plan import Plan; "
         "from upwell.net.fetch import Manners; site, out, address, budget, rate = sys.argv[1:]; "
         "plan, manners = Plan(budget=int(budget)), Manners(rate=float(rate)); "
         "asyncio.run(harvest_into(site, out, plan, manners, lambda event: None, 'jsonl', address))"
@@ -294,7 +294,7 @@ def test_many_machines_keep_one_rate(tmp_path: Path, postgres_server: PostgresSe
 
 def test_leases_of_hosts(postgres_server: PostgresServer) -> None:
     """Who takes one has it for the gap; others are told how long to wait, and a back-off holds for everybody."""
-    with State(InPostgres(postgres_server.address("leases"), "a")) as first:
+    with State(PostgresLocation(postgres_server.address("leases"), "a")) as first:
         leases = first.host_leases
         assert leases is not None
         assert leases.take("h", 60) == 0

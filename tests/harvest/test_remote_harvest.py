@@ -8,10 +8,10 @@ import pytest
 
 from tests.object_store import s3_server
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
 from upwell.errors import CannotKeep
-from upwell.harvest import keep_remote
-from upwell.harvest.plan import Plan
+from upwell.harvest import harvest_folder as keep_remote
 from upwell.net.manners import Manners
 from upwell.store.remote import RemoteFolder
 
@@ -71,7 +71,7 @@ def test_a_running_harvest_is_kept_elsewhere(tmp_path: Path, monkeypatch: pytest
             names = await asyncio.to_thread(RemoteFolder(address, tmp_path / "watch").names)
             if not kept and any(name.endswith("state.sqlite") for name in names):
                 on_machine("b", tmp_path, monkeypatch)
-                with pytest.raises(CannotKeep, match="is harvested by"):
+                with pytest.raises(CannotKeep, match="is being harvested by"):
                     await aio.harvest(url, out=address, plan=Plan(budget=60), manners=Manners(rate=0))
                 on_machine("a", tmp_path, monkeypatch)
                 (status,) = await asyncio.to_thread(lambda: list(api.status(address)))
@@ -109,7 +109,7 @@ def test_a_run_over_several_sites_at_an_address(tmp_path: Path, monkeypatch: pyt
     on_machine("a", tmp_path, monkeypatch)
     address = f"file://{tmp_path}/there"
     with serve(SMALL) as one, serve(SMALL) as other:
-        running = api.Running(engine="processes", workers=2)
+        running = api.RunOptions(engine="processes", workers=2)
         plan, manners = Plan(budget=15), Manners(rate=0)
         results = api.harvest_all([one.url, other.url], out=address, plan=plan, manners=manners, running=running)
     assert all(isinstance(result, api.Result) for result in results)

@@ -7,12 +7,12 @@ import pytest
 
 from tests.hostile.site import Answer, hostile
 from upwell import api
+from upwell.discover.browser_search import SearchJudge
 from upwell.errors import BudgetSpent, Unreachable, UpwellError
 from upwell.harvest.loop import Plan
-from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MAX_REQUESTS, Chromium
 from upwell.net.fetch import Fetcher, Manners
-from upwell.site.browser_search import SearchJudge
+from upwell.types import BrowserVisit, RenderedPage
 
 ROBOTS = Answer("User-agent: *\nDisallow: /private\n", type="text/plain")
 
@@ -29,7 +29,7 @@ def show_all(
             Fetcher(manners or fast, user_urls=(visits[0].url,)) as net,
             Chromium(net, SearchJudge(), timeout=timeout) as chromium,
         ):
-            net.limit = lambda wait: "the budget is used up" if net.sent >= budget else ""
+            net.exhausted = lambda wait: "the budget is used up" if net.sent >= budget else ""
             for visit in visits:
                 try:
                     shown.append(await chromium.render(visit))

@@ -20,7 +20,7 @@ from upwell.harvest.events import Event, Trouble
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
 from upwell.store.folder import folder_of, open_folder
-from upwell.store.records import write
+from upwell.table.writers import write
 
 FAST = Manners(rate=0, retries=0)
 PLAN = Plan(budget=40, browser="never")

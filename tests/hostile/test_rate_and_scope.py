@@ -13,8 +13,8 @@ from tests.hostile.site import Answer, Got, Hostile, hostile
 from upwell import api
 from upwell.errors import BudgetSpent, Forbidden, Refused, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
+from upwell.types import Request, Response
 
 MIN_SHARE = 0.75  # of the gap between requests that a server must see: it sees them a little later than they are sent
 
@@ -49,7 +49,7 @@ def test_three_ports_of_a_host_share_one_rate(tmp_path: Path) -> None:
 def test_two_processes_share_one_rate() -> None:
     """Two commands that ask one host at once keep its rate together."""
     code = (
-        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.model import Request\n"
+        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.types import Request\n"
         "async def run():\n    async with Fetcher(Manners(rate=5, retries=0), user_urls=sys.argv[1:]) as net:\n"
         "        for i in range(5): await net.fetch(Request(url=sys.argv[1] + str(i)))\nasyncio.run(run())"
     )
@@ -63,7 +63,7 @@ def test_two_processes_share_one_rate() -> None:
 def test_a_killed_process_that_is_started_again_keeps_the_rate() -> None:
     """Two processes ask one host, are killed with -9 in the middle and started again: no two requests come closer than the rate."""
     code = (
-        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.model import Request\n"
+        "import asyncio, sys\nfrom upwell.net.fetch import Fetcher, Manners\nfrom upwell.types import Request\n"
         "async def run():\n    async with Fetcher(Manners(rate=2, retries=0), user_urls=sys.argv[1:]) as net:\n"
         "        for i in range(50): await net.fetch(Request(url=sys.argv[1] + str(i)))\nasyncio.run(run())"
     )

@@ -16,19 +16,20 @@ import pytest
 
 from tests.hostile.site import Got, hostile
 from upwell import api
+from upwell.answers.answer import Answer
+from upwell.answers.argument_roles import learn_roles
 from upwell.answers.facets import facet_links
 from upwell.answers.next_page import next_page
-from upwell.answers.roles import learn_roles
 from upwell.answers.totals import read_totals
+from upwell.discover import forms, interfaces
+from upwell.discover.link_ranking import promising_links
+from upwell.discover.probe_words import trial_words
+from upwell.discover.trial import items_of_page
 from upwell.errors import BudgetSpent, TookTooLong, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net import reading_thread
 from upwell.net.fetch import Manners
 from upwell.page.tree import TagTree, read
-from upwell.site import forms, interfaces
-from upwell.site.items import items_of_page
-from upwell.site.promising_links import promising_links
-from upwell.site.trial_words import trial_words
 from upwell.source.learn import learn_source
 
 URL = "http://x/s?q=a&page=1"
@@ -57,7 +58,7 @@ STEPS: dict[str, Callable[[TagTree], object]] = {
     "next page": lambda tree: next_page(tree, "a"),
     "totals": lambda tree: read_totals(tree, ["x"]),
     "facets": lambda tree: facet_links(tree, learn_roles([tree], ["a"], query_field="q"), "a"),
-    "learning": lambda tree: learn_source([tree, tree], [read(b"<p>nothing")], queries=["a", "b"]),
+    "learning": lambda tree: learn_source([Answer(tree, "a"), Answer(tree, "b")], [read(b"<p>nothing")]),
 }
 
 

@@ -19,10 +19,10 @@ from upwell import api
 from upwell.demo import Switches, serve
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
-from upwell.model import BrowserVisit, RenderedPage
 from upwell.net.browser import MAX_REQUESTS, Chromium
 from upwell.net.chromium_process import MAX_PAGES
 from upwell.net.fetch import Fetcher, Manners
+from upwell.types import BrowserVisit, RenderedPage
 
 HOME = "<p>stone river music<form action=/find class=search><input name=q type=search><button>Search</button></form>"
 RESULTS = """<h1>Search</h1><div id=out></div><script>
@@ -132,7 +132,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 from upwell import api
 from upwell.errors import MissingExtra
-from upwell.model import BrowserVisit
+from upwell.types import BrowserVisit
 from upwell.net.browser import Chromium
 from upwell.net.chromium_process import MAX_PAGES
 from upwell.net.fetch import Fetcher, Manners

@@ -9,9 +9,9 @@ import pytest
 from upwell.demo import Running, Switches, serve
 from upwell.demo.switches import FAULTS
 from upwell.errors import Forbidden, Unreachable, WrongUsage
-from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.state import State
+from upwell.types import Request, Response
 
 
 def get(url: str, manners: Manners) -> Response:

@@ -19,12 +19,12 @@ from aiohttp.abc import ResolveResult
 from backports import zstd
 
 from tests.net.raw_server import http_answer, raw_server
-from upwell.answers.refusal import refusal
+from upwell.answers.kind import refusal
 from upwell.errors import Forbidden, Refused, Unreachable
-from upwell.model import Request, Response
-from upwell.net.addresses import GuardedResolver
+from upwell.net.connect import GuardedResolver
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.state import State
+from upwell.types import Request, Response
 
 QUICK = Manners(rate=0, timeout=1.0, retries=1, ignore_robots=True, max_bytes=1_000_000)
 

@@ -9,9 +9,9 @@ from playwright.async_api import Page
 
 from tests.command import Done, upwell
 from tests.guarded import guarded
-from upwell.net.access import Access, session_file
+from upwell.net.access import Access
 from upwell.net.cookies import write_cookies
-from upwell.net.login import log_in, session
+from upwell.net.login import log_in, session_cookies, session_file
 
 FORM = "<form method=post action=/signin><input name=name><input name=word type=password><button>Log in</button></form>"
 SESSION = "kept-session-0123456789"
@@ -59,7 +59,7 @@ def test_logging_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         write_cookies(cookies, file)
         assert file.stat().st_mode & 0o077 == 0
         said: list[str] = []
-        assert [cookie.value for cookie in session(url, "", said.append)] == [SESSION]
+        assert [cookie.value for cookie in session_cookies(url, "", said.append)] == [SESSION]
         assert str(file) in said[0]
         let_in = harvest("--login")
         assert let_in.returncode == 0, let_in.stderr

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from upwell import api
-from upwell.answers.clusters import ClusterParams
 from upwell.errors import WrongUsage
+from upwell.papers.thor import ClusterParams
 
 
 def _page(kind: str, i: int) -> str:

@@ -11,12 +11,11 @@ from tests.object_store import s3_server
 from tests.offline.test_block_tables import write_site
 from upwell import api
 from upwell.errors import WrongUsage
-from upwell.model import Request, Response
-from upwell.offline import parts as parts_module
-from upwell.offline.part_engines import ENGINES, PartEngine
-from upwell.store import parquet
-from upwell.store.archive import Archive, files
-from upwell.store.archived_pages import pages_of_file, sections
+from upwell.offline import many_archives as parts_module
+from upwell.offline.many_archives import ENGINES, PartEngine
+from upwell.store.archive import Archive, warc_files, pages_in_file, sections
+from upwell.table import parquet
+from upwell.types import Request, Response
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath"]
 
@@ -113,7 +112,7 @@ def test_a_broken_file_is_told_and_the_rest_is_done(engine: PartEngine, answers:
 
     place, out = tmp_path / "archive", tmp_path / "out"
     shutil.copytree(answers, place)
-    broken = files(place)[1]
+    broken = warc_files(place)[1]
     whole = broken.read_bytes()
     broken.write_bytes(whole[: len(whole) // 2] + b"\x00" * 400 + whole[len(whole) // 2 :])
     parts = list(api.read_in_parts("extract", place, out=out, engine=engine, workers=2))
@@ -144,11 +143,11 @@ def test_a_large_file_is_read_in_sections(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_sections_begin_at_responses(answers: Path) -> None:
     """Wherever a file is cut, its sections have each page once, with its query; three bytes that look like a member are none."""
-    (file,) = files(answers)[:1]
-    whole = list(pages_of_file(file, "f", {}))
+    (file,) = warc_files(answers)[:1]
+    whole = list(pages_in_file(file, "f", {}))
     for size in (1, 300, 1000, 100_000):
         cut = sections(file, size)
-        assert [page for start, end in cut for page in pages_of_file(file, "f", {}, start, end)] == whole
+        assert [page for start, end in cut for page in pages_in_file(file, "f", {}, start, end)] == whole
         assert len(cut) == (1 if size == 100_000 else len(cut)) <= len(whole) + 1
     assert all(page.query for page in whole)
 
@@ -159,7 +158,7 @@ def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:
     model_pages = archived(
         tmp_path / "archive", [*pages[:27], pages[27].replace("$ 272.50", "on request")], per_file=28
     )
-    from upwell.offline import parts
+    from upwell.offline import many_archives as parts
 
     before = parts.SAMPLED_PAGES["extract"]
     parts.SAMPLED_PAGES["extract"] = 20  # sample_evenly takes every second page: not the last
@@ -194,7 +193,7 @@ def test_archives_and_parts_in_an_object_store(answers: Path, tmp_path: Path, mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with s3_server(monkeypatch, "bucket"):
         remote = RemoteFolder("s3://bucket/warc", tmp_path)
-        for file in files(answers):
+        for file in warc_files(answers):
             remote.put(file.relative_to(answers).as_posix(), file)
         parts = list(api.read_in_parts("extract", "s3://bucket/warc", out="s3://bucket/out", workers=2))
         assert sum(part.rows["records"] for part in parts) == 150

@@ -9,18 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest import loop
-from upwell.harvest.plan import Plan
-from upwell.queries import knowledge, logs
-from upwell.queries.logs import Affixes, Cleaning, LogRow, Names
+from upwell.papers import entity as knowledge
+from upwell.papers import entity as logs
+from upwell.papers.entity import Affixes, LogCleaning, LogRow, EntityNames
 
 NAMES = ["new york", "where to", "hyatt", "seattle", "review", "harry potter", "star trek"]
 
 
 def test_mentions_of_the_paper() -> None:
     """Example 1: two matches of the same greatest length are both kept; three single words too."""
-    names = Names(NAMES)
+    names = EntityNames(NAMES)
     words = ["where", "to", "stay", "in", "new", "york"]
     assert names.mentions(words) == [(0, 2), (4, 6)]
     assert names.mentions(["hyatt", "seattle", "review"]) == [(0, 1), (1, 2), (2, 3)]
@@ -29,21 +30,21 @@ def test_mentions_of_the_paper() -> None:
 
 def test_affixes_are_aggregated_and_stripped() -> None:
     """What stands around many names is stripped; a suffix with a preposition stays; a query is never stripped away."""
-    names = Names(["ipad", "wii", "iphone"])
+    names = EntityNames(["ipad", "wii", "iphone"])
     queries = [f"price of {n}" for n in ("ipad", "wii", "iphone")] + [f"{n} review" for n in ("ipad", "wii")]
     queries += ["ipad in uk", "wii in uk", "odd wii"]
-    affixes = logs.affixes_of(queries, names)
-    assert logs.clean("price of wii", affixes) == "wii"
-    assert logs.clean("wii review", affixes) == "wii"
-    assert logs.clean("wii in uk", affixes) == "wii in uk"
-    assert logs.clean("odd wii", affixes) == "odd wii"
-    assert logs.clean("review", affixes) == "review"
+    affixes = logs.count_affixes(queries, names)
+    assert logs.clean_query("price of wii", affixes) == "wii"
+    assert logs.clean_query("wii review", affixes) == "wii"
+    assert logs.clean_query("wii in uk", affixes) == "wii in uk"
+    assert logs.clean_query("odd wii", affixes) == "odd wii"
+    assert logs.clean_query("review", affixes) == "review"
 
 
 def test_a_preposition_makes_a_prefix_count_more() -> None:
     """With room for one affix, the rarer prefix with a preposition wins over the more frequent one without."""
     affixes = Affixes(prefixes=Counter({("samsung",): 5, ("map", "of"): 3}))
-    affixes.settle(Cleaning(top=1))
+    affixes.choose(LogCleaning(top=1))
     assert affixes.strip_prefixes == {("map", "of")}
 
 
@@ -54,7 +55,7 @@ def test_navigational_queries_are_left_out_and_duplicates_merged() -> None:
         rows += [LogRow(query, f"http://www.shop.example/{query}/{i}", 3) for i in range(2)]
     rows += [LogRow("rare", "http://shop.example/1", 2), LogRow("rare", "http://shop.example/2", 9)]
     rows += [LogRow("elsewhere", f"http://other.example/{i}", 5) for i in range(2)]
-    got = logs.generate(rows, Names(["ipad", "wii"]), "shop.example")
+    got = logs.queries_for_site(rows, EntityNames(["ipad", "wii"]), "shop.example")
     assert got == [("ipad", 12), ("wii", 6)]
 
 
@@ -75,16 +76,16 @@ def test_sites_are_ranked_for_each_type() -> None:
         "films.example": Counter({"great film 1": 4, "great film 2": 1, "love": 2, "flowers": 1, "baskets": 1}),
     }
     ranked = knowledge.rank_sites(base(), sites)
-    assert [s for s, _ in ranked[knowledge.Type("place", "city")]] == ["travel.example"]
-    assert [s for s, _ in ranked[knowledge.Type("film", "title")]] == ["films.example"]
+    assert [s for s, _ in ranked[knowledge.EntityType("place", "city")]] == ["travel.example"]
+    assert [s for s, _ in ranked[knowledge.EntityType("film", "title")]] == ["films.example"]
 
 
 def test_types_are_ranked_for_one_site() -> None:
     """Without other sites: names that say little (one word, several types) weigh little."""
-    found = knowledge.mentions_in(["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names)
+    found = knowledge.count_mentions(["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names)
     assert found["great film 7"] == 1
     best, _ = knowledge.rank_types(base(), found)[0]
-    assert best == knowledge.Type("film", "title")
+    assert best == knowledge.EntityType("film", "title")
     assert base().skipped == 2
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from upwell.cli import app
 from upwell.errors import WrongUsage
-from upwell.store import records
+from upwell.table import writers as records
 
 ROWS: list[dict[str, object]] = [
     {"_key": f"k{i}", "_query": "hidden", "title": f"river{i % 5} story", "author": f"writer{i % 3}", "pages": 100 + i}
@@ -69,7 +69,7 @@ def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
         ([tmp_path / "none"], "not the folder of a finished harvest"),
         ([tmp_path / "several"], "the harvests of 2 sites; name one of"),
         ([tmp_path / "numbers.csv"], "no column of text; --column takes one of a, b"),
-        ([tmp_path / "broken.parquet"], "is no Parquet file"),
+        ([tmp_path / "broken.parquet"], "cannot be read as a Parquet file"),
         ([tmp_path / "broken.sqlite"], "cannot be read as a table"),
     ):
         done = asked("--snapshot", *arguments)
@@ -96,5 +96,5 @@ def test_distance_linkage_and_delta_are_chosen(tmp_path: Path) -> None:
     for option, value in (("--distance", "manhattan"), ("--linkage", "average")):
         done = asked(*common, option, value)
         assert isinstance(done.exception, WrongUsage)
-        assert f"{option} {value}: it is " in str(done.exception)
+        assert f"{option} {value}: must be " in str(done.exception)
     assert asked(*common, "--delta", "2").exit_code == 2

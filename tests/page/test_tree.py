@@ -10,8 +10,7 @@ from benchmarks.quality.naive_tree import differences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from upwell.page.nesting import MAX_DEPTH
-from upwell.page.tree import read
+from upwell.page.tree import MAX_DEPTH, read
 
 TAGS = [
     "div",

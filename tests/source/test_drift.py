@@ -1,12 +1,12 @@
 """Whether a source has changed since it was learned."""
 
-from tests.extract.shapes import FRAME, SHAPES, page, things
-from upwell.model import Kind
+from tests.records.shapes import FRAME, SHAPES, page, things
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
+from upwell.types import Kind
 
 
 def test_a_source_that_changes_is_noticed() -> None:

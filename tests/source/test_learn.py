@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.extract.shapes import FRAME, SHAPES, WORDS, page, things
+from tests.records.shapes import FRAME, SHAPES, WORDS, page, things
+from upwell.answers.answer import Answer
 from upwell.page.tree import TagTree, read
 from upwell.source.apply import apply, check
 from upwell.source.learn import learn_source
@@ -40,7 +41,10 @@ def test_a_match_in_a_form_that_no_rule_knows() -> None:
         read(FRAME.format("<p class=note>Nothing found."), url=f"http://h/s?q={word}") for word in ("xqv", "vqx")
     ]
     answers = [page("list", things(first)) for first in (0, 3, 6)]
-    model = learn_source(answers, nothing, queries=["report"] * 3, background_queries=["xqv", "vqx"])
+    model = learn_source(
+        [Answer(tree, "report") for tree in answers],
+        [Answer(tree, word) for tree, word in zip(nothing, ("xqv", "vqx"), strict=True)],
+    )
     one = read(
         FRAME.format('<p class=note>Just one:<div class=hit><a href="/item/7">Amber report</a></div>'), url="http://h/s"
     )
@@ -134,7 +138,7 @@ def test_what_can_be_chosen_is_no_match() -> None:
         "horn": 1,
         **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on", "with", "at", "by"], 0),
     }
-    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    model = learn_source([Answer(answer(word, n), word) for word, n in counts.items()], [answer("xqzx", 0)])
     found = [record.text for word, n in counts.items() for record in apply(model, answer(word, n)).records]
     assert len(found) >= 5
     assert all("bug no" in text for text in found)
@@ -163,7 +167,7 @@ def test_headings_of_a_table_are_no_records() -> None:
         "all": 50,
         **dict.fromkeys(["the", "of", "and", "to", "in", "for", "on"], 0),
     }
-    model = learn_source([answer(word, n) for word, n in counts.items()], [answer("xqzx", 0)], queries=list(counts))
+    model = learn_source([Answer(answer(word, n), word) for word, n in counts.items()], [answer("xqzx", 0)])
     assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts
 
 
@@ -175,7 +179,7 @@ def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
         pager = f"<a href='/log?rev={word}&count={2 * n}' rel=next>more</a>"
         return read(f"<body><h2>Log</h2><ul>{rows}</ul>{pager}</body>", url=f"http://h/log{more or '?'}&rev={word}")
 
-    model = learn_source([answer(word, 10) for word in WORDS[:5]], queries=WORDS[:5])
+    model = learn_source([Answer(answer(word, 10), word) for word in WORDS[:5]])
     first, second = (apply(model, page).records for page in (answer("tide", 10), answer("tide", 20, "?count=20")))
     assert [record.key for record in second[:10]] == [record.key for record in first]
 

@@ -10,10 +10,11 @@ from upwell import api
 from upwell.demo import Running, Switches, serve
 from upwell.errors import WrongUsage
 from upwell.harvest.loop import Plan
-from upwell.model import Request, Response
 from upwell.net.fetch import Fetcher, Manners
-from upwell.store import archive, archived_pages
+from upwell.store import archive
+from upwell.store import archive as archived_pages
 from upwell.store.archive import Archive
+from upwell.types import Request, Response
 
 
 def answer(body: bytes, url: str = "http://x/find?q=a", query: str = "a") -> Response:
@@ -25,7 +26,7 @@ def answer(body: bytes, url: str = "http://x/find?q=a", query: str = "a") -> Res
 def records(folder: Path) -> list[tuple[str, str, dict[str, str], bytes]]:
     """Type, target, all WARC headers and content of every record, as warcio sees them."""
     entries = []
-    for path in archive.files(folder):
+    for path in archive.warc_files(folder):
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 headers = dict(record.rec_headers.headers)
@@ -43,7 +44,7 @@ def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
     assert entries[1][3] == b"<p>first"
     assert entries[3][3] == b"query: a\r\n"
     assert entries[2][2]["WARC-Concurrent-To"] == entries[1][2]["WARC-Record-ID"] == entries[3][2]["WARC-Refers-To"]
-    with archive.files(tmp_path)[0].open("rb") as file:
+    with archive.warc_files(tmp_path)[0].open("rb") as file:
         response, request = [r for r in ArchiveIterator(file) if r.rec_type in ("response", "request")]
     assert response.rec_headers.protocol == "WARC/1.1"
     assert response.http_headers.get_header("X-Archive-Orig-Content-Encoding") == "gzip"
@@ -61,7 +62,7 @@ def test_equal_bodies_are_archived_once_even_after_reopening(tmp_path: Path) -> 
     assert [kind for kind, *_ in entries] == ["response", "revisit", "revisit"]
     assert {entry[2]["WARC-Refers-To"] for entry in entries[1:]} == {entries[0][2]["WARC-Record-ID"]}
     assert entries[2][2]["WARC-Refers-To-Target-URI"] == "http://x/1"
-    saved = list(archived_pages.pages(tmp_path))
+    saved = list(archived_pages.archived_pages(tmp_path))
     assert [(page.url, page.query, page.body) for page in saved] == [
         ("http://x/1", "1", b"<p>same"),
         ("http://x/2", "2", b"<p>same"),
@@ -74,8 +75,8 @@ def test_files_are_rotated_by_size(tmp_path: Path) -> None:
     with Archive(tmp_path, max_bytes=2000) as writer:
         for i in range(20):
             writer.write(answer(f"<p>{i}".encode(), f"http://x/{i}"), [])
-    assert len(archive.files(tmp_path)) > 2
-    assert [page.url for page in archived_pages.pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
+    assert len(archive.warc_files(tmp_path)) > 2
+    assert [page.url for page in archived_pages.archived_pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
 
 
 def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
     with Archive(tmp_path / "whole") as writer:
         for i in range(3):
             writer.write(answer(f"<p>page {i}".encode(), f"http://x/{i}"), [])
-    (file,) = archive.files(tmp_path / "whole")
+    (file,) = archive.warc_files(tmp_path / "whole")
     whole = file.read_bytes()
     for cut in range(1, 1200, 37):
         folder = tmp_path / str(cut)
@@ -91,7 +92,7 @@ def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
         (folder / file.name).write_bytes(whole[:-cut])
         with Archive(folder) as writer:
             writer.write(answer(b"<p>after", "http://x/after"), [])
-        urls = [page.url for page in archived_pages.pages(folder)]
+        urls = [page.url for page in archived_pages.archived_pages(folder)]
         assert urls == [f"http://x/{i}" for i in range(len(urls) - 1)] + ["http://x/after"]
         assert len(records(folder)) >= 3
 

@@ -14,15 +14,15 @@ import pytest
 
 from tests.net.raw_server import http_answer, raw_server
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import serve
 from upwell.errors import CannotKeep
-from upwell.harvest.plan import Plan
-from upwell.model import ArchivedBody, Outcome, Request, Response
 from upwell.net.fetch import Fetcher, Manners
-from upwell.store.archive import Archive, files
+from upwell.store.archive import Archive, warc_files
 from upwell.store.folder import open_folder
-from upwell.store.records import read_keys
 from upwell.store.state import State
+from upwell.table.writers import read_keys
+from upwell.types import ArchivedBody, Outcome, Request, Response
 
 FREE = Manners(rate=0, retries=0)
 
@@ -82,7 +82,7 @@ def test_bodies_in_several_files(tmp_path: Path) -> None:
     with Archive(tmp_path, max_bytes=1500) as archive:
         places = [archive.write(response, []) for response in pages]
         assert [archive.read(place) for place in places] == [response.body for response in pages]
-    assert {place.file for place in places} <= {file.name for file in files(tmp_path)}
+    assert {place.file for place in places} <= {file.name for file in warc_files(tmp_path)}
     assert len({place.file for place in places}) > 3
     assert places[-1].file == "upwell-00000.warc.gz"
     with Archive(tmp_path, max_bytes=1500) as archive:
@@ -124,7 +124,7 @@ def test_a_lost_end_of_the_archive_is_asked_for_again(tmp_path: Path) -> None:
     """After a crash of the machine the archive may be shorter than the state knows: those answers count as never received."""
     pages = [page(number) for number in range(6)]
     places = store(tmp_path / "whole", *pages)
-    (file,) = files(tmp_path / "whole")
+    (file,) = warc_files(tmp_path / "whole")
     whole = file.read_bytes()
     for length in range(places[2].offset, len(whole), 41):
         folder = tmp_path / str(length)
@@ -143,7 +143,7 @@ def test_a_lost_end_of_the_archive_is_asked_for_again(tmp_path: Path) -> None:
 def test_damage_inside_the_archive_is_noticed(tmp_path: Path) -> None:
     """A body whose digest is not the one that was written is not handed out."""
     places = store(tmp_path, page(0), page(1))
-    (file,) = files(tmp_path)
+    (file,) = warc_files(tmp_path)
     with Archive(tmp_path / "archive") as archive:
         wrong = ArchivedBody(file=places[0].file, offset=places[0].offset, digest=places[1].digest)
         assert archive.read(wrong) is None
@@ -180,7 +180,7 @@ def test_a_harvest_without_its_archive_asks_again(tmp_path: Path) -> None:
         assert len(site.received) == 2 * sent + 1
         assert set(keys) <= set(read_keys(again.records))
         keys = read_keys(again.records)
-        (file,) = files(first.folder / "archive")
+        (file,) = warc_files(first.folder / "archive")
         file.write_bytes(file.read_bytes()[: file.stat().st_size * 9 // 10])
         third = api.harvest(site.url, out=tmp_path, plan=Plan(budget=42), manners=FREE)
         assert 1 < len(site.received) - 2 * sent < sent / 2

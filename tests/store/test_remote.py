@@ -12,8 +12,8 @@ import pytest
 
 from tests.object_store import s3_server
 from upwell.errors import CannotKeep, InUse, MissingExtra, UpwellError, WrongUsage
-from upwell.harvest.keep_remote import copy_open_database
-from upwell.store.remote import RemoteFolder, is_remote, local_copy, output, shown, working_folder
+from upwell.harvest.harvest_folder import copy_open_database
+from upwell.store.remote import RemoteFolder, is_remote, local_copy, open_output, without_credentials, working_folder
 
 
 @pytest.fixture(params=["memory", "local", "s3"])
@@ -64,7 +64,7 @@ def test_one_machine_at_a_time(address: str, tmp_path: Path) -> None:
     one.claim("site")
     written(one.folder, site__records_dot_csv="first")
     one.send("site")
-    with pytest.raises(CannotKeep, match="is harvested by"):
+    with pytest.raises(CannotKeep, match="is being harvested by"):
         other.claim("site")
     one.claim("site")  # the same working copy, after a kill: nothing is fetched
     assert (one.folder / "site/records.csv").read_text() == "first"
@@ -107,15 +107,15 @@ def test_only_one_machine_takes_over_a_lease(address: str, tmp_path: Path) -> No
     winners[0].renew("site")
     with pytest.raises(InUse, match="has taken it over"):
         dead.renew("site")
-    with pytest.raises(InUse, match="is harvested by"):
+    with pytest.raises(InUse, match="is being harvested by"):
         dead.claim("site")
 
 
 def test_results_are_put_where_they_belong(address: str) -> None:
     """A file or a folder that a verb writes lies at the address in the end, and can be read from there."""
-    with output(f"{address}/tables/cities.csv") as path:
+    with open_output(f"{address}/tables/cities.csv") as path:
         path.write_text("name\nLima\n")
-    with output(f"{address}/folder") as folder:
+    with open_output(f"{address}/folder") as folder:
         written(folder, report_dot_html="<p>")
     assert local_copy(f"{address}/tables/cities.csv").read_text() == "name\nLima\n"
     assert (local_copy(f"{address}/folder") / "report.html").read_text() == "<p>"
@@ -159,7 +159,7 @@ def test_paths_and_sites_are_no_addresses() -> None:
     assert not is_remote(Path("s3://x"))
     assert not is_remote("https://example.org")
     assert is_remote("simplecache::s3://bucket/x")
-    assert "secret" not in shown("sftp://me:secret@host/x") + str(working_folder("sftp://me:secret@host/x"))
+    assert "secret" not in without_credentials("sftp://me:secret@host/x") + str(working_folder("sftp://me:secret@host/x"))
 
 
 def test_a_state_in_use_is_copied_whole(tmp_path: Path) -> None:

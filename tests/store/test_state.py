@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from upwell.errors import CannotKeep
-from upwell.model import Outcome, Request, Response
 from upwell.store.state import State
+from upwell.types import Outcome, Request, Response
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running
-from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
 
 SPIDER = """

@@ -12,8 +12,8 @@ from playwright.sync_api import Page
 from tests.browser import browser
 from tests.web.serving import Serving, serving
 from upwell import api
+from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
-from upwell.harvest.plan import Plan
 from upwell.net.manners import Manners
 
 

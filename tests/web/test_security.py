@@ -12,10 +12,10 @@ from tests.browser import browser
 from tests.web.serving import Serving, serving
 from upwell.demo import serve
 from upwell.harvest.files import write_tables
-from upwell.harvest.tables import tables_of
-from upwell.model import Record
 from upwell.store.folder import open_folder
-from upwell.store.peek import is_running
+from upwell.store.read_only import is_running
+from upwell.table.build import build_tables
+from upwell.types import Record
 
 XSS = [
     "<script>window.hit=1</script>",
@@ -59,7 +59,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
         state.add(
             records, {"_source": XSS[0], "_query": XSS[1], "_page": "00", "_fetched": "2026-01-01T00:00:00+00:00"}
         )
-        write_tables(tables_of(state), place, "parquet")
+        write_tables(build_tables(state), place, "parquet")
     size = {"estimate": 30, "low": 30, "high": 30}
     summary = {
         "site": XSS[0], "title": XSS[1], "records": 30, "requests": 3, "size": size, "coverage": 1.0, "statement": XSS[0], "stopped": "budget",

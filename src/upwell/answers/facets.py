@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urldefrag
 
-from upwell.answers.link_counts import stated_matches
+from upwell.answers.argument_roles import Roles
 from upwell.answers.pager import next_link
-from upwell.answers.roles import Roles
-from upwell.page.hosts import leaves_site, site_host
+from upwell.answers.totals import stated_matches
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
-from upwell.page.url_arguments import canonical, split
+from upwell.urls.arguments import canonical, split_url
+from upwell.urls.hosts import leaves_site, site_host
 
 __all__ = [
     "FacetParams",
@@ -69,7 +69,7 @@ class SecondLevelLink:
 
 def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator[SecondLevelLink]:
     """The second-level links of an answer with what each asks for; links that act (log out, delete) are left out."""
-    here = split(tree.url, query)
+    here = split_url(tree.url, query)
     own_filters = frozenset(roles.filters(here))
     own_order = {pair for pair in here.arguments if pair[0] in roles.ordering}
     asked = [value for name, value in here.arguments if name == roles.query] or [query]
@@ -77,7 +77,7 @@ def second_level_links(tree: TagTree, roles: Roles, query: str = "") -> Iterator
         text = " ".join(tree.text(row).split())
         if acts(url, text, query):
             continue
-        address = split(url, query)
+        address = split_url(url, query)
         filters = frozenset(roles.filters(address))
         new_filters = filters - own_filters
         new_order = {(name, value) for name, value in address.arguments if name in roles.ordering and value} - own_order
@@ -119,7 +119,7 @@ def related_queries(tree: TagTree, roles: Roles, query: str, *, params: FacetPar
     found: dict[str, None] = {}
     for link in second_level_links(tree, roles, query):
         if link.relation == "other query" and not link.new_filters:
-            found.update((v.strip(), None) for name, v in split(link.url, query).arguments if name == roles.query)
+            found.update((v.strip(), None) for name, v in split_url(link.url, query).arguments if name == roles.query)
     return tuple(found)[: params.max_per_query]
 
 
@@ -155,10 +155,10 @@ def urls_to_fetch(
     pairs = [(tree, queries[i] if i < len(queries) else "") for i, tree in enumerate(answers)]
     known = set(asked)
     for tree, query in pairs:
-        known.add(canonical(split(tree.url, query), roles.irrelevant))
+        known.add(canonical(split_url(tree.url, query), roles.irrelevant))
         step = next_link(tree, query)
         if step is not None:  # the next page asks for the same records, also where the query itself was posted
-            known.add(canonical(split(step.url, query), roles.irrelevant))
+            known.add(canonical(split_url(step.url, query), roles.irrelevant))
     by_partition: dict[str, str] = {}
     seen: set[str] = set()
     trapped = 0
@@ -187,5 +187,5 @@ def links_with_query(tree: TagTree, query_argument: str, query: str) -> Iterator
         url = urldefrag(address)[0] if "#!" not in address else address
         if leaves_site(url, host) or not is_page(url):
             continue
-        if query_argument and any(n == query_argument and v.strip() for n, v in split(url, query).arguments):
+        if query_argument and any(n == query_argument and v.strip() for n, v in split_url(url, query).arguments):
             yield row, url

@@ -11,15 +11,185 @@ number, by how it fits the list of records (`plain_counts`).
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal
 
-from upwell.answers.plain_counts import RecordTexts, plain_count
+from upwell.answers.pager import Pager
 from upwell.lazy import late_pattern
-from upwell.page.ranges import NUMBER, RANGE, RANGE_TO, number_value, numbered_lines, ranges_in
+from upwell.native import compiled
 from upwell.page.tree import TagTree
 
-__all__ = ["StatedTotals", "TotalsTrust", "judge_totals", "read_totals"]
+__all__ = [
+    "NUMBER",
+    "RANGE",
+    "RANGE_TO",
+    "RecordTexts",
+    "StatedTotals",
+    "TotalsTrust",
+    "judge_totals",
+    "number_value",
+    "numbered_lines",
+    "plain_count",
+    "plain_numbered_lines",
+    "ranges_in",
+    "read_totals",
+    "stated_matches",
+]
+
+# --- How pages write a range of result numbers: the "1 – 10" of "1 – 10 of 283", in many languages.
+
+# A whole number of at most fifteen digits, with or without marks between the thousands ("1,234", "1 234", "12,34,567");
+# no part of a decimal or of a percentage.
+NUMBER = r"(?:\d{1,3}(?:[.,'’٬\u00a0\u2009\u202f ]\d{3}){1,4}|\d{1,3}(?:,\d{2}){0,5},\d{3}|\d{1,15})(?![\d%]|[.,]\d)"
+# What stands between the first and the last number.
+RANGE_TO = r"\s*(?:[-–—−~～〜]|\.{2,3}|…|to|through|thru|until|bis|à|au|al?|até|tot|till?|til|do|до|по|至|から)\s*"
+RANGE = rf"(?P<first>{NUMBER}){RANGE_TO}(?P<last>{NUMBER})"
+DIGITS = late_pattern(r"\d+")
+# No date, no time, no part of a longer row of numbers.
+_LONE_RANGE = late_pattern(rf"(?<![\d.,/:-]){RANGE}(?!\s*(?:{RANGE_TO})\d)", re.I)
+
+
+def numbered_lines(text: str, max_chars: int) -> list[str]:
+    """The lines of a text that have a digit, without those of more than `max_chars` characters.
+
+    >>> numbered_lines("Results\\n1 of 3\\n2024 was a long year", 10)
+    ['1 of 3']
+    """
+    return plain_numbered_lines(text, max_chars) if compiled is None else compiled.numbered_lines(text, max_chars)
+
+
+def plain_numbered_lines(text: str, max_chars: int) -> list[str]:
+    """The same without the compiled parts."""
+    return [line for line in text.split("\n") if len(line) <= max_chars and DIGITS.search(line)]
+
+
+def ranges_in(text: str) -> Iterator[tuple[int, int]]:
+    """The first and last number of each range in a text.
+
+    >>> list(ranges_in("Results 1.001 – 1.010 of 2.345; 11 to 20; 2024-05-31"))
+    [(1001, 1010), (11, 20)]
+    """
+    at = 0
+    for digits in DIGITS.finditer(text):  # a range begins with digits: far fewer places to look at than characters
+        if digits.start() >= at and (found := _LONE_RANGE.match(text, digits.start())) is not None:
+            yield number_value(found["first"]), number_value(found["last"])
+            at = found.end()
+
+
+def number_value(text: str) -> int:
+    """The value of a written number.
+
+    >>> number_value("1.234"), number_value("12,34,567")
+    (1234, 1234567)
+    """
+    return int(text if text.isdecimal() else re.sub(r"\D", "", text))
+
+
+# --- How many matches a link leads to, where the page says so: the 120 of "Maps (120)".
+
+COUNT_AFTER_LINK = re.compile(r"\s*(?:[(\[]\s*(\d[\d.,]{0,17})\s*[)\]]|(\d[\d.,]{0,17})\s*$)")
+COUNT_IN_LINK = re.compile(r"\S\s*[(\[](\d[\d.,]{0,17})[)\]]\s*$")
+
+
+def stated_matches(tree: TagTree, row: int) -> int | None:
+    """The number right after a link, or in brackets at the end of its text: how many matches it leads to.
+
+    >>> from upwell.page.tree import read
+    >>> tree = read("<li><a href=/a>Maps</a> (120)<li><a href=/b>Books [1,600]</a><li><a href=/c>Discs</a>")
+    >>> [stated_matches(tree, int(row)) for row in tree.rows("a")]
+    [120, 1600, None]
+    """
+    found = COUNT_AFTER_LINK.match(_text_after(tree, row)) or COUNT_IN_LINK.search(tree.text(row))
+    return number_value(found[found.lastindex or 1]) if found else None
+
+
+def _text_after(tree: TagTree, row: int) -> str:
+    """The text right after a link, where it stands beside the link and is no part of another link."""
+    after = int(tree.text_end[row])
+    if after >= len(tree.chunks):
+        return ""
+    holder, parent = int(tree.chunk_row[after]), int(tree.parent[row])
+    if not parent <= holder < int(tree.end[parent]):
+        return ""
+    inside_link = {"a", "option"} & {tree.name(i) for i in (holder, *tree.ancestors(holder))}
+    return "" if inside_link else tree.chunks[after]
+
+
+# --- The number of matches where no word that we know stands beside it: "226 messages" above the list, whatever they are called.
+#
+# A count fits the list of records, in any language: it stands in one line with a range that is as long as the list ("x 1–10 y 226"), or it is
+# the only number of a short line that is no link and no part of a record, and is as many as the records where no page follows, more
+# where one follows.
+
+WHOLE_NUMBER = late_pattern(rf"(?<![\d.,:/#]){NUMBER}")
+# One number, and it is not a time, a version, a date or a place in a list.
+COUNT_LINE = late_pattern(
+    rf"(?:[^\d]*(?:[^\d\w.,:/#-]|[\u3040-\u9fff\uac00-\ud7af]))?(?P<total>{NUMBER})\+?(?:[^\d.,:/%-][^\d]*)?"
+)
+LETTER = late_pattern(r"[^\W\d_]")
+MAX_CHARS = 60  # of a line with nothing but a count
+MAX_LINES_ABOVE = 15  # lines with numbers between the count and the first record, where more pages follow
+MIN_RECORDS = 2  # that are as many as a number says, before that is no accident
+
+
+class RecordTexts:
+    """The texts of the records of a page, which can be asked what they have."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts, self._joined = texts, "\n".join(texts)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(self._joined.split())
+
+    def line(self, line: str) -> bool:
+        """Whether a line stands in one of them; most lines with a number that do are a word of it."""
+        return line in self._words or line in self._joined
+
+
+def plain_count(tree: TagTree, lines: Sequence[str], record_texts: RecordTexts) -> int | None:
+    """The count of matches; None where no number fits the list. `lines` are the lines of the page's text with a number in them."""
+    records = len(set(record_texts.texts))
+    if records < MIN_RECORDS:
+        return None
+    plain = [" ".join(line.split()) for line in lines]
+    is_outside = [not record_texts.line(line) for line in plain]
+    for line, outside in zip(plain, is_outside, strict=True):
+        if outside and (total := _beside_range(line, records)) is not None:
+            return total
+    link_texts = {" ".join(tree.text(int(row)).split()) for row in tree.rows("a", "option", "button", "label")}
+    counts = [
+        (at, number_value(match["total"]))
+        for at, (line, outside) in enumerate(zip(plain, is_outside, strict=True))
+        if outside and len(line) <= MAX_CHARS and line not in link_texts
+        if LETTER.search(line) and (match := COUNT_LINE.fullmatch(line))
+    ]
+    pager = Pager(tree)
+    if not pager.next_link() and not pager.likely_link:
+        return records if any(total == records for _, total in counts) else None
+    list_starts = is_outside.index(False) if False in is_outside else len(lines)
+    above = [
+        total
+        for at, total in counts
+        if records < total and not 1900 < total < 2100 and 0 <= list_starts - at <= MAX_LINES_ABOVE
+    ]
+    return above[-1] if above else None
+
+
+def _beside_range(line: str, records: int) -> int | None:
+    """The number that stands beside a range as long as the list, and is not smaller than the end of the range."""
+    numbers = [number_value(text) for text in WHOLE_NUMBER.findall(line)]
+    for i, (first, last) in enumerate(pairwise(numbers)):
+        if first >= 1 and last - first + 1 == records:
+            others = [*numbers[i + 2 : i + 3], *numbers[max(0, i - 1) : i]]
+            total = next((number for number in others if number >= last), None)
+            if total is not None:
+                return total
+    return None
+
+
+# --- (main part)
 
 Hedge = Literal["", "about", "at least"]
 TotalsTrust = Literal["unknown", "constant", "estimate", "growing", "false"]

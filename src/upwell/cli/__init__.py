@@ -5,17 +5,16 @@
 app          the command itself
 network      the options of all verbs that ask a site
 harvesting   forms, harvest, probe, demo
-asking       ask, search, sql, enrich
+sources      ask, search, sql, enrich, match, compare
 offline      extract, entities, cluster, links, queries, blocks
 folders      status, export, config
 serving      serve, mcp
-together     match, compare
 printing     results and warnings
 
 A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.
 """
 
-from upwell.cli import asking, folders, harvesting, offline, serving, together
+from upwell.cli import folders, harvesting, offline, serving, sources
 from upwell.cli.app import app, main
 
-__all__ = ["app", "asking", "folders", "harvesting", "main", "offline", "serving", "together"]
+__all__ = ["app", "folders", "harvesting", "main", "offline", "serving", "sources"]

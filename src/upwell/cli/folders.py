@@ -5,13 +5,13 @@ from typing import Any
 
 import typer
 
-from upwell import api, options
+from upwell import api
+from upwell.cli import options
 from upwell.cli.app import app, settings_of
 from upwell.cli.network import option_name
-from upwell.cli.printing import as_json_text, print_result, warn
+from upwell.cli.printing import as_json_text, print_result, printable, warn
 from upwell.config import SECRETS, Origin
 from upwell.errors import UpwellError
-from upwell.printable import printable
 
 __all__ = ["config", "export", "status"]
 
@@ -22,7 +22,7 @@ def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = Fa
 
     While a harvest of several sites runs, it says how many wait, run, are done and failed.
     """
-    from upwell.store.places import has_state_below
+    from upwell.store.location import has_state_below
     from upwell.store.remote import is_remote
 
     run = api.run_status(folder)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from upwell import options
+from upwell.cli import options
 from upwell.cli.printing import warn
 from upwell.config import Settings
 from upwell.errors import WrongUsage
 from upwell.net.access import Access, parse_header
 from upwell.net.manners import Manners
-from upwell.page.hosts import host_and_port
+from upwell.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from upwell.net.cookies import Cookie
@@ -120,9 +120,9 @@ def _cookies(values: dict[str, Any], site: str) -> "tuple[Cookie, ...]":
         domains = ", ".join(sorted({cookie.domain for cookie in cookies})[:3])
         warn(f"--cookies {values['cookies']} has no cookie for {host}, only for {domains}")
     if values["login"]:
-        from upwell.net.login import session
+        from upwell.net.login import session_cookies
 
-        cookies += session(site, values["proxy"], lambda word: print(word, file=sys.stderr, flush=True))
+        cookies += session_cookies(site, values["proxy"], lambda word: print(word, file=sys.stderr, flush=True))
     return cookies
 
 

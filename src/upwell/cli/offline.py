@@ -4,15 +4,16 @@ from collections.abc import Mapping
 
 import typer
 
-from upwell import api, options
+from upwell import api
+from upwell.cli import options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
 from upwell.cli.printing import print_result, warn
 from upwell.errors import WrongUsage
 
-STOPPED_EARLY = 3
-
 __all__ = ["blocks", "cluster", "entities", "extract", "links", "queries"]
+
+STOPPED_EARLY = 3
 
 
 @app.command(
@@ -78,7 +79,7 @@ def entities(
 
     With --engine one a WARC file: many of them are read at once, and -o gets a part of the table for each.
     """
-    from upwell.extract.entities import load_model
+    from upwell.records.entities import load_model
 
     known = load_model(options.source_text(model, "upwell entities --save")) if model else None
     if engine:
@@ -130,7 +131,7 @@ def cluster(
     as_json: options.Json = False,
 ) -> None:
     """Offline: which answers were made by the same template? Groups the pages of one source and names their kinds."""
-    from upwell.answers.clusters import ClusterParams
+    from upwell.papers.thor import ClusterParams
 
     params = ClusterParams(
         signature=options.choice("--signature", signature, options.SIGNATURES),
@@ -172,11 +173,11 @@ def queries(
     as_json: options.Json = False,
 ) -> None:
     """Offline: chooses a dictionary of queries from texts, or generates queries from a log and a knowledge base."""
-    from upwell.queries.select import Selection
+    from upwell.papers.yuan import Selection
 
     selection = Selection(
         size=size,
-        limit=limit,
+        result_cap=limit,
         distance=options.choice("--distance", distance, options.WORD_DISTANCES),
         linkage=options.choice("--linkage", linkage, options.LINKAGES),
         tolerance=delta,

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from upwell import options
+from upwell.cli import options
 from upwell.cli.app import app
 from upwell.cli.printing import as_json_text
 from upwell.errors import MissingExtra, UpwellError, WrongUsage
@@ -29,14 +29,14 @@ def serve(
         import uvicorn
 
         from upwell.web.app import create_app
-        from upwell.web.security import check_reach
+        from upwell.web.security import check_exposure
     except ImportError as missing:
         raise MissingExtra(
             f"the page needs {missing.name}, which is not installed: pip install 'upwell[web]'"
         ) from missing
     if folder.exists() and not folder.is_dir():
         raise WrongUsage(f"{folder} is no folder; name the one given to harvest with -o")
-    check_reach(host, token)
+    check_exposure(host, token)
     try:
         listening = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, reuse_port=False

@@ -2,8 +2,6 @@
 
 cities        the records and the search over them
 switches      what can be changed about the site: its layout, its limits, what goes wrong
-result_page   one page of an answer: which matches it shows, where its links lead
-pages         the templates, a folder for each layout
 site          the handlers
 server        running it on loopback, from Python or from `upwell demo --serve`
 """

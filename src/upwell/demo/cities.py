@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal
 
-from upwell.page.terms import tokens
+from upwell.page.tokens import tokens
 
 __all__ = ["City", "Order", "all_cities", "by_id", "cities_of", "search"]
 

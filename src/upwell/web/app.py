@@ -1,9 +1,10 @@
-"""The pages by address: what `upwell serve` answers."""
+"""Routes of `upwell serve`: start page, starting and controlling harvests, live progress."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,28 +18,56 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from upwell.errors import UpwellError, WrongUsage
-from upwell.store.places import has_state
-from upwell.web import record_pages, together_pages
-from upwell.web.about_one import with_harvest
+from upwell.store.location import has_state
+from upwell.web import combine_views, record_views
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
-from upwell.web.harvests import Harvest, Library
-from upwell.web.live import follow
+from upwell.web.harvests import Harvest, Library, Runs
 from upwell.web.progress import Progress
+from upwell.web.record_views import with_harvest
 from upwell.web.rendering import T, respond
-from upwell.web.runs import Runs
-from upwell.web.security import Guard, check_reach
+from upwell.web.security import Guard, check_exposure
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "follow"]
 
-MAX_BUDGET = 1_000_000
+
+POLL_SECONDS = 0.7  # interval between reads of the event log
+KEEPALIVE_SECONDS = 15  # idle time after which a comment is sent, so that the connection is not considered dead
+
+
+async def follow(
+    request: Request, folder: Path, render: Callable[[Progress], str], is_running: Callable[[], bool]
+) -> AsyncIterator[str]:
+    """Yield server-sent events: the rendered part of the page after each change, then `done`."""
+    progress, idle, is_first = Progress(folder), 0.0, True
+    while not await request.is_disconnected():
+        runs = await asyncio.to_thread(is_running)
+        if await asyncio.to_thread(progress.read) or is_first:
+            yield _event("update", render(progress))
+            idle, is_first = 0.0, False
+        if not runs:
+            yield _event("done", progress.stopped or "ended")
+            return
+        await asyncio.sleep(POLL_SECONDS)
+        idle += POLL_SECONDS
+        if idle > KEEPALIVE_SECONDS:
+            yield ": keep-alive\n\n"
+            idle = 0.0
+
+
+def _event(name: str, text: str) -> str:
+    lines = "".join(f"data: {line}\n" for line in text.splitlines() or [""])
+    return f"event: {name}\n{lines}\n"
+
+
+MAX_BUDGET = 1_000_000  # largest number of requests that the pages accept
 HERE = Path(__file__).parent
 
 
 def create_app(
     folder: Path, *, host: str = "127.0.0.1", port: int = 8765, token: str = "", manners: dict[str, Any] | None = None
 ) -> Starlette:
-    """The application over a folder of harvests; without a token of your own, one is made, and only loopback may be served."""
-    check_reach(host, token)
+    """Create the application for a folder of harvests; without a token one is generated, and only loopback may be served."""
+    check_exposure(host, token)
     runs = Runs(folder.parent if has_state(folder) else folder, manners or {})
 
     @asynccontextmanager
@@ -56,8 +85,8 @@ def create_app(
         Route("/harvests/{id}/go", go_on, methods=["POST"]),
         Route("/harvests/{id}/refresh", refresh, methods=["POST"]),
         Route("/harvests/{id}/report", report),
-        *record_pages.routes,
-        *together_pages.routes,
+        *record_views.routes,
+        *combine_views.routes,
         Mount("/static", StaticFiles(directory=HERE / "static")),
         Route("/look.css", look),
     ]
@@ -72,33 +101,33 @@ def create_app(
 
 
 async def not_found(request: Request, _: Exception) -> Response:
-    """There is no such page."""
+    """Show the page for an unknown URL."""
     return respond(request, "error.html.j2", 404, message=T.not_found)
 
 
 async def failed(request: Request, error: Exception) -> Response:
-    """What Upwell itself reports, as a page."""
+    """Show an error of Upwell as a page."""
     return respond(request, "error.html.j2", 400, message=str(error))
 
 
 async def look(_: Request) -> Response:
-    """The style sheet that the report has, too."""
+    """Return the style sheet shared with the report."""
     return FileResponse(HERE.parent / "harvest" / "look.css", media_type="text/css")
 
 
 async def home(request: Request) -> Response:
-    """All harvests."""
+    """Show all harvests."""
     library: Library = request.app.state.library
-    found = await anyio.to_thread.run_sync(library.all)
-    cards = await anyio.to_thread.run_sync(lambda: [card(one) for one in found])
-    count = T.one_harvest if len(found) == 1 else T.harvests.format(n=len(found))
-    records = f"{sum(one.records for one in found):,}"
+    harvests = await anyio.to_thread.run_sync(library.all)
+    cards = await anyio.to_thread.run_sync(lambda: [card(harvest) for harvest in harvests])
+    count = T.one_harvest if len(harvests) == 1 else T.harvests.format(n=len(harvests))
+    records = f"{sum(harvest.records for harvest in harvests):,}"
     sub = T.home_sub.format(harvests=count, records=records, folder=library.folder)
     return respond(request, "home.html.j2", here="home", harvests=cards, sub=sub, look_help=_look_help())
 
 
 async def new(request: Request) -> Response:
-    """Where a harvest begins."""
+    """Show the form for a new harvest."""
     given = request.query_params.get("url", "")
     return respond(request, "new.html.j2", here="new", given=given, look_help=_look_help())
 
@@ -108,7 +137,7 @@ def _look_help() -> str:
 
 
 async def start(request: Request) -> Response:
-    """Starts a harvest (`url`; `budget`, `about`, `template`, `details` where wanted; `look` for a first look with few requests)."""
+    """Start a harvest (`url`; optionally `budget`, `about`, `template`, `details`; `look` for a preview with few requests)."""
     form: dict[str, str] = request.scope["form"]
     url = form.get("url", "").strip()
     try:
@@ -117,7 +146,7 @@ async def start(request: Request) -> Response:
         if form.get("details") in ("first", "last"):
             plan["details"] = form["details"]
         if not url:
-            raise WrongUsage("there is no address; it is like example.org or https://example.org/search")
+            raise WrongUsage("the address is empty; enter one such as example.org or https://example.org/search")
         folder = await anyio.to_thread.run_sync(request.app.state.runs.start, url, plan)
     except UpwellError as error:
         if "application/json" in request.headers.get("accept", ""):
@@ -131,70 +160,70 @@ async def start(request: Request) -> Response:
             "here": "new",
         }
         return respond(request, "new.html.j2", 400, **page)
-    where = f"/harvests/{request.app.state.library.id_of(folder)}"
+    location = f"/harvests/{request.app.state.library.id_of(folder)}"
     if "application/json" in request.headers.get("accept", ""):
-        return JSONResponse({"id": request.app.state.library.id_of(folder), "url": where}, 201)
-    return RedirectResponse(where, 303)
+        return JSONResponse({"id": request.app.state.library.id_of(folder), "url": location}, 201)
+    return RedirectResponse(location, 303)
 
 
 def _number(text: str) -> int:
     if not text.strip().isdigit() or not 1 <= int(text) <= MAX_BUDGET:
-        raise WrongUsage(f"{text!r} requests: it is a whole number, at most {MAX_BUDGET:,}")
+        raise WrongUsage(f"the number of requests must be an integer from 1 to {MAX_BUDGET:,}, not {text!r}")
     return int(text)
 
 
-def _harvest_page(request: Request, found: Harvest) -> Response:
-    return respond(request, "harvest.html.j2", **harvest_values(found))
+def _harvest_page(request: Request, shown: Harvest) -> Response:
+    return respond(request, "harvest.html.j2", **harvest_values(shown))
 
 
 harvest = with_harvest(_harvest_page)
 
 
 async def live(request: Request) -> Response:
-    """What happens in a harvest, as it happens."""
+    """Stream the progress of a harvest as server-sent events."""
     library: Library = request.app.state.library
-    found = await anyio.to_thread.run_sync(library.get, request.path_params["id"])
-    if found is None:
+    shown = await anyio.to_thread.run_sync(library.get, request.path_params["id"])
+    if shown is None:
         return respond(request, "error.html.j2", 404, message=T.not_found_harvest)
 
     def part(progress: Progress) -> str:
-        return live_part(found, progress)
+        return live_part(shown, progress)
 
-    events = follow(request, found.folder, part, lambda: library.runs.is_running(found.folder))
+    events = follow(request, shown.folder, part, lambda: library.runs.is_running(shown.folder))
     return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
 
-def _back(found: Harvest) -> Response:
-    return RedirectResponse(f"/harvests/{found.id}", 303)
+def _back(shown: Harvest) -> Response:
+    return RedirectResponse(f"/harvests/{shown.id}", 303)
 
 
-def _stop(request: Request, found: Harvest) -> Response:
-    request.app.state.runs.stop(found.folder)
-    return _back(found)
+def _stop(request: Request, shown: Harvest) -> Response:
+    request.app.state.runs.stop(shown.folder)
+    return _back(shown)
 
 
-def _go_on(request: Request, found: Harvest) -> Response:
+def _go_on(request: Request, shown: Harvest) -> Response:
     form: dict[str, str] = request.scope["form"]
-    url, plan = found.plan()
-    plan["budget"] = min(MAX_BUDGET, int(found.summary.get("requests", 0)) + _number(form.get("more", "1000")))
+    url, plan = shown.plan()
+    plan["budget"] = min(MAX_BUDGET, int(shown.summary.get("requests", 0)) + _number(form.get("more", "1000")))
     if form.get("details") in ("first", "last"):
         plan["details"] = form["details"]
-    request.app.state.runs.start(url, plan, found.folder.parent)
-    return _back(found)
+    request.app.state.runs.start(url, plan, shown.folder.parent)
+    return _back(shown)
 
 
-def _refresh(request: Request, found: Harvest) -> Response:
-    url, plan = found.plan()
-    budget = max(1000, 2 * int(found.summary.get("requests", 0)))
-    request.app.state.runs.start(url, {**plan, "budget": budget, "refresh": True}, found.folder.parent)
-    return _back(found)
+def _refresh(request: Request, shown: Harvest) -> Response:
+    url, plan = shown.plan()
+    budget = max(1000, 2 * int(shown.summary.get("requests", 0)))
+    request.app.state.runs.start(url, {**plan, "budget": budget, "refresh": True}, shown.folder.parent)
+    return _back(shown)
 
 
-def _report(_: Request, found: Harvest) -> Response:
+def _report(_: Request, shown: Harvest) -> Response:
     policy = {
         "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
     }
-    return FileResponse(found.folder / "report.html", media_type="text/html", headers=policy)
+    return FileResponse(shown.folder / "report.html", media_type="text/html", headers=policy)
 
 
 stop, go_on, refresh, report = map(with_harvest, (_stop, _go_on, _refresh, _report))

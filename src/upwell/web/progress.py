@@ -1,4 +1,4 @@
-"""What `events.jsonl` of a harvest tells, read as far as it is written: the same for one that runs and one that has ended."""
+"""Progress of a run, read incrementally from `events.jsonl`; the same for a running and a finished harvest."""
 
 import json
 from collections import deque
@@ -7,22 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from upwell.harvest.charts import Growth, Moment, growth
-from upwell.harvest.event_log import EVENTS
-from upwell.harvest.report import forecast
+from upwell.harvest.events import EVENTS_FILE
+from upwell.report.charts import GrowthData, SizePoint, growth
+from upwell.report.report import forecast
 
-__all__ = ["Progress", "Question", "SourceProgress"]
+__all__ = ["Progress", "QueryProgress", "SourceProgress"]
 
-MAX_QUESTIONS = 9  # that are shown, the last first
-MAX_EXAMPLES = 8
-MAX_TROUBLES = 30
-RATE_SECONDS = 30  # over which the rate is taken
-MAX_POINTS = 2000  # of a curve that are kept; beyond, every second goes
+MAX_QUERIES = 9  # latest queries shown
+MAX_EXAMPLES = 8  # newest records shown
+MAX_TROUBLES = 30  # problems kept
+RATE_SECONDS = 30  # period over which the request rate is averaged
+MAX_POINTS = 2000  # points kept of a curve; beyond, every second point is dropped
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question, and the new records that its pages brought."""
+class QueryProgress:
+    """Query, and the number of new records on its pages."""
 
     query: str
     new: int
@@ -31,14 +31,14 @@ class Question:
 
 @dataclass
 class SourceProgress:
-    """One source: its curve, and what is known of its size."""
+    """Growth curve and size estimates of one source."""
 
     points: list[tuple[int, int]] = field(default_factory=list)
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[SizePoint] = field(default_factory=list)
     records: int = 0
 
     def add(self, line: dict[str, Any]) -> int:
-        """Takes in an answer; gives the records that are new since the last one."""
+        """Add an answer event; return the number of new records."""
         new = int(line["records"]) - self.records
         self.records = int(line["records"])
         self.points.append((int(line["requests"]), self.records))
@@ -46,28 +46,28 @@ class SourceProgress:
             self.points = self.points[::2]
         if size := line.get("size"):
             ends = (float(size["estimate"]), float(size["low"]), float(size["high"]))
-            self.moments.append(Moment(int(line["requests"]), self.records, *ends, bool(line.get("lower_bound"))))
+            self.moments.append(SizePoint(int(line["requests"]), self.records, *ends, bool(line.get("lower_bound"))))
         return new
 
     @property
-    def size(self) -> Moment | None:
-        """What was said last of its size."""
+    def size(self) -> SizePoint | None:
+        """Return the latest size estimate."""
         return self.moments[-1] if self.moments else None
 
     def chart(self, requests_label: str, records_label: str) -> str:
-        """The curve as SVG."""
+        """Return the growth curve as SVG."""
         size = self.size
         ahead = forecast(self.points, size.estimate) if size is not None and not size.is_lower_bound else []
-        data = Growth(points=self.points, moments=self.moments, forecast=ahead)
+        data = GrowthData(points=self.points, moments=self.moments, forecast=ahead)
         return growth(data, requests_label=requests_label, records_label=records_label)
 
     @property
     def has_band(self) -> bool:
-        """Whether its size was bounded at any time."""
+        """Return True if the size was ever bounded."""
         return any(not moment.is_lower_bound for moment in self.moments)
 
     def to_goals(self) -> list[tuple[str, int]]:
-        """How many more requests to which share."""
+        """Return (share, requests still needed) forecasts."""
         size = self.size
         if size is None or size.is_lower_bound or not self.points:
             return []
@@ -76,7 +76,7 @@ class SourceProgress:
 
 @dataclass
 class Progress:
-    """A run as its events tell it."""
+    """State of a run as described by its events."""
 
     folder: Path
     budget: int = 0
@@ -84,38 +84,38 @@ class Progress:
     sources: dict[str, SourceProgress] = field(default_factory=dict)
     interfaces: list[dict[str, Any]] = field(default_factory=list)
     is_learned: bool = False
-    questions: deque[Question] = field(default_factory=lambda: deque(maxlen=MAX_QUESTIONS))
+    queries: deque[QueryProgress] = field(default_factory=lambda: deque(maxlen=MAX_QUERIES))
     examples: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_EXAMPLES))
     troubles: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_TROUBLES))
-    opened: tuple[int, int] = (0, 0)  # record pages read, and waiting
+    opened: tuple[int, int] = (0, 0)  # record pages read and waiting
     is_stopping: bool = False
     stopped: str = ""
     failed: str = ""
     started: str = ""
     last: str = ""
     _times: deque[tuple[datetime, int]] = field(default_factory=lambda: deque(maxlen=200))
-    _place: int = 0
-    _file: int = 0  # its inode and beginning: another run begins the file anew
+    _offset: int = 0  # bytes read so far
+    _first_line: int = 0  # hash of the first line: a new run starts a new file
 
     def read(self) -> bool:
-        """Takes in what was written since the last time; whether there was anything."""
+        """Read events written since the last call; return True if there were any."""
         try:
-            with (self.folder / EVENTS).open("rb") as file:
+            with (self.folder / EVENTS_FILE).open("rb") as file:
                 first = file.readline()
-                if hash(first) != self._file:
+                if hash(first) != self._first_line:
                     fresh = Progress(self.folder)
                     self.__dict__.update(fresh.__dict__)
-                    self._file = hash(first)
-                file.seek(self._place)
-                whole = file.read()
+                    self._first_line = hash(first)
+                file.seek(self._offset)
+                unread = file.read()
         except OSError:
             return False
-        end = whole.rfind(b"\n") + 1
-        self._place += end
-        for text in whole[:end].splitlines():
+        end = unread.rfind(b"\n") + 1
+        self._offset += end
+        for text in unread[:end].splitlines():
             try:
                 self._take(json.loads(text))
-            except (ValueError, KeyError, TypeError):  # a line of another version
+            except (ValueError, KeyError, TypeError):  # written by another version
                 continue
         return end > 0
 
@@ -132,10 +132,10 @@ class Progress:
             self.requests = max(self.requests, int(line["requests"]))
             new = self.sources.setdefault(str(line.get("source") or line["site"]), SourceProgress()).add(line)
             query = str(line["query"])
-            before = next((one for one in self.questions if one.query == query), Question(query, 0, 0))
+            before = next((entry for entry in self.queries if entry.query == query), QueryProgress(query, 0, 0))
             if before.pages:
-                self.questions.remove(before)
-            self.questions.appendleft(Question(query, before.new + new, before.pages + 1))
+                self.queries.remove(before)
+            self.queries.appendleft(QueryProgress(query, before.new + new, before.pages + 1))
             self._times.append((datetime.fromisoformat(self.last), self.requests))
         elif name == "opened":
             self.requests, self.opened = max(self.requests, int(line["requests"])), (line["pages"], line["waiting"])
@@ -153,12 +153,12 @@ class Progress:
 
     @property
     def records(self) -> int:
-        """Held of all sources; sources may overlap while it runs."""
+        """Return the records of all sources; sources may overlap while the harvest runs."""
         return sum(source.records for source in self.sources.values())
 
     @property
     def rate(self) -> float:
-        """Requests a second, over the last half minute."""
+        """Return the requests per second of the last half minute."""
         if len(self._times) < 2:
             return 0.0
         last, requests = self._times[-1]

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import postgres_server
-from upwell.store.places import InPostgres
+from upwell.store.location import PostgresLocation
 
 __all__ = ["postgres_server"]
 
-Place = Path | InPostgres
+Place = Path | PostgresLocation
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -18,4 +18,4 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "sqlite":
         return tmp_path / "state.sqlite"
     server = request.getfixturevalue("postgres_server")
-    return InPostgres(server.address("conformance"), request.node.nodeid)
+    return PostgresLocation(server.address("conformance"), request.node.nodeid)

@@ -12,12 +12,11 @@ import pytest
 
 from tests.store.conformance.conftest import Place
 from upwell.errors import CannotKeep
-from upwell.model import PAGE, ArchivedBody, Outcome, Record, Request, Response
-from upwell.store.database import Database
-from upwell.store.peek import Peek
-from upwell.store.places import InPostgres, open_database
-from upwell.store.state import ASKED_BY, MAX_WAIT_SECONDS, RECORDS_AT_ONCE, State
-from upwell.store.state_tables import VERSION
+from upwell.store.database import VERSION, StateDatabase
+from upwell.store.location import PostgresLocation, open_database
+from upwell.store.read_only import ReadOnlyState
+from upwell.store.state import ASKED_BY_NOTE, MAX_BATCH_RECORDS, MAX_BATCH_SECONDS, State
+from upwell.types import PAGE, ArchivedBody, Outcome, Record, Request, Response
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 
@@ -31,7 +30,7 @@ def records(**fields: str) -> list[Record]:
 
 
 @contextmanager
-def written(place: Place) -> Iterator[Database]:
+def written(place: Place) -> Iterator[StateDatabase]:
     """The tables of a state, open for a test that damages them."""
     db = open_database(place)
     try:
@@ -205,7 +204,7 @@ def test_a_run_replays_nothing_of_the_one_before(place: Place) -> None:
 def test_which_rows_asked(place: Place) -> None:
     """Where queries come from rows of another harvest, each record has the keys of those rows."""
     with State(place) as state:
-        state.set_note(ASKED_BY, json.dumps({"q": ["row 1", "row 2"], "r": ["row 2", "row 3"]}))
+        state.set_note(ASKED_BY_NOTE, json.dumps({"q": ["row 1", "row 2"], "r": ["row 2", "row 3"]}))
         state.add(records(a="a"), ORIGIN)
         state.add(records(a="a", b="b"), {**ORIGIN, "_query": "r", "_page": "p2"})
         assert {row["_key"]: row["_asked_by"] for row in state.rows()} == {
@@ -294,7 +293,7 @@ def test_bodies_of_the_archive(place: Place) -> None:
         state.store(request, Outcome(response=response, sent=1))
     with State(place, Lost()) as state:
         outcome = state.replay(request)
-        assert (outcome is not None) == isinstance(place, InPostgres)
+        assert (outcome is not None) == isinstance(place, PostgresLocation)
 
 
 def test_a_newer_version_is_left_alone(place: Place) -> None:
@@ -341,7 +340,7 @@ def test_what_the_window_reads(place: Place) -> None:
         state.start_next_run()
         state.add(records(a="2"), {**ORIGIN, "_query": "z", "_page": "p3"})
     with written(place) as db:
-        window = Peek(db)
+        window = ReadOnlyState(db)
         assert (window.records(), window.note("run")) == (2, "2")
         assert (window.row("a") or {})["n"] == "2"
         assert window.row("none") is None
@@ -362,7 +361,7 @@ class NoBodies:
 
 
 def set_version(place: Place, version: int) -> None:
-    if isinstance(place, InPostgres):
+    if isinstance(place, PostgresLocation):
         with psycopg.connect(place.address) as db:
             db.execute("UPDATE upwell.about_tables SET version = %s", (version,))
     else:
@@ -373,7 +372,7 @@ def set_version(place: Place, version: int) -> None:
 
 def drop_columns(place: Place) -> None:
     columns = ("archive_file", "archive_offset", "archive_digest")
-    if isinstance(place, InPostgres):
+    if isinstance(place, PostgresLocation):
         with psycopg.connect(place.address) as db:
             for column in columns:
                 db.execute(f"ALTER TABLE upwell.all_outcomes DROP COLUMN {column} CASCADE")
@@ -387,9 +386,9 @@ def drop_columns(place: Place) -> None:
 
 def test_a_place_that_cannot_be_used(place: Place, tmp_path: Path) -> None:
     """Each error names the place and says what to do about it."""
-    if isinstance(place, InPostgres):
+    if isinstance(place, PostgresLocation):
         with pytest.raises(CannotKeep, match=r"/nowhere.*does not exist.*run the same command again"):
-            State(InPostgres(place.address.replace("/conformance", "/nowhere"), "s"))
+            State(PostgresLocation(place.address.replace("/conformance", "/nowhere"), "s"))
     else:
         (tmp_path / "bad.sqlite").write_bytes(b"not a database, but long enough to look at" * 100)
         with pytest.raises(CannotKeep, match="damaged"):
@@ -452,10 +451,10 @@ def test_records_that_wait_to_be_written(place: Place) -> None:
     failed.__exit__(ValueError, ValueError("of the harvest"), None)
     with State(place) as state:
         assert [(row["_key"], row["_seen"]) for row in state.rows()] == [("a", 2), ("b", 1), ("c", 2), ("d", 1)]
-        state.add_later(records(**{f"k{n}": "x" for n in range(RECORDS_AT_ONCE)}), {**ORIGIN, "_page": "p5"})
+        state.add_later(records(**{f"k{n}": "x" for n in range(MAX_BATCH_RECORDS)}), {**ORIGIN, "_page": "p5"})
         state._db.close()  # as a kill would
     with State(place) as state:
-        assert len(state) == 4 + RECORDS_AT_ONCE
+        assert len(state) == 4 + MAX_BATCH_RECORDS
 
 
 def test_records_wait_a_second_at_most_where_others_follow(place: Place) -> None:
@@ -465,6 +464,6 @@ def test_records_wait_a_second_at_most_where_others_follow(place: Place) -> None
         assert not state._unwritten
         state.add_later(records(b="2"), ORIGIN)
         assert len(state._unwritten) == 1
-        state._written_at -= MAX_WAIT_SECONDS
+        state._written_at -= MAX_BATCH_SECONDS
         state.add_later(records(c="3"), ORIGIN)
         assert not state._unwritten

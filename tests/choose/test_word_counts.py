@@ -1,0 +1,152 @@
+"""What is counted of words: compiled as plain Python counts it."""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upwell.arrays.key_set import KeyNumbers, PlainKeyNumbers, hash_of, plain_hash_of
+from upwell.choose import pairs as pairs_module
+from upwell.choose.pairs import WordPair, WordPairs
+from upwell.choose.word_candidates import WordYield
+from upwell.choose.word_index import (
+    SeenRecord,
+    columns_of,
+    count_words,
+    plain_columns_of,
+    plain_count_words,
+    shape_of,
+    shapes_of,
+)
+from upwell.native import compiled
+from upwell.page.tokens import query_words
+
+if compiled is None:
+    pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
+
+
+@given(st.text(st.characters(), max_size=300))
+def test_hashes_of_any_text(text: str) -> None:
+    """Of all lengths and scripts, lone surrogates too."""
+    assert hash_of(text) == plain_hash_of(text)
+
+
+def _pages(seed: int) -> list[list[list[str]]]:
+    """Pages of records of words, some of which come again and again."""
+    rng = random.Random(seed)
+    words = [f"{rng.choice(('wört', 'w', 'the'))}{int(rng.paretovariate(0.6)) % 6000}" for _ in range(9000)]
+    return [[rng.choices(words, k=rng.randrange(12)) for _ in range(rng.randrange(20))] for _ in range(150)]
+
+
+@pytest.mark.parametrize("stops", [None, frozenset({"the1", "wört2"})])
+def test_words_get_the_same_numbers(stops: frozenset[str] | None) -> None:
+    """In the order in which they come; a pickle of either class can be read as the other."""
+    compiled_numbers, plain = KeyNumbers(), PlainKeyNumbers()
+    for page in _pages(1):
+        assert compiled_numbers.number_words(page, stops) == plain.number_words(page, stops)
+    assert len(compiled_numbers) == len(plain) > 300
+    assert compiled_numbers.__reduce__()[1] == plain.__reduce__()[1]
+    for numbers in (compiled_numbers, plain):
+        again = pickle.loads(pickle.dumps(numbers))  # noqa: S301 # its own
+        hashes = [hash_of(f"w{i}") for i in range(500)]
+        assert again.find(hashes) == list(plain.find(hashes))
+        assert type(again) is type(numbers)
+
+
+@pytest.mark.parametrize("numbers", [KeyNumbers, PlainKeyNumbers])
+def test_a_damaged_pickle_is_refused(numbers: type[PlainKeyNumbers]) -> None:
+    """A hash has one number."""
+    with pytest.raises(ValueError, match="twice|duplicate"):
+        numbers(np.array([5, 7, 5], dtype=np.int64).tobytes())
+
+
+def test_words_are_counted_alike() -> None:
+    """In how many records each stands, which is the first, how many words each record shares, and what is left to ask."""
+    numbers, held, totals = KeyNumbers(), 0, [np.zeros(2, np.int64), np.zeros(2, np.int64)]
+    both = [
+        (*(np.zeros(9000, np.int32) for _ in range(3)), np.arange(9000) % 7 == 0, bytearray(), np.zeros(4, np.int64))
+        for _ in range(2)
+    ]
+    for page in _pages(2):
+        cells, ends = (np.frombuffer(part, np.int32) for part in numbers.number_words(page, None)[:2])
+        for count, counts, total in zip((count_words, plain_count_words), both, totals, strict=True):
+            inside, once, first, done, shared, sharing = counts
+            shared.extend(bytes(len(page)))
+            total += count(cells, ends, inside, once, first, done, shared, sharing, held)
+        held += len(page)
+    for ours, plain in zip(*both, strict=True):
+        assert bytes(ours) == bytes(plain)
+    assert totals[0].tolist() == totals[1].tolist()
+    assert both[0][5].sum() == held
+
+
+def test_counts_that_do_not_fit_are_refused() -> None:
+    """A number beyond the arrays is an error, not a write beyond them."""
+    cells, ends, small = np.array([9], np.int32), np.array([1], np.int32), np.zeros(4, np.int32)
+    with pytest.raises(ValueError, match="fit"):
+        count_words(cells, ends, small, small, small, np.zeros(4, bool), bytearray(1), np.zeros(4, np.int64), 0)
+
+
+FIELDS = st.dictionaries(st.sampled_from("abcd"), st.text("ab Äß’'12.,-検索エ가𝔘\u0301", max_size=30), max_size=4)
+
+
+@given(FIELDS, st.lists(st.text("abäß'12検", min_size=1, max_size=3), max_size=3))
+def test_words_are_found_in_the_same_columns(fields: dict[str, str], others: list[str]) -> None:
+    """The last field that has a word, in any script; words that stand in none have none."""
+    words = list(dict.fromkeys((*(word for text in fields.values() for word in query_words(text)), *others)))
+    assert columns_of(words, fields) == plain_columns_of(words, fields)
+
+
+@pytest.mark.parametrize("limit", [0, 40])
+def test_words_are_weighed_alike(limit: int) -> None:
+    """To the last bit, so that the same word is asked for with and without the compiled module."""
+    index = WordYield(keeps_stop_words=True, result_cap=limit, page_size=10)
+    index.size = 5000.0
+    for number, page in enumerate(_pages(3)):
+        index.add_records([SeenRecord(f"{number % 50} {i}", " ".join(words), {}) for i, words in enumerate(page)])
+    some = [np.arange(0, len(index.words()), 2, dtype=np.int32), np.array([5, 4, 4], dtype=np.int32)]
+    share, calibration = np.linspace(0.2, 1, 64), np.linspace(0.5, 2, 64)
+    words, weighed, best = index.weigh(some, share, calibration, (1000.0, 0.6, 3.0))
+    plain_words, plain, plain_best = index.plain_weigh(some, share, calibration, (1000.0, 0.6, 3.0))
+    order = np.argsort(words)
+    assert words[order].tolist() == plain_words.tolist()
+    assert weighed[:, order].tolist() == plain.tolist()
+    assert words[best] == plain_words[plain_best]
+    with pytest.raises(ValueError, match="fit"):
+        index.weigh([np.array([10**9], dtype=np.int32)], share, calibration, (1000.0, 0.6, 3.0))
+
+
+@pytest.mark.parametrize("limit", [0, 40])
+def test_pairs_are_weighed_alike(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same pairs in the same order, with and without the compiled module, each asked once."""
+    index = WordYield(keeps_stop_words=True, result_cap=limit, page_size=10)
+    for number, page in enumerate(_pages(4)):
+        index.add_records([SeenRecord(f"{number % 90} {i}", " ".join(words), {}) for i, words in enumerate(page)])
+    common = sorted(index.words(), key=index.records_with)[-3:]
+    index.set_total(common[0], 5000)
+    orders = []
+    for module in (compiled, None):
+        monkeypatch.setattr(pairs_module, "compiled", module)
+        pairs = WordPairs(index)
+        order: list[WordPair] = []
+        for word in common:
+            pairs.add_cut_off(word, 4 * index.records_with(word))
+        while len(order) < 40 and (pair := pairs.next()) is not None:
+            pairs.asked(pair)
+            pairs.observe_page(pair, len(order) % 7)
+            order.append(pair)
+        orders.append(order)
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == 40
+
+
+@given(
+    st.lists(st.text("aZ1２., 'é検", min_size=1, max_size=6)),
+    st.frozensets(st.sampled_from(["a", "aa", "1", "a1", "é"])),
+)
+def test_words_have_the_same_shapes(words: list[str], stops: frozenset[str]) -> None:
+    """Letters, digits, stop words, in any script."""
+    assert shapes_of(words, stops) == [shape_of(word, stops) for word in words]
