@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.corpora import CORPORA, labels, require, scorer
 from benchmarks.papers.wisdom import truth
 from upwell.content.lines import FEATURES, line_features, split_lines
-from upwell.content.main_content import BlockParams, learn_site, find_blocks
+from upwell.content.main_content import BlockParams, find_blocks, learn_site
 from upwell.page.tree import read
 
 Floats = NDArray[np.float64]

@@ -29,7 +29,7 @@ from upwell.page import tree
 from upwell.page import tree as attribute_limit
 from upwell.page.charset import to_utf8
 from upwell.page.tag_tree import TagTree, attribute_by_row
-from upwell.records.cut_rules import ScoredCut, ScoredPage, apply_rule, learn_rules, apply_rule_python
+from upwell.records.cut_rules import ScoredCut, ScoredPage, apply_rule, apply_rule_python, learn_rules
 from upwell.records.cuts import Cut, candidate_cuts
 from upwell.records.fields import Piece, RecordReader
 from upwell.records.leaves import split_leaves

@@ -6,9 +6,9 @@ import numpy as np
 
 from benchmarks.ground.oracle import SHARES
 from benchmarks.ground.source import SimulatedSource
+from upwell.choose.candidates import Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.ledger import SourceLedger
-from upwell.choose.candidates import OpenQuery, Candidate
 from upwell.choose.plan import Plan
 from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
 from upwell.page.tokens import tokens

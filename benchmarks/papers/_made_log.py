@@ -11,7 +11,7 @@ from benchmarks.papers import Table
 from upwell.page.tokens import tokens
 from upwell.papers import entity as knowledge
 from upwell.papers import entity as logs
-from upwell.papers.entity import Knowledge, LogRow, EntityType
+from upwell.papers.entity import EntityType, Knowledge, LogRow
 
 __all__ = ["AFFIXES", "SITES", "knowledge_of", "rows_of", "tables"]
 
@@ -108,7 +108,10 @@ def tables(corpora: Path) -> Iterator[Table]:
         f"{1 - len(set(cleaned)) / len(set(queries)):.1%} (Entity: 12 %). Only {len(AFFIXES)} affixes are in the log, so that "
         "precision must fall after that.",
     )
-    by_site = {s: knowledge.count_mentions(found, names) for s, found in logs.informational_queries(rows, logs.LogCleaning()).items()}
+    by_site = {
+        s: knowledge.count_mentions(found, names)
+        for s, found in logs.informational_queries(rows, logs.LogCleaning()).items()
+    }
     matches = knowledge.rank_sites(base, by_site)
     fitting = {(kind, s) for kind in base.types for s, domains in SITES.items() if kind.domain in domains}
     scored = []

@@ -100,7 +100,9 @@ HEAD = ["exact precision", "near precision", "near recall", "deviation", "CPU ms
 
 
 def _thor(params: thor.ThorParams) -> Callable[[Sequence[TagTree]], Found]:
-    return lambda trees: [[p.row for p in page] for page in thor.find_pagelets(trees, params, rng=np.random.default_rng(0))]
+    return lambda trees: [
+        [p.row for p in page] for page in thor.find_pagelets(trees, params, rng=np.random.default_rng(0))
+    ]
 
 
 def _ours(trees: Sequence[TagTree]) -> Found:
@@ -136,7 +138,8 @@ def _histogram(some: Sequence[Sequence[Labelled]]) -> Table:
     for weighing in ("raw", "tfidf"):
         params = replace(thor.AS_PUBLISHED, weighing=weighing)
         found = [
-            thor.subtree_set_similarities([page.tree for page in pages], params, rng=np.random.default_rng(0)) for pages in some
+            thor.subtree_set_similarities([page.tree for page in pages], params, rng=np.random.default_rng(0))
+            for pages in some
         ]
         share = np.mean([np.histogram(each, 10, (0, 1))[0] / len(each) for each in found], axis=0)
         rows.append([weighing, *(f"{x:.0%}" for x in share)])
@@ -301,7 +304,9 @@ def _objects(some: Sequence[Sequence[Labelled]]) -> Table:
 
 
 def _split(voter: Callable[[TagTree, int], list[str]], pages: Sequence[Labelled]) -> list[list[str]]:
-    return [[p.tree.text_of(a, b) for a, b in separators.split_objects(p.tree, p.row, voter(p.tree, p.row))] for p in pages]
+    return [
+        [p.tree.text_of(a, b) for a, b in separators.split_objects(p.tree, p.row, voter(p.tree, p.row))] for p in pages
+    ]
 
 
 def _alike(pages: Sequence[Labelled]) -> list[list[str]]:

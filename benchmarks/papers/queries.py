@@ -136,7 +136,9 @@ def _distances(texts: list[str]) -> Table:
             for seed in range(SEEDS):
                 rng = np.random.default_rng(seed)
                 words = sample_words(_part(texts, rng), "optimal", WORDS, rng)
-                runs.append(_issue(words, "cluster", Selection(result_cap=50, distance=distance, linkage=linkage), seed))
+                runs.append(
+                    _issue(words, "cluster", Selection(result_cap=50, distance=distance, linkage=linkage), seed)
+                )
             rows.append([distance, linkage, *_figures(runs)])
     return Table(
         title="20NG: distances of the cluster method (thesis: plot only)",
@@ -177,7 +179,9 @@ def _whole_vocabulary(texts: list[str], out: Path) -> Table:
             whole = _part(texts, rng)
             source = whole.restricted_to(np.flatnonzero(whole.frequency >= 5))
             words = with_pairs(source, 50, rng) if pairs else source
-            chosen = select_queries(words, "overflow", Selection(result_cap=50, size=queries, repeat_cost=cost, shakes=5), rng)
+            chosen = select_queries(
+                words, "overflow", Selection(result_cap=50, size=queries, repeat_cost=cost, shakes=5), rng
+            )
             runs.append(issue(TextSource(source, 50, seed=seed), [choice.query for choice in chosen]))
         rows.append([kind, cost, queries, *_figures(runs)])
         points.append((kind, float(np.mean([r.hit[-1] for r in runs])), float(np.mean([r.overlap[-1] for r in runs]))))

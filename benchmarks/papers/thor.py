@@ -13,7 +13,7 @@ from benchmarks.papers._plots import lines
 from benchmarks.papers._synthetic import Known, known
 from benchmarks.papers._tree_edit import tree_edit
 from upwell.page import tokens as terms
-from upwell.papers.thor import BAG_SIGNATURES, Clustering, ClusterParams, assign_pages, cluster_pages, cluster_counts
+from upwell.papers.thor import BAG_SIGNATURES, Clustering, ClusterParams, assign_pages, cluster_counts, cluster_pages
 
 __all__ = ["run"]
 

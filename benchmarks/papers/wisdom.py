@@ -249,8 +249,7 @@ def peers(corpora: Path) -> Table:
     rows = _read_json(corpora / "news" / "labels.jsonl")
     body = {row["page"]: (corpora / "news" / row["page"]).read_bytes() for row in rows}
     sites = {
-        site: blocks.learn_site(read(body[row["page"]]) for row in members)
-        for site, members in _by_site(rows).items()
+        site: blocks.learn_site(read(body[row["page"]]) for row in members) for site, members in _by_site(rows).items()
     }
     of_page = {body[row["page"]]: sites[row["site"]] for row in rows}
     methods: dict[str, Callable[[bytes], str]] = {

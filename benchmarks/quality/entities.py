@@ -48,7 +48,9 @@ def _score(learned: int, site: str) -> dict[str, Any]:
     rows = _labels(site)
     trees = [read((FOLDER / site / row["page"]).read_bytes(), url=row["url"]) for row in rows]
     model = learn_entities(trees[: learned or len(trees)])
-    found = [{"page": row["page"], "fields": apply_entity_model(model, tree)} for row, tree in zip(rows, trees, strict=True)]
+    found = [
+        {"page": row["page"], "fields": apply_entity_model(model, tree)} for row, tree in zip(rows, trees, strict=True)
+    ]
     return scorer("entities").score(rows, found)  # type: ignore[no-any-return] # the scorer has no types
 
 

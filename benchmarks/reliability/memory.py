@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from upwell.answers.totals import StatedTotals
+from upwell.choose.candidates import AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.ledger import SourceLedger
-from upwell.choose.candidates import AnswerPage, OpenQuery, Candidate
 from upwell.choose.plan import Plan
-from upwell.choose.url_repository import UrlRepository, NumberQueue
+from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.harvest.checkpoint import ScratchFile
 from upwell.harvest.files import write_tables
 from upwell.source.model import SourceModel

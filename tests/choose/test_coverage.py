@@ -1,11 +1,11 @@
 """How large a source is said to be, by each kind of evidence."""
 
 from upwell.arrays.key_set import KeySet
+from upwell.choose.candidates import AnswerPage, Candidate, ExpectedYield
 from upwell.choose.chooser import Chooser
 from upwell.choose.coverage import UNCONNECTED, Coverage
-from upwell.choose.expected_yield import new_per_request, advantage
+from upwell.choose.expected_yield import advantage, new_per_request
 from upwell.choose.ledger import SourceLedger
-from upwell.choose.candidates import AnswerPage, ExpectedYield, Candidate
 from upwell.choose.plan import Plan
 from upwell.choose.word_index import WordIndex
 from upwell.source.model import SourceModel
@@ -84,7 +84,9 @@ def test_a_query_that_matches_nothing_counts_once() -> None:
     first = chooser.open(Candidate(query="city"))
     chooser.take(first, AnswerPage(records=records, wanted=records))
     for i in range(30):
-        chooser.take(chooser.open(Candidate(query=str(1000 + i), kind="word", expected_yield=ExpectedYield(1, 1))), AnswerPage())
+        chooser.take(
+            chooser.open(Candidate(query=str(1000 + i), kind="word", expected_yield=ExpectedYield(1, 1))), AnswerPage()
+        )
     number = chooser.words.number("1040")
     assert chooser.words.chance[number] <= 2 / 30
 

@@ -1,7 +1,7 @@
 """Names of a knowledge base while harvesting: the right types, what is not held first, nothing twice, fruitless types left."""
 
 from upwell.choose.proposers import MAX_FRUITLESS_NAMES, MIN_RECORDS, KnowledgeNames
-from upwell.papers.entity import Knowledge, EntityNames, EntityType
+from upwell.papers.entity import EntityNames, EntityType, Knowledge
 
 AUTHOR, BAND, CITY = EntityType("book", "author"), EntityType("music", "band"), EntityType("place", "city")
 

@@ -8,7 +8,7 @@ from tests.papers.test_yuan import generated_texts
 from upwell.choose import pairs as grammar
 from upwell.choose import size
 from upwell.choose import word_candidates as policy
-from upwell.choose.word_index import SeenRecord, Floats
+from upwell.choose.word_index import Floats, SeenRecord
 from upwell.discover.probe_words import dictionary, nonsense, of_page, probes
 from upwell.page.tree import read
 from upwell.papers.yuan import build_snapshot

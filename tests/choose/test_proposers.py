@@ -1,8 +1,8 @@
 """Questions of one's own, and of a knowledge base, are compared with all others."""
 
+from upwell.choose.candidates import AnswerPage, Candidate, ExpectedYield, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.ledger import SourceLedger
-from upwell.choose.candidates import AnswerPage, ExpectedYield, OpenQuery, Candidate
 from upwell.choose.plan import Plan
 from upwell.choose.prefix_queries import PrefixQueries
 from upwell.choose.word_candidates import WordYield

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.choose.word_candidates import WordYield, MinWordLength
+from upwell.choose.word_candidates import MinWordLength, WordYield
 
 RECORDS = [f"{word} number{n} the" for n, word in enumerate(("cat", "dog", "ox", "river", "stone", "garden") * 2)]
 

@@ -2,7 +2,7 @@
 
 import pickle
 
-from upwell.choose.url_repository import UrlRepository, NumberQueue
+from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.harvest.checkpoint import ScratchFile
 
 

@@ -59,7 +59,7 @@ def test_words_get_the_same_numbers(stops: frozenset[str] | None) -> None:
 @pytest.mark.parametrize("numbers", [KeyNumbers, PlainKeyNumbers])
 def test_a_damaged_pickle_is_refused(numbers: type[PlainKeyNumbers]) -> None:
     """A hash has one number."""
-    with pytest.raises(ValueError, match="twice|duplicate"):
+    with pytest.raises(ValueError, match=r"twice|duplicate"):
         numbers(np.array([5, 7, 5], dtype=np.int64).tobytes())
 
 

@@ -2,7 +2,7 @@
 
 from upwell.discover.lists import ListLinks, RecordAddresses, family_of
 from upwell.page.tree import read
-from upwell.urls.patterns import matches_any, learn_url_patterns
+from upwell.urls.patterns import learn_url_patterns, matches_any
 
 RECORDS = [f"http://x/shop/item/{n}?lang=en" for n in range(1, 9)]
 MENU = "<a href=/shop?lang=en>Shop</a><a href=/shop?lang=en&page=2>2</a><a href=/find?q=a>a</a><a href=/shop/item/9?lang=en>9</a>"

@@ -13,7 +13,7 @@ from upwell import api
 from upwell.errors import WrongUsage
 from upwell.offline import many_archives as parts_module
 from upwell.offline.many_archives import ENGINES, PartEngine
-from upwell.store.archive import Archive, warc_files, pages_in_file, sections
+from upwell.store.archive import Archive, pages_in_file, sections, warc_files
 from upwell.table import parquet
 from upwell.types import Request, Response
 

@@ -14,7 +14,7 @@ from upwell.errors import UpwellError, WrongUsage
 from upwell.harvest import loop
 from upwell.papers import entity as knowledge
 from upwell.papers import entity as logs
-from upwell.papers.entity import Affixes, LogCleaning, LogRow, EntityNames
+from upwell.papers.entity import Affixes, EntityNames, LogCleaning, LogRow
 
 NAMES = ["new york", "where to", "hyatt", "seattle", "review", "harry potter", "star trek"]
 
@@ -82,7 +82,9 @@ def test_sites_are_ranked_for_each_type() -> None:
 
 def test_types_are_ranked_for_one_site() -> None:
     """Without other sites: names that say little (one word, several types) weigh little."""
-    found = knowledge.count_mentions(["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names)
+    found = knowledge.count_mentions(
+        ["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names
+    )
     assert found["great film 7"] == 1
     best, _ = knowledge.rank_types(base(), found)[0]
     assert best == knowledge.EntityType("film", "title")

@@ -66,7 +66,9 @@ def test_the_order_of_pages_does_not_matter() -> None:
     pages = lamps()
     model, backwards = learn_entities(pages), learn_entities(pages[::-1])
     assert {(c.name, c.at) for c in model.columns} == {(c.name, c.at) for c in backwards.columns}
-    assert [apply_entity_model(model, page) for page in pages] == [apply_entity_model(backwards, page) for page in pages]
+    assert [apply_entity_model(model, page) for page in pages] == [
+        apply_entity_model(backwards, page) for page in pages
+    ]
 
 
 def test_a_model_as_json_reads_the_same_and_can_be_edited() -> None:

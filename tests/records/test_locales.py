@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.records.values import column_type, parse_value, date_reader
+from upwell.records.values import column_type, date_reader, parse_value
 
 
 @pytest.mark.parametrize(

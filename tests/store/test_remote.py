@@ -159,7 +159,9 @@ def test_paths_and_sites_are_no_addresses() -> None:
     assert not is_remote(Path("s3://x"))
     assert not is_remote("https://example.org")
     assert is_remote("simplecache::s3://bucket/x")
-    assert "secret" not in without_credentials("sftp://me:secret@host/x") + str(working_folder("sftp://me:secret@host/x"))
+    assert "secret" not in without_credentials("sftp://me:secret@host/x") + str(
+        working_folder("sftp://me:secret@host/x")
+    )
 
 
 def test_a_state_in_use_is_copied_whole(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from upwell.choose.proposers import KnowledgeNames
 from upwell.page.tokens import tokens
-from upwell.papers.entity import Knowledge, LogRow, queries_for_site, count_mentions, rank_types
+from upwell.papers.entity import Knowledge, LogRow, count_mentions, queries_for_site, rank_types
 from upwell.store.shared_queries import open_shared_queries, write_shared_queries
 
 NAMES = [

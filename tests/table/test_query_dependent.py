@@ -23,4 +23,7 @@ def test_passages_become_a_snippet_and_ranks_go() -> None:
 def test_a_field_that_repeats_the_address_goes() -> None:
     """`_url` has it already; a link elsewhere stays."""
     rows = [{"_url": f"http://x/p/{i}", "shown": f"/p/{i}", "home": f"http://y/{i}"} for i in range(3)]
-    assert query_dependent_fields(FieldColumns.of(rows), ()).cleaned(rows[1]) == {"_url": "http://x/p/1", "home": "http://y/1"}
+    assert query_dependent_fields(FieldColumns.of(rows), ()).cleaned(rows[1]) == {
+        "_url": "http://x/p/1",
+        "home": "http://y/1",
+    }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from upwell.table.schema import PAGE, TableColumn, infer_columns, columns_to_json, columns_from_json, shape_rows
+from upwell.table.schema import PAGE, TableColumn, columns_from_json, columns_to_json, infer_columns, shape_rows
 
 CITIES = ["Lima", "Oslo", "Kyoto", "Quito", "Perth", "Turin", "Izmir"]
 

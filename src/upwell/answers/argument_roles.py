@@ -129,7 +129,9 @@ def learn_roles(
     seen: defaultdict[str, _Seen] = defaultdict(_Seen)
     for i, (tree, query) in enumerate(pages):
         _look(seen, i, tree, query, name)
-    with_query = sum(1 for tree, query in pages if name and any(n == name for n, _ in split_url(tree.url, query).arguments))
+    with_query = sum(
+        1 for tree, query in pages if name and any(n == name for n, _ in split_url(tree.url, query).arguments)
+    )
     arguments = {}
     for found, facts in seen.items():
         if found.startswith("/") and not facts.beside:
@@ -161,7 +163,10 @@ def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
     if votes and max(votes.values()) >= max(1, len(pages) // 4):
         return min(votes, key=lambda name: (-votes[name], name))
     named = Counter(
-        n for tree, _ in pages for n, v in split_url(tree.url).arguments if v and names.QUERY.fullmatch(names.undecorated(n))
+        n
+        for tree, _ in pages
+        for n, v in split_url(tree.url).arguments
+        if v and names.QUERY.fullmatch(names.undecorated(n))
     )
     return named.most_common(1)[0][0] if named else ""
 

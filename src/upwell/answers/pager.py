@@ -478,7 +478,9 @@ class Pager:
     @cached_property
     def has_next_class(self) -> bool:
         """Whether a class or an id of the page says "next"."""
-        return _any_says_next(self.tree.signature_set) or any(map(_says_next, self.tree.attribute_by_row("id").values()))
+        return _any_says_next(self.tree.signature_set) or any(
+            map(_says_next, self.tree.attribute_by_row("id").values())
+        )
 
     @cached_property
     def declared_url(self) -> str | None:

@@ -361,7 +361,9 @@ class Chooser:
         elif candidate.kind == "word" and query.last_page_size:
             brought = float(new)
             is_counted = has_next and self.ledger.can_use_total(query.stated_total)
-            if is_counted and not self.ledger.result_cap:  # the first page may be held and the rest not: use the mean of all
+            if (
+                is_counted and not self.ledger.result_cap
+            ):  # the first page may be held and the rest not: use the mean of all
                 rest = self.yields.of_open_query(query, self.yields.size())
                 brought = (new + rest.new) / (1 + rest.pages)
             if not is_cut_off:

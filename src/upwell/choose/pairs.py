@@ -72,8 +72,6 @@ def is_understood(operator: Operator, a: str, b: str, texts: Sequence[str], alon
     return sum(shown) >= MIN_SHOWING_SHARE * len(shown)
 
 
-
-
 Counts = NDArray[np.int64]
 MAX_SHARE = 0.9  # a word in a larger share of the first word's records is a label and narrows nothing; not swept
 SIZES = 6  # classes by co-occurrence count: 1, 2, 4 … 32 and more records

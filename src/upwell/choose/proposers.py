@@ -140,9 +140,6 @@ def _shuffled(names: Set[str]) -> list[str]:
     return sorted(names, key=lambda name: (crc32(name.encode()), name))
 
 
-
-
-
 class Proposer(Protocol):
     """Interface of a plug-in that proposes queries."""
 

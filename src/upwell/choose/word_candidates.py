@@ -184,8 +184,6 @@ def _unseen(words: WordIndex) -> float:
     return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(words.held, 1))
 
 
-
-
 MAX_WORDS = 3000  # of the language that are candidates
 
 
@@ -213,8 +211,6 @@ class CommonWords:
         self._misses = self._misses + 1 if is_missed else 0
         if self._misses >= patience:
             self._waiting.clear()
-
-
 
 
 MIN_MISSES = 3  # words of some length or shorter, none of them found, before no more of them are asked; not swept

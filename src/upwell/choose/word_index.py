@@ -37,7 +37,6 @@ __all__ = [
 ]
 
 
-
 Counts = NDArray[np.int32]
 
 
@@ -109,8 +108,6 @@ def missing_in(text: str, words: Sequence[str]) -> list[str]:
     return [word for word, column in zip(words, columns_of(list(words), {"": text}), strict=True) if column is None]
 
 
-
-
 # The shapes of words. A source may search years and codes, but not amounts.
 SHAPES = (
     "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
@@ -144,8 +141,6 @@ def shapes_of(words: list[str], stops: frozenset[str]) -> list[int]:
         return [shape_of(word, stops) for word in words]
     shapes = compiled.shapes(words, stops)
     return [shape_of(word, stops) if shape == OTHER else shape for word, shape in zip(words, shapes, strict=True)]
-
-
 
 
 Floats = NDArray[np.float64]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from upwell.papers.thor import Algorithm as AlgorithmName
     from upwell.papers.thor import Criterion as CriterionName
     from upwell.papers.thor import Distance as DistanceName
-    from upwell.papers.yuan import WordDistance as WordDistanceName
     from upwell.papers.yuan import Linkage as LinkageName
+    from upwell.papers.yuan import WordDistance as WordDistanceName
     from upwell.table.writers import Format as FormatName
 
 # Values that some options take. mypy compares the typed ones with the modules that define them, tests/test_start.py the others.
@@ -89,7 +89,8 @@ UserAgent = Annotated[
     str, typer.Option(metavar="TEXT", rich_help_panel=POLITENESS, help="User agent; default: Upwell and its version.")
 ]
 IgnoreRobots = Annotated[
-    bool, typer.Option("--ignore-robots", rich_help_panel=POLITENESS, help="Ignore robots.txt. For your own sites only.")
+    bool,
+    typer.Option("--ignore-robots", rich_help_panel=POLITENESS, help="Ignore robots.txt. For your own sites only."),
 ]
 Cookies = Annotated[
     Path | None,
@@ -331,7 +332,8 @@ ExitCode = Annotated[
     ),
 ]
 EventLog = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel=ENGINE, help="Write every event to this file (JSON Lines).")
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel=ENGINE, help="Write every event to this file (JSON Lines)."),
 ]
 Verbosity = Annotated[
     int,
@@ -348,9 +350,7 @@ Verbosity = Annotated[
 ProbeCount = Annotated[
     int, typer.Option(min=1, metavar="N", help="Largest number of probe words; the Thor paper uses 100.")
 ]
-Background = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Number of nonsense words; the Thor paper uses 10.")
-]
+Background = Annotated[int, typer.Option(min=1, metavar="N", help="Number of nonsense words; the Thor paper uses 10.")]
 
 # upwell extract
 KnownSource = Annotated[
@@ -384,25 +384,22 @@ TableFile = Annotated[
     typer.Option("-o", "--out", metavar="PATH", help="Also write the records as a table: a file, or a folder."),
 ]
 # upwell entities
-RecordPages = Annotated[
-    str, typer.Argument(metavar="DIR", help="Saved pages of one site, each describing one entity.")
-]
+RecordPages = Annotated[str, typer.Argument(metavar="DIR", help="Saved pages of one site, each describing one entity.")]
 Regions = Annotated[int, typer.Option(min=1, metavar="N", help="Number of lists per answer to look for, best first.")]
 TableFolder = Annotated[str | None, typer.Option("-o", "--out", metavar="DIR", help="Folder for the table.")]
 KnownEntities = Annotated[
     Path | None, typer.Option("--model", metavar="FILE", help="Saved columns: apply them, learn nothing.")
 ]
 SaveEntities = Annotated[
-    Path | None, typer.Option("--save", metavar="FILE", help="Save the learned columns here, as JSON that can be edited.")
+    Path | None,
+    typer.Option("--save", metavar="FILE", help="Save the learned columns here, as JSON that can be edited."),
 ]
 
 # upwell cluster
 Signature = Annotated[str, typer.Option(metavar="NAME", help=", ".join(SIGNATURES))]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="simple or bisecting.")]
 Distance = Annotated[str, typer.Option(metavar="NAME", help="cosine or euclidean.")]
-ClusterCount = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Number of clusters; 0 lets the criterion choose.")
-]
+ClusterCount = Annotated[int, typer.Option(min=0, metavar="N", help="Number of clusters; 0 lets the criterion choose.")]
 MaxClusters = Annotated[int, typer.Option(min=1, metavar="N", help="Most clusters that the criterion may choose.")]
 Restarts = Annotated[int, typer.Option(min=1, metavar="N", help="Restarts of k-means; the best result is kept.")]
 Criterion = Annotated[
@@ -455,9 +452,7 @@ Delta = Annotated[
 SelectionMethod = Annotated[
     str, typer.Option(metavar="NAME", help="random, frequency, cluster, packing, covering or overflow.")
 ]
-Sampling = Annotated[
-    str, typer.Option(metavar="NAME", help="Candidate words: random, popular, optimal, auto or all.")
-]
+Sampling = Annotated[str, typer.Option(metavar="NAME", help="Candidate words: random, popular, optimal, auto or all.")]
 QueryCount = Annotated[int, typer.Option(min=1, metavar="N", help="Number of queries.")]
 ResultCap = Annotated[
     int, typer.Option(min=0, metavar="N", help="Result cap: most results the source returns per query; 0 means none.")
@@ -474,9 +469,7 @@ PagesOrAddress = Annotated[
     list[str], typer.Argument(metavar="PATH", help="Saved pages of one site (files, folders), or its URL.")
 ]
 Depth = Annotated[int, typer.Option(min=0, metavar="N", help="Largest number of links to follow from the URL.")]
-Follow = Annotated[
-    str, typer.Option(metavar="LINKS", help="all links, or toc: only those of tables of contents.")
-]
+Follow = Annotated[str, typer.Option(metavar="LINKS", help="all links, or toc: only those of tables of contents.")]
 BlockMethod = Annotated[
     str, typer.Option("--method", metavar="NAME", help="upwell, or wisdom: subtrees as the Wisdom paper finds them.")
 ]
@@ -491,10 +484,12 @@ HarvestFolder = Annotated[
     str, typer.Argument(metavar="DIR", help="Folder of a harvest, or the folder given to harvest with -o.")
 ]
 ExportFile = Annotated[
-    str | None, typer.Option("-o", "--out", metavar="FILE", help="File to write; default: beside the table of the harvest.")
+    str | None,
+    typer.Option("-o", "--out", metavar="FILE", help="File to write; default: beside the table of the harvest."),
 ]
 Columns = Annotated[
-    list[str] | None, typer.Option("--column", metavar="NAME", help="Only these columns (may be repeated); default: all.")
+    list[str] | None,
+    typer.Option("--column", metavar="NAME", help="Only these columns (may be repeated); default: all."),
 ]
 KeepFormulas = Annotated[
     bool,
@@ -504,7 +499,8 @@ KeepFormulas = Annotated[
     ),
 ]
 RequestNumber = Annotated[
-    int | None, typer.Argument(metavar="[N]", min=1, help="Number of the request to explain; default: list all requests.")
+    int | None,
+    typer.Argument(metavar="[N]", min=1, help="Number of the request to explain; default: list all requests."),
 ]
 
 # upwell ask, upwell search, upwell sql, upwell enrich
@@ -544,7 +540,8 @@ IndexFolder = Annotated[
 SqlQuery = Annotated[
     str,
     typer.Argument(
-        metavar="SELECT", help='One SELECT; tables are the sites (example_org or "example.org"), everything and same_as.'
+        metavar="SELECT",
+        help='One SELECT; tables are the sites (example_org or "example.org"), everything and same_as.',
     ),
 ]
 SqlFormat = Annotated[str, typer.Option("--format", metavar="NAME", help="table, csv, json or parquet (with -o).")]
@@ -574,12 +571,16 @@ DemoSettings = Annotated[
 ]
 ServeOnly = Annotated[
     bool,
-    typer.Option("--serve", help="Only run the site, until Ctrl-C; with --json, print the received requests at the end."),
+    typer.Option(
+        "--serve", help="Only run the site, until Ctrl-C; with --json, print the received requests at the end."
+    ),
 ]
 Port = Annotated[int, typer.Option(metavar="N", help="Port of the site; 0 means any free port.")]
 
 # upwell serve
-ServedFolder = Annotated[Path, typer.Argument(metavar="[DIR]", help="The folder given to harvest with -o; may be empty.")]
+ServedFolder = Annotated[
+    Path, typer.Argument(metavar="[DIR]", help="The folder given to harvest with -o; may be empty.")
+]
 ServePort = Annotated[int, typer.Option("--port", metavar="N", help="Port of the pages; 0 means any free port.")]
 Host = Annotated[
     str, typer.Option(metavar="ADDRESS", help="Address to listen on; one that others can reach requires --token.")

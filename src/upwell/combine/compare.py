@@ -30,7 +30,7 @@ from upwell.combine.match_results import (
 from upwell.combine.similarity import normalised
 from upwell.combine.source_table import SourceTable, read_table, text_of
 from upwell.errors import WrongUsage
-from upwell.records.values import column_type, parse_value, date_reader
+from upwell.records.values import column_type, date_reader, parse_value
 from upwell.store.remote import displayed_output, open_output
 from upwell.table.writers import Format, write
 

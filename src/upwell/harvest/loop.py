@@ -37,7 +37,7 @@ from upwell.errors import (
 )
 from upwell.harvest.checkpoint import Checkpoint, replayed_events
 from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
-from upwell.harvest.reader import SiteContext, BudgetUse
+from upwell.harvest.reader import BudgetUse, SiteContext
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
 from upwell.harvest.summary import SiteHarvest

@@ -53,7 +53,7 @@ from upwell.types import (
 from upwell.urls.arguments import path_without_query
 from upwell.urls.patterns import UrlPattern
 
-__all__ = ["SiteContext", "SourceReader", "BudgetUse", "depends_on_query", "keys_on", "outline", "unreadable_reason"]
+__all__ = ["BudgetUse", "SiteContext", "SourceReader", "depends_on_query", "keys_on", "outline", "unreadable_reason"]
 
 # Outline of an answer, for the report.
 

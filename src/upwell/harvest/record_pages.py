@@ -19,14 +19,14 @@ from upwell.page.path_signatures import BROKEN, GLUED
 from upwell.page.tree import TagTree
 from upwell.records import entities
 from upwell.records.entities import (
-    UrlColumn,
     EntityModel,
     EntityTemplate,
-    read_url_columns,
+    UrlColumn,
     best_fitting_template,
     group_by_template,
-    learn_url_columns,
     learn_entity_template,
+    learn_url_columns,
+    read_url_columns,
 )
 from upwell.store.state import State
 from upwell.types import TEMPLATE, Record, Response
@@ -182,7 +182,9 @@ class RecordPageReader:
             )
             entity = EntityTemplate(self._without_changing(learned.model), learned.places)
             known = [column.name for column in entity.model.columns]
-            self._templates.append(_PageTemplate(entity, self._steady_addresses(learn_url_columns(trees, known)), frame))
+            self._templates.append(
+                _PageTemplate(entity, self._steady_addresses(learn_url_columns(trees, known)), frame)
+            )
             for i in members:
                 self._store(unread[i][0], len(self._templates) - 1, unread[i][1])
         if is_end and self._unread:
@@ -190,7 +192,10 @@ class RecordPageReader:
 
     def _without_changing(self, model: EntityModel) -> EntityModel:
         """Remove columns that differ when the same page is fetched again, such as advertisements and recently viewed pages."""
-        pairs = [(entities.apply_entity_model(model, first), entities.apply_entity_model(model, again)) for first, again in self._twice]
+        pairs = [
+            (entities.apply_entity_model(model, first), entities.apply_entity_model(model, again))
+            for first, again in self._twice
+        ]
         steady = (c for c in model.columns if all(first.get(c.name) == again.get(c.name) for first, again in pairs))
         return replace(model, columns=tuple(steady))
 

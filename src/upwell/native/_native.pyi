@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.page.spots import Spot
+from upwell.page.path_signatures import PathSignature
 
 T = TypeVar("T")
 Info = TypeVar("Info", bound=tuple[int, int, bool])
@@ -40,7 +40,7 @@ class Leaves:
         texts: Sequence[str],
         row: NDArray[np.int32],
         gap: NDArray[np.int8],
-        spots: tuple[Spot, ...],
+        spots: tuple[PathSignature, ...],
         spot: NDArray[np.int32],
         parent: NDArray[np.int32],
         end: NDArray[np.int32],
@@ -52,14 +52,14 @@ class Leaves:
         pieces: list[T],
         first: int,
         last: int,
-        below: dict[Spot | None, Info],
+        below: dict[PathSignature | None, Info],
         piece: type[T],
-        place_of: Callable[[dict[Spot | None, Info], Spot], Info],
+        place_of: Callable[[dict[PathSignature | None, Info], PathSignature], Info],
     ) -> None: ...
     def cuts(
         self,
-        known: dict[Spot, tuple[int, int, float]],
-        of_spot: Callable[[Spot], tuple[int, int, float]],
+        known: dict[PathSignature, tuple[int, int, float]],
+        of_spot: Callable[[PathSignature], tuple[int, int, float]],
         how: int,
         all_containers: bool,
         leader: int,
@@ -84,13 +84,13 @@ class Leaves:
 
 def bind(path: str, td: int, th: int, dialog: int) -> None: ...
 def walk(
-    html: bytes, make_spot: Callable[..., Spot]
+    html: bytes, make_spot: Callable[..., PathSignature]
 ) -> (
     tuple[
         str,
         dict[int, str],
         dict[int, str],
-        tuple[Spot, ...],
+        tuple[PathSignature, ...],
         bytes,
         bytes,
         bytes,
@@ -110,7 +110,7 @@ def terms(text: str, plain: Callable[[str], list[str]]) -> tuple[list[str], byte
 def tokens(text: str) -> list[str] | None: ...
 def has_crowded_tag(html: bytes, limit: int) -> bool: ...
 def steps_below(
-    row: int, end: NDArray[np.int32], spot: NDArray[np.int32], spots: tuple[Spot, ...]
+    row: int, end: NDArray[np.int32], spot: NDArray[np.int32], spots: tuple[PathSignature, ...]
 ) -> dict[int, str]: ...
 def text(chunks: tuple[str, ...], gaps: NDArray[np.int8], first: int, last: int) -> str: ...
 def numbered_lines(text: str, most: int) -> list[str]: ...
@@ -159,9 +159,9 @@ def lines(
     chunk_row: NDArray[np.int32],
     parent: NDArray[np.int32],
     spot: NDArray[np.int32],
-    spots: tuple[Spot, ...],
-    known_codes: dict[Spot, int],
-    code_of: Callable[[Spot], int],
+    spots: tuple[PathSignature, ...],
+    known_codes: dict[PathSignature, int],
+    code_of: Callable[[PathSignature], int],
 ) -> tuple[bytes, bytes, bytes, tuple[str, ...], bytes, bytes, tuple[str, ...], bytes]: ...
 def line_features(
     x: NDArray[np.float64],

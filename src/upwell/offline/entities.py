@@ -9,7 +9,15 @@ from pathlib import Path
 from upwell.errors import WrongUsage
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
-from upwell.records.entities import EntityModel, EntityTemplate, EntityFields, apply_entity_model, best_fitting_template, group_by_template, learn_entity_template
+from upwell.records.entities import (
+    EntityFields,
+    EntityModel,
+    EntityTemplate,
+    apply_entity_model,
+    best_fitting_template,
+    group_by_template,
+    learn_entity_template,
+)
 from upwell.records.entity_columns import MAX_COLUMNS
 from upwell.results import EntityPage
 from upwell.store.remote import local_copy, open_output

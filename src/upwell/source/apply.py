@@ -14,7 +14,7 @@ from upwell.answers import kind as empty
 from upwell.lexicon.argument_names import PAGE, PAGE_SIZE, undecorated
 from upwell.page.tree import TagTree
 from upwell.records import evidence as pagelets
-from upwell.records.cut_rules import GROUP_FIELD, SWITCH_MARGIN, apply_rule, read_groups, add_sibling_records
+from upwell.records.cut_rules import GROUP_FIELD, SWITCH_MARGIN, add_sibling_records, apply_rule, read_groups
 from upwell.records.cuts import Cut
 from upwell.records.fields import RecordReader, fields_of_subtree, split_trailing_dates
 from upwell.records.leaves import Leaves, split_leaves
@@ -22,7 +22,7 @@ from upwell.source.model import SourceModel
 from upwell.types import Kind, Record
 from upwell.urls.arguments import parse_arguments, without_arguments
 
-__all__ = ["ReadingChecks", "Reading", "apply", "check", "find_cut"]
+__all__ = ["Reading", "ReadingChecks", "apply", "check", "find_cut"]
 
 RECORD_ID = re.compile(r"\d{4}")  # a shorter number in an id attribute only counts elements on the page
 
@@ -174,7 +174,9 @@ def _turns_pages(address: str, page: str) -> bool:
     if here.path != there.path or not there.query:
         return False
     asked, arguments = dict(parse_arguments(here.query)), parse_arguments(there.query)
-    of_pages = {name for name, _ in arguments if PAGE.fullmatch(undecorated(name)) or PAGE_SIZE.fullmatch(undecorated(name))}
+    of_pages = {
+        name for name, _ in arguments if PAGE.fullmatch(undecorated(name)) or PAGE_SIZE.fullmatch(undecorated(name))
+    }
     return bool(of_pages) and all(name in of_pages or asked.get(name, "") == value for name, value in arguments)
 
 

@@ -18,8 +18,8 @@ from upwell.answers.totals import read_totals
 from upwell.page.tree import TagTree
 from upwell.records import evidence as pagelets
 from upwell.records import record_columns as columns
-from upwell.records.cut_rules import ScoredCut, ScoredPage, read_groups, learn_group_heading, learn_rules
-from upwell.records.cuts import Cut, candidate_cuts, cuts_by_links, leaves_in_ranges, exclude_facet_cuts
+from upwell.records.cut_rules import ScoredCut, ScoredPage, learn_group_heading, learn_rules, read_groups
+from upwell.records.cuts import Cut, candidate_cuts, cuts_by_links, exclude_facet_cuts, leaves_in_ranges
 from upwell.records.fields import RecordReader
 from upwell.records.leaves import Hashes, Leaves, split_leaves
 from upwell.source.apply import apply, check, find_cut

@@ -12,7 +12,7 @@ from upwell.store.location import STATE_FILES, has_state, state_location, write_
 from upwell.store.state import State
 from upwell.urls.hosts import host_and_port, without_login
 
-__all__ = ["harvest_folders", "open_folder", "refuse_links", "folder_of"]
+__all__ = ["folder_of", "harvest_folders", "open_folder", "refuse_links"]
 
 SAFE_NAME = re.compile(r"(?!\.+$)[^/\\\x00-\x1f]{1,200}")  # never a path, never "." or ".."
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from upwell.records.values import BOOLEANS, DateReader, ValueType, lossless_value, parse_value, date_reader, split_unit
+from upwell.records.values import BOOLEANS, DateReader, ValueType, date_reader, lossless_value, parse_value, split_unit
 from upwell.table.rows import InMemoryRows
 from upwell.table.schema import OTHER, TableColumn
 
