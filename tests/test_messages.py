@@ -206,7 +206,7 @@ def test_stopping_at_any_moment(requests: int, signals: list[str], tmp_path: Pat
             assert list(tmp_path.rglob("records.parquet"))
         elif requests:
             assert list(tmp_path.rglob("state.sqlite"))
-            assert "the same command goes on" in err
+            assert "the same command continues" in err
             done = upwell("harvest", site.url, "--rate", "0", "--budget", "40", cwd=tmp_path)
             assert done.returncode == 0
             assert len(site.received) <= 42

@@ -78,9 +78,9 @@ def test_slow_and_dead_sources_are_named_and_the_others_answer(two_sites: TwoSit
     assert len(result) == 20
     assert len(result.troubles) == 5
     assert "did not answer in" in result.troubles["127.0.0.1:9"]
-    assert result.troubles[urlsplit(slow.url).netloc] == "did not answer with anything within 1.5 s"
+    assert result.troubles[urlsplit(slow.url).netloc] == "did not send any page within 1.5 s"
     assert "version 1" in result.troubles["older"]
-    assert "does not say how its source is asked" in result.troubles["extract"]
+    assert "has no search interface" in result.troubles["extract"]
     assert "no source.json" in result.troubles["list"]
 
 

@@ -117,7 +117,7 @@ def test_bad_input_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("title\nEmma\n")
     (tmp_path / "empty.csv").write_text("title\n")
     for arguments, message in {
-        ("a.csv",): "1 given: compare takes 2 to 20",
+        ("a.csv",): "compare takes 2 to 20 tables or folders of harvests; 1 given",
         ("a.csv", "empty.csv"): "empty has no rows",
         ("a.csv", "gone.csv"): "is neither a file nor a folder",
     }.items():

@@ -56,8 +56,8 @@ def test_the_command(two_sites: TwoSites, tmp_path: Path) -> None:
     assert (tmp_path / json.loads(done.stdout)["file"]).read_text().startswith("_key,city,")
     wrong = command("enrich", "a.org:town", source, cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "has no column town; it has _key, city" in wrong.stderr
-    with pytest.raises(WrongUsage, match="names no column"):
+    assert "has no column town; its columns are _key, city" in wrong.stderr
+    with pytest.raises(WrongUsage, match="no column name"):
         api.enrich(str(tmp_path / "a.org"), source)
 
 

@@ -119,7 +119,7 @@ def test_the_command_and_its_formats(tmp_path: Path) -> None:
     assert (tmp_path / "rows.csv").read_text().splitlines()[0] == "title,n"
     wrong = command("sql", "SELECT * FROM b_org", ".", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "There are everything, same_as, a_org" in wrong.stderr
+    assert "Known tables: everything, same_as, a_org" in wrong.stderr
     no_file = command("sql", query, ".", "--format", "parquet", cwd=tmp_path)
     assert (no_file.returncode, no_file.stdout) == (2, "")
 
@@ -150,7 +150,7 @@ def test_the_catalogue(two_sites: TwoSites) -> None:
     assert len(pairs) > 50
     assert catalogue.search("lima peru").hits[0].record["name"] == "Lima"
     assert catalogue.ask("lima", manners=upwell.Manners(rate=0)).findings[0].fields["name"] == "Lima"
-    with pytest.raises(WrongUsage, match="no site nope here"):
+    with pytest.raises(WrongUsage, match="there is no site nope"):
         catalogue.table("nope")
-    with pytest.raises(WrongUsage, match="is no folder"):
+    with pytest.raises(WrongUsage, match="is not a folder"):
         _ = upwell.open(two_sites.folder / "nope").sources

@@ -24,7 +24,7 @@ from upwell.demo import Running, Switches, serve
 from upwell.errors import CannotKeep, InUse
 from upwell.harvest.files import Result
 from upwell.harvest.harvest_folder import harvest_to
-from upwell.net.fetch import Manners
+from upwell.net.manners import Manners
 from upwell.store import postgres as postgres_server_module
 from upwell.store.database import Connection, without_password
 from upwell.store.location import PostgresLocation, open_database, state_location
@@ -260,10 +260,10 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """A harvest in a process of its own."""
     program = (
-        "import asyncio, sys; from upwell.harvest.harvest_folder import harvest_into; from upwell.choose.plan import Plan; "
-        "from upwell.net.fetch import Manners; site, out, address, budget, rate = sys.argv[1:]; "
+        "import asyncio, sys; from upwell.harvest.harvest_folder import harvest_to; from upwell.choose.plan import Plan; "
+        "from upwell.net.manners import Manners; site, out, address, budget, rate = sys.argv[1:]; "
         "plan, manners = Plan(budget=int(budget)), Manners(rate=float(rate)); "
-        "asyncio.run(harvest_into(site, out, plan, manners, lambda event: None, 'jsonl', address))"
+        "asyncio.run(harvest_to(site, out, plan, manners, lambda event: None, 'jsonl', address))"
     )
     command = [sys.executable, "-c", program, site.url, str(out), address, str(budget), str(rate)]
     return subprocess.Popen(command, env={**os.environ, **variables})

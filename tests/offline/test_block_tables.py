@@ -69,7 +69,7 @@ def test_a_folder_is_for_one_entrance(tmp_path: Path) -> None:
     write_site(tmp_path / "site")
     with served(tmp_path / "site") as (address, _):
         list(api.blocks(address, out=tmp_path / "out", budget=1, manners=Manners(rate=0)))
-        with pytest.raises(WrongUsage, match="holds the pages from"):
+        with pytest.raises(WrongUsage, match="contains pages crawled from"):
             list(api.blocks(f"{address}story1.html", out=tmp_path / "out", budget=1, manners=Manners(rate=0)))
 
 

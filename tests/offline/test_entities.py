@@ -83,7 +83,7 @@ def test_pages_of_two_templates_are_told_apart(tmp_path: Path) -> None:
     pages = {f"{n:02}.html": lamp(n) for n in range(6)} | {f"{n:02}.html": song(n) for n in range(6, 9)}
     said: list[str] = []
     found = list(entities(folder(tmp_path / "a", pages), out=tmp_path / "out", format="jsonl", warn=said.append))
-    assert said == ["these pages are of 2 templates (6 and 3 pages): each has columns of its own"]
+    assert said == ["these pages use 2 templates (6 and 3 pages); each gets its own columns"]
     assert [page.template for page in found] == [0] * 6 + [1] * 3
     assert found[0].fields["title"] == "Lamp 0"
     assert found[8].fields["title"] == "Song 8"
@@ -97,7 +97,7 @@ def test_a_page_without_text_has_no_row_and_is_named(tmp_path: Path) -> None:
     said: list[str] = []
     found = list(entities(folder(tmp_path / "a", pages | {"2.html": "<br>"}), warn=said.append))
     assert [page.page for page in found] == ["0.html", "1.html", "3.html"]
-    assert said == ["2.html: no text on this page, so it has no row"]
+    assert said == ["2.html: this page has no text and is skipped"]
 
 
 def test_one_page_alone_is_read_and_said(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_one_page_alone_is_read_and_said(tmp_path: Path) -> None:
     said: list[str] = []
     (page,) = entities(place / "0.html", warn=said.append)
     assert (page.fields["title"], page.fields["weight"]) == ("Lamp 0", "100 g")
-    assert said[0].startswith("one page only")
+    assert said[0].startswith("only one page")
 
 
 def test_thousands_of_fields_are_said(tmp_path: Path) -> None:
@@ -118,15 +118,15 @@ def test_thousands_of_fields_are_said(tmp_path: Path) -> None:
     said: list[str] = []
     found = list(entities(place, warn=said.append))
     assert len(found[0].fields) == 40
-    assert said == ["these pages have about 961 fields more than the 40 columns that are kept"]
+    assert said == ["these pages have about 961 more fields than the 40 columns that are kept"]
 
 
 @pytest.mark.parametrize(
     ("pages", "message"),
     [
-        ({}, "no .html files"),
-        ({"notes.txt": "no page"}, "no .html files"),
-        ({"empty.html": "", "other.html": "<br>"}, "no page with text"),
+        ({}, "no HTML, JSON or WARC files"),
+        ({"notes.txt": "no page"}, "no HTML, JSON or WARC files"),
+        ({"empty.html": "", "other.html": "<br>"}, "no page contains text"),
     ],
 )
 def test_what_is_no_folder_of_pages_is_refused(pages: dict[str, str], message: str, tmp_path: Path) -> None:

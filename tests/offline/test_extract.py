@@ -65,7 +65,7 @@ def test_what_looks_wrong_is_said(tmp_path: Path) -> None:
     )
     assert "2 sites (6, 6 pages" in warnings.pop()
     list(extract(folder(tmp_path / "none", {"1.html": "", "2.html": "<p>Hello"}), warn=warnings.append))
-    assert "no list of records in 2 pages" in warnings.pop()
+    assert "no record list found in 2 pages" in warnings.pop()
     model = load((tmp_path / "source.json").read_text(encoding="utf-8"))
     changed = folder(tmp_path / "changed", {f"{k}.html": page(10 * k, "section") for k in range(6)})
     list(extract(changed, model=model, warn=warnings.append))
@@ -83,7 +83,7 @@ def test_more_pages_than_are_learned_from(tmp_path: Path) -> None:
 
 def test_a_place_without_pages(tmp_path: Path) -> None:
     """The message says what was wanted."""
-    with pytest.raises(WrongUsage, match=r"no \.html files, no \.json files and no WARC"):
+    with pytest.raises(WrongUsage, match=r"no HTML, JSON or WARC files"):
         list(extract(tmp_path))
 
 

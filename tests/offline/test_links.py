@@ -53,7 +53,7 @@ def test_without_pages_jsonl(tmp_path: Path) -> None:
     result = api.links(tmp_path, base_url="http://h/dir/")
     assert result.next == {"s.html": "http://h/dir/s.html?q=a&start=10"}
     assert api.links(tmp_path / "s.html", base_url="http://h/dir/s.html").next == result.next
-    with pytest.raises(WrongUsage, match="neither"):
+    with pytest.raises(WrongUsage, match="does not exist"):
         api.links(tmp_path / "nothing")
 
 

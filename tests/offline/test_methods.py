@@ -104,9 +104,9 @@ def test_wisdom_as_published(tmp_path: Path) -> None:
 
 def test_wrong_names_list_the_choices(tmp_path: Path) -> None:
     """Before anything is read; Thor has no model to save or to apply."""
-    with pytest.raises(WrongUsage, match="method 'thunder' is none of upwell, thor, thor-tuned"):
+    with pytest.raises(WrongUsage, match="method must be one of upwell, thor, thor-tuned, not 'thunder'"):
         upwell.extract(tmp_path, method="thunder")
-    with pytest.raises(WrongUsage, match="method 'wise' is none of upwell, wisdom"):
+    with pytest.raises(WrongUsage, match="method must be one of upwell, wisdom, not 'wise'"):
         upwell.blocks(tmp_path, method="wise")
     with pytest.raises(WrongUsage, match="--save"):
         upwell.extract(tmp_path, method="thor", save=tmp_path / "source.json")

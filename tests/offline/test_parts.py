@@ -101,7 +101,7 @@ def test_what_is_done_is_not_done_again(answers: Path, tmp_path: Path) -> None:
     assert [part.was_done for part in third] == [False, True, True, True, True]
     assert third[0].rows == {"records": 40}  # the second of the two new pages is a revisit, read where its body lies
     (out / "parts" / lost.name).unlink()
-    with pytest.raises(WrongUsage, match="holds parts of `upwell extract`"):
+    with pytest.raises(WrongUsage, match="contains results of `upwell extract`"):
         list(api.read_in_parts("entities", place, out=out, engine="local"))
 
 

@@ -99,7 +99,7 @@ def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
     warnings: list[str] = []
     found = api.queries(snapshot=tmp_path / "s.jsonl", warn=warnings.append)
     assert {row.query for row in found} <= {f"word{i}" for i in range(7)} | {f"other{i}" for i in range(3)}
-    assert warnings == [f"{tmp_path / 's.jsonl'}: 1 of 41 lines left out"]
+    assert warnings == [f"{tmp_path / 's.jsonl'}: 1 of 41 lines were skipped"]
     lines = ["query\turl\tclicks", "no clicks\thttp://s.example/\tmany", "short line"]
     lines += [f"buy {name}\thttp://s.example/{name}/{i}\t4" for name in ("ipad", "wii") for i in range(2)]
     (tmp_path / "log.tsv").write_text("\n".join(lines))
@@ -146,7 +146,7 @@ def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, mon
     ("arguments", "message"),
     [
         ({}, "--snapshot"),
-        ({"snapshot": "none.jsonl"}, "no file"),
+        ({"snapshot": "none.jsonl"}, "neither a file nor a folder"),
         ({"snapshot": "empty.jsonl"}, "no row"),
         ({"snapshot": "binary.jsonl"}, "no row"),
         ({"snapshot": "some.xml"}, "should end in"),

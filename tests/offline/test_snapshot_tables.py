@@ -65,10 +65,10 @@ def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
         (tmp_path / "several" / site).mkdir(parents=True)
         records.write(ROWS, tmp_path / "several" / site, "csv")
     for arguments, message in (
-        ([table, "--column", "titel"], "no column titel; --column takes one of _key, _query, title, author, pages"),
+        ([table, "--column", "titel"], "no column titel; choose with --column from _key, _query, title, author, pages"),
         ([tmp_path / "none"], "not the folder of a finished harvest"),
         ([tmp_path / "several"], "the harvests of 2 sites; name one of"),
-        ([tmp_path / "numbers.csv"], "no column of text; --column takes one of a, b"),
+        ([tmp_path / "numbers.csv"], "no column of text; choose with --column from a, b"),
         ([tmp_path / "broken.parquet"], "cannot be read as a Parquet file"),
         ([tmp_path / "broken.sqlite"], "cannot be read as a table"),
     ):

@@ -109,7 +109,7 @@ def test_a_models_way(demo: Running, tmp_path: Path) -> None:
                 assert not (tmp_path / "evil.csv").exists()
                 compared = await call(client, "compare", first=first, second=second)
                 assert any(len(one["sources"]) == 2 and one["things"] for one in compared["overlap"])
-                assert "there are" in await refused(client, "compare", first=first, second="none")
+                assert "known harvests" in await refused(client, "compare", first=first, second="none")
                 asked = await call(client, "ask", query="lima", limit=5)
                 assert asked["found"]
                 report = (await client.read_resource(f"upwell://{first}/report")).contents[0]

@@ -15,6 +15,7 @@ from upwell import api
 from upwell.choose.plan import Plan
 from upwell.demo import Running, Switches, serve
 from upwell.net.manners import Manners
+from upwell.web.texts import ENGLISH as texts
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +41,17 @@ def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
     with serve(Switches(latency=0.02)) as site, serving(tmp_path / "new") as pages, browser() as page:
         said = problems_of(page)
         page.goto(pages.url)
-        assert "Nothing has been harvested here yet" in page.inner_text("main")
+        assert texts.home_empty in page.inner_text("main")
         page.fill("#url", site.url)
-        page.click("text=Look what is there")
-        page.wait_for_selector("text=This is what was found", timeout=60_000)
+        page.click(f"button:has-text('{texts.look}')")
+        page.wait_for_selector(f"h2:has-text('{texts.preview_title}')", timeout=60_000)
         assert page.locator(".preview tbody tr").count() == 6
         page.fill(".preview input[name=more]", "60")
-        page.click("text=Harvest it")
-        page.wait_for_selector("text=Harvesting. You can close this page", timeout=30_000)
+        page.click(".preview .button")
+        page.wait_for_selector(f"text={texts.harvesting}", timeout=30_000)
         page.wait_for_selector("#live .growth", timeout=30_000)  # drawn while it runs
         page.wait_for_selector("text=Budget used up", timeout=60_000)
-        page.click("text=Browse the records")
+        page.click(f"text={texts.look_at_records}")
         page.click("summary:has-text('continent')")
         page.click(".values a:has-text('Asia')")
         assert page.locator(".chips li").first.inner_text() == "continent = Asia ×"
@@ -58,8 +59,8 @@ def test_from_an_address_to_an_exported_table(tmp_path: Path) -> None:
         page.click(".actions >> text=Columns")
         page.fill("input[value=population]", "people")
         page.locator("[name^=keep-]").nth(2).uncheck()
-        page.click("text=Save")
-        assert page.inner_text(".note") == "Saved. The table was written anew."
+        page.click(f"button:has-text('{texts.save}')")
+        assert page.inner_text(".note") == texts.saved
         page.click(".crumb a >> nth=0")
         with page.expect_download() as download:
             page.click("#export >> text=CSV")
@@ -80,7 +81,7 @@ def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
     with serve(Switches(latency=0.02)) as site, serving(tmp_path) as pages, browser() as page:
         page.goto(f"{pages.url}new?url={site.url}")
         page.click("text=More settings")
-        page.click("text=Harvest it")
+        page.click(f"details button:has-text('{texts.go}')")
         page.wait_for_selector("#live table tbody tr:nth-child(5)", timeout=60_000)
         page.click("text=Stop")
         page.wait_for_selector(".badge:has-text('Stopped')", timeout=30_000)
@@ -89,7 +90,7 @@ def test_a_harvest_is_stopped_and_goes_on(tmp_path: Path) -> None:
         assert first["stopped"] == "interrupted"
         received = len(site.received)
         page.fill("input[name=more]", "15")
-        page.click("button:has-text('Go on')")
+        page.click("button:has-text('Continue')")
         page.wait_for_selector("text=Budget used up", timeout=60_000)
         assert (
             15 <= len(site.received) - received <= 35
@@ -104,11 +105,11 @@ def test_a_record_says_where_it_came_from(harvested: tuple[Serving, Path]) -> No
         said = problems_of(page)
         page.goto(pages.url)
         page.click(".cards h2 a")
-        page.click("text=Browse the records")
+        page.click(f"text={texts.look_at_records}")
         name = page.inner_text("table.grid tbody tr:first-child td:first-child")
         page.click("table.grid tbody tr:first-child td:first-child a")
         assert page.inner_text("h1") == name
-        assert "the list of matches" in page.inner_text("table.record")
+        assert texts.from_list in page.inner_text("table.record")
         assert "Found by the queries" in page.inner_text("main")
         frame = page.frame_locator("iframe")
         assert name in frame.locator("body").inner_text()
@@ -129,7 +130,7 @@ def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
         assert all(1_000_000 <= number <= 2_000_000 for number in shown)
         page.fill("input[type=search]", "asia 100%")  # a sign that LIKE knows is just a sign
         page.click(".searchbar button")
-        assert "No row fits" in page.inner_text("main")
+        assert texts.no_rows in page.inner_text("main")
         assert page.inner_text("[role=status]").startswith("0 of ")
 
 
@@ -138,13 +139,13 @@ def test_an_address_that_is_none_and_a_site_that_does_not_answer(tmp_path: Path)
     with serving(tmp_path) as pages, browser() as page:
         page.goto(pages.url + "new")
         page.fill("#url", "not an address")
-        page.click("text=Look what is there")
+        page.click(f"button:has-text('{texts.look}')")
         assert page.locator("[role=alert]").first.inner_text()
         assert page.input_value("#url") == "not an address"
         page.fill("#url", "http://127.0.0.1:9/")  # where nobody answers
-        page.click("text=Look what is there")
-        page.wait_for_selector(".badge:has-text('Could not be done')", timeout=60_000)
-        assert "It could not be done" in page.inner_text("main")
+        page.click(f"button:has-text('{texts.look}')")
+        page.wait_for_selector(".badge:has-text('Failed')", timeout=60_000)
+        assert texts.failed in page.inner_text("main")
         assert page.goto(pages.url + "harvests/none-such").status == 404  # type: ignore[union-attr] # it answers
 
 
@@ -186,7 +187,7 @@ def test_cross_origin_pages_and_other_names_get_nothing(harvested: tuple[Serving
             document.body.append(form); form.submit(); }}"""
         )
         page.wait_for_load_state()
-        assert "another site" in page.inner_text("body")
+        assert "other sites are refused" in page.inner_text("body")
     assert sorted(folder.iterdir()) == before
 
 
@@ -236,6 +237,6 @@ def test_search_ask_and_compare_over_two_sources(tmp_path: Path) -> None:
             page.goto(pages.url + "compare")
             page.click("main button")
             page.wait_for_selector(".overlap li", timeout=120_000)
-            assert "all of them" in page.inner_text(".overlap")
+            assert texts.compare_all in page.inner_text(".overlap")
             assert "population" in page.inner_text("main")
             assert said == []

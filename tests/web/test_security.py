@@ -150,7 +150,7 @@ def test_what_changes_something_needs_the_token(tmp_path: Path) -> None:
         assert not list(tmp_path.iterdir())
         wrong = ask(pages, "POST", "/harvests", {"Accept": "application/json"}, {"url": "", "token": pages.token})
         assert wrong[0] == 400
-        assert "no address" in json.loads(wrong[2])["error"]
+        assert "address is empty" in json.loads(wrong[2])["error"]
         started = ask(pages, "POST", "/harvests", {"Authorization": f"Bearer {pages.token}"}, form)
         assert started[0] == 303
         assert started[1]["location"].startswith("/harvests/127.0.0.1_")

@@ -107,7 +107,7 @@ class Database:
             raise WrongUsage(f"{str(error).strip()}{self._hint(str(error))}") from error
 
     def _hint(self, error: str) -> str:
-        if "does not exist" not in error or "SourceTable with name" not in error:
+        if "does not exist" not in error or "Table with name" not in error:
             return ""
         known = sorted(name for name in self.views if re.fullmatch(r"\w+", name))
         return f"\nKnown tables: {', '.join([EVERYTHING, SAME_AS, *known[:20]])}{' …' if len(known) > 20 else ''}"

@@ -112,7 +112,7 @@ async def failed(request: Request, error: Exception) -> Response:
 
 async def look(_: Request) -> Response:
     """Return the style sheet shared with the report."""
-    return FileResponse(HERE.parent / "harvest" / "look.css", media_type="text/css")
+    return FileResponse(HERE.parent / "report" / "look.css", media_type="text/css")
 
 
 async def home(request: Request) -> Response:
