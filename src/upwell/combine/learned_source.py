@@ -97,7 +97,7 @@ def load_sources(file: Path) -> list[LearnedSource]:
         entries = loaded if isinstance(loaded, list) else [loaded]
         saved_interfaces = [saved for entry in entries if (saved := interface_entry(entry)) is not None]
         if len(saved_interfaces) < len(entries):
-            raise WrongUsage(f"it has no search interface; run `upwell harvest` to write a complete file")
+            raise WrongUsage("it has no search interface; run `upwell harvest` to write a complete file")
         interfaces = [interface_of(saved) for saved in saved_interfaces]
         gates = [tuple(Gate.of_dict(gate) for gate in entry.get("gates", ())) for entry in entries]
         tables = {kind: columns_from_json(columns) for kind, columns in entries[0].get("tables", {}).items()}

@@ -256,7 +256,7 @@ def test_a_second_worker_gets_an_error(place: Place) -> None:
     """While one has the state open, another is told so; afterwards it gets it."""
     with State(place) as state:
         state.set_note("a", "b")
-        with pytest.raises(CannotKeep, match="is harvesting it already|another process"):
+        with pytest.raises(CannotKeep, match=r"is harvesting it already|another process"):
             State(place)
         state.set_note("a", "c")
     with State(place) as state:
