@@ -66,7 +66,7 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()  # of a page's script, without which the site answers otherwise
     # how it is treated here; neither is a part of what is sent
     reuses: bool = field(default=False, compare=False)  # an answer that this run had before will do
-    passes_gate: bool = field(default=False, compare=False)  # it presses a button of a page in front of the site
+    is_consent: bool = field(default=False, compare=False)  # it clicks the button of a consent page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

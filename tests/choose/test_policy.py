@@ -9,7 +9,7 @@ from upwell.choose import pairs as grammar
 from upwell.choose import size
 from upwell.choose import word_candidates as policy
 from upwell.choose.word_index import Floats, SeenRecord
-from upwell.discover.probe_words import dictionary, nonsense, of_page, probes
+from upwell.discover.probe_words import dictionary_words, nonsense, probe_words, words_of_page
 from upwell.page.tree import read
 from upwell.papers.yuan import build_snapshot
 
@@ -196,13 +196,13 @@ def test_grammar_is_judged_by_what_comes_back() -> None:
 def test_probe_words() -> None:
     """Dictionary words in the language asked for, nonsense in none, own and dictionary words by turns, each once."""
     rng = np.random.default_rng(0)
-    german = dictionary(rng, 200, "de")
+    german = dictionary_words(rng, 200, "de")
     assert len(set(german)) == 200
     assert any(c in "äöüß" for word in german for c in word)
-    assert dictionary(rng, 5, "xx")
+    assert dictionary_words(rng, 5, "xx")
     assert all(len(word) == 12 for word in nonsense(rng, 3))
-    assert of_page(read("<html lang=en><p>cities of cities, rivers; 1999 Ob")) == ("rivers", "cities")
-    words = list(probes(rng, read("<html lang=en><p>cities rivers mountains harbours"), 20))
+    assert words_of_page(read("<html lang=en><p>cities of cities, rivers; 1999 Ob")) == ("rivers", "cities")
+    words = list(probe_words(rng, read("<html lang=en><p>cities rivers mountains harbours"), 20))
     assert len(words) == len(set(words)) == 20
     assert {"cities", "rivers", "mountains", "harbours"} <= set(words)
 
@@ -210,10 +210,10 @@ def test_probe_words() -> None:
 @pytest.mark.parametrize(("language", "text"), [("zh", "數據庫"), ("ja", "東京の天気"), ("ko", "한국어")])
 def test_probe_words_without_spaces(language: str, text: str) -> None:
     """Chinese, Japanese and Korean have words to ask for as well: of two characters."""
-    words = dictionary(np.random.default_rng(0), 50, language)
+    words = dictionary_words(np.random.default_rng(0), 50, language)
     assert len(set(words)) == 50
     assert min(map(len, words)) == 2
-    assert text[:2] in of_page(read(f"<html lang={language}><p>{text}"))
+    assert text[:2] in words_of_page(read(f"<html lang={language}><p>{text}"))
 
 
 def test_looking_at_few_words_finds_what_looking_at_all_finds() -> None:

@@ -10,7 +10,7 @@ import pytest
 from upwell import api
 from upwell.demo import Switches, serve
 from upwell.discover.browser_search import interface_of_request
-from upwell.discover.discover import Discovery, discover
+from upwell.discover.discovery import Discovery, discover
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners

@@ -8,7 +8,7 @@ from upwell import api
 from upwell.answers.pager import NextPage
 from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.discover.form_settings import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
 from upwell.types import AddressInterface, FormInterface, JsonInterface

@@ -7,7 +7,7 @@ import pytest
 
 from tests.hostile.site import Answer, hostile
 from upwell import api
-from upwell.discover.browser_search import SearchJudge
+from upwell.discover.browser_search import SearchOnlyPolicy
 from upwell.errors import BudgetSpent, Unreachable, UpwellError
 from upwell.harvest.loop import Plan
 from upwell.net.browser import MAX_REQUESTS, Chromium
@@ -27,7 +27,7 @@ def show_all(
         fast = Manners(rate=0, retries=0)
         async with (
             Fetcher(manners or fast, user_urls=(visits[0].url,)) as net,
-            Chromium(net, SearchJudge(), timeout=timeout) as chromium,
+            Chromium(net, SearchOnlyPolicy(), timeout=timeout) as chromium,
         ):
             net.exhausted = lambda wait: "the budget is used up" if net.sent >= budget else ""
             for visit in visits:

@@ -1,4 +1,4 @@
-"""The progress of walking a list without a query; its pages are read by `discover.list_reader`."""
+"""The progress of walking a list without a query; its pages are read by `discover.lists`."""
 
 from collections import deque
 from collections.abc import Container, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from upwell.arrays.key_set import KeySet
-from upwell.discover.list_reader import MIN_RECORDS, ListReader
+from upwell.discover.lists import MIN_RECORDS, ListReader
 
 __all__ = ["Listing", "ListingKind"]
 

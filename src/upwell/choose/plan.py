@@ -10,7 +10,7 @@ from upwell.errors import WrongUsage
 
 if TYPE_CHECKING:
     from upwell.choose.proposers import ProposerFactory
-    from upwell.discover.discover import Browser
+    from upwell.discover.discovery import Browser
     from upwell.papers.entity import Knowledge
     from upwell.source.model import SourceModel
 

@@ -17,7 +17,7 @@ from upwell.places import address_of, sites_of
 
 if TYPE_CHECKING:
     from upwell.choose.plan import Goal as GoalName
-    from upwell.discover.discover import Browser as BrowserName
+    from upwell.discover.discovery import Browser as BrowserName
     from upwell.offline.crawl import Follow as FollowName
     from upwell.offline.many_archives import PartEngine as PartEngineName
     from upwell.papers.thor import Algorithm as AlgorithmName

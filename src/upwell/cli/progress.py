@@ -85,7 +85,7 @@ class ProgressLine:
         if isinstance(event, Found):
             self._say(f"asking {event.search_interface.method} {event.search_interface.url}")
         elif isinstance(event, Passed):
-            self._say(f"pressed “{event.label}” on {event.url}, which stands in front of the site")
+            self._say(f"clicked “{event.label}” on the consent page {event.url}")
         elif isinstance(event, Learned):
             self._say(f"learned from {event.probes} answers")
         elif isinstance(event, Trouble):

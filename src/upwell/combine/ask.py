@@ -20,8 +20,8 @@ from upwell.combine.learned_source import LearnedSource, SourceAnswer, load_sour
 from upwell.combine.merge import AskResult, merge
 from upwell.combine.search_index import fold
 from upwell.discover import interfaces
-from upwell.discover.browser_search import SearchJudge
-from upwell.discover.consent_page import Gate, press_again
+from upwell.discover.browser_search import SearchOnlyPolicy
+from upwell.discover.consent_page import ConsentPage, consent_request
 from upwell.discover.index_source import records_of_index
 from upwell.discover.steps import with_fresh_tokens
 from upwell.errors import BudgetSpent, Unreachable, UpwellError, WrongUsage
@@ -223,7 +223,7 @@ class _Network:
 
     net: Fetcher
     chromium: Chromium | None
-    gates: tuple[Gate, ...] = ()
+    consent_pages: tuple[ConsentPage, ...] = ()
     indexes: dict[str, IndexSearch] = field(default_factory=dict)  # URL → index fetched before
 
     async def send(self, request: Request) -> Response:
@@ -231,8 +231,8 @@ class _Network:
         if self.chromium is not None:
             return await self.chromium.fetch(request)
         response = await self.net.fetch(request, reuse=True)
-        if (press := press_again(self.gates, response)) is not None:
-            await self.net.fetch(press)
+        if (click := consent_request(self.consent_pages, response)) is not None:
+            await self.net.fetch(click)
             response = await self.net.fetch(request)
         return response
 
@@ -243,8 +243,8 @@ async def _network(source: LearnedSource, manners: Manners, memory: Memory | Non
     async with AsyncExitStack() as stack:
         fetcher = Fetcher(manners, user_urls=(interface.page or interface.url,), memory=memory)
         net = await stack.enter_async_context(fetcher)
-        chromium = await stack.enter_async_context(Chromium(net, SearchJudge())) if interface.rendered else None
-        yield _Network(net, chromium, source.gates)
+        chromium = await stack.enter_async_context(Chromium(net, SearchOnlyPolicy())) if interface.rendered else None
+        yield _Network(net, chromium, source.consent_pages)
 
 
 @dataclass

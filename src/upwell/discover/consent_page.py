@@ -118,7 +118,9 @@ def keep_consent(
             click = consent_request(consent_pages, answer) if isinstance(answer, Response) else None
             if click is not None and isinstance(wanted, Request):
                 yield click
-                repeated = yield replace(wanted, query="", reuses=False)  # without the query it is not replayed from memory
+                repeated = yield replace(
+                    wanted, query="", reuses=False
+                )  # without the query it is not replayed from memory
                 answer = replace(repeated, request=wanted) if isinstance(repeated, Response) else answer
         except (Unreachable, Forbidden, MissingExtra) as raised:
             error = raised

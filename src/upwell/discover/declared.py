@@ -9,9 +9,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from upwell.page.tree import TagTree, read
 from upwell.types import AddressInterface, FormInterface, SearchInterface, Via
 
-__all__ = ["QUERY_MARK", "interface_of_address", "opensearch_interfaces", "opensearch_links", "search_actions"]
+__all__ = ["QUERY_MARK", "interface_of_url", "opensearch_interfaces", "opensearch_links", "search_actions"]
 
-QUERY_MARK = "\ue000query\ue000"  # placeholder of the query while a URL is parsed; private-use characters occur in no URL
+QUERY_MARK = (
+    "\ue000query\ue000"  # placeholder of the query while a URL is parsed; private-use characters occur in no URL
+)
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 # Default values of required OpenSearch parameters (OpenSearch 1.1, "URL template syntax").
 REQUIRED_VALUES = {
@@ -23,7 +25,7 @@ REQUIRED_VALUES = {
     "outputencoding": "UTF-8",
 }
 MAX_JSON_CHARS = 1_000_000  # longer JSON-LD scripts are ignored
-SCORE = 0.97  # of a declared interface, which is nearly always right
+SCORE = 0.97  # of a declared interface
 
 
 def search_actions(tree: TagTree) -> tuple[SearchInterface, ...]:

@@ -31,11 +31,20 @@ MIN_LETTERS = 3  # length of a probe word
 MIN_CHARACTERS = 2  # length in scripts without spaces: two Chinese characters say as much as a word elsewhere
 
 # Trial words
-OUTSIDE_CONTENT = ("nav", "header", "footer", "form", "button", "label", "aside", "h1")  # parts without words of records
+OUTSIDE_CONTENT = (
+    "nav",
+    "header",
+    "footer",
+    "form",
+    "button",
+    "label",
+    "aside",
+    "h1",
+)  # parts without words of records
 # Zipf frequencies of words that some records contain: more frequent words are in no record or in all, rarer ones in one.
 MIN_ZIPF, MAX_ZIPF = 2.0, 5.3
 COMMON_RANKS = slice(250, 700)  # frequency ranks of common words: after the function words
-COMMON_STEP = 8  # every eighth common word is used, so that inflections of one word are not neighbours
+COMMON_STEP = 8  # every eighth common word is used, so that the words differ
 MIN_COMMON_LETTERS = 5  # length of a common word
 MIN_OWN_LETTERS = 4  # length of a word of the page
 GAPS = ("", " ", "\n")  # separators between chunks, as `page.tree` numbers them

@@ -18,7 +18,9 @@ __all__ = ["HOW_TO_LOG_IN", "Steps", "fetch", "is_usable", "show_page", "with_fr
 
 T = TypeVar("T")
 Steps = Generator[Request | BrowserVisit, Response | RenderedPage, T]
-HOW_TO_LOG_IN = "log in with --login, or give the cookies of your browser with --cookies FILE"  # part of several messages
+HOW_TO_LOG_IN = (
+    "log in with --login, or give the cookies of your browser with --cookies FILE"  # part of several messages
+)
 
 
 def fetch(request: Request, forbidden: list[str] | None = None) -> Steps[Response | None]:

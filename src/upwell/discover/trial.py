@@ -41,7 +41,12 @@ MIN_JSON_TEXT_CHARS = 3  # length from which a string in JSON is an item
 MIN_NEW_ITEMS = 3  # new items that an answer needs; a record is at least a link and a text
 # Words with the same response as nonsense, byte for byte, before an interface counts as a static file.
 MAX_STATIC_ANSWERS = 4
-FOR_MEMBERS = ("a login page", "login wall", "status 401", "status 403")  # refusals (`answers.kind.refusal`) of visitors
+FOR_MEMBERS = (
+    "a login page",
+    "login wall",
+    "status 401",
+    "status 403",
+)  # refusals (`answers.kind.refusal`) of visitors
 CHANGING_FACTOR = 2  # an answer needs more new items than this multiple of the difference between two nonsense answers
 ANY_VALUES = ("", "all", "any", "*", "everything", "alle", "tout", "tous", "todos", "0", "-1")
 # Names of a form's language setting. In a URL it may filter records, but in a form it changes the language of the site and so every link.
@@ -244,7 +249,9 @@ def _try_choices(trials: Trials, interface: FormInterface, page_items: frozenset
         answer = yield from fetch(interfaces.fill(interface, value), trials.forbidden)
         if answer is not None and is_usable(answer):
             new = items_of_response(answer) - page_items
-            for echoed in tried:  # remove all values from every answer, so that an echoed value does not make it distinct
+            for (
+                echoed
+            ) in tried:  # remove all values from every answer, so that an echoed value does not make it distinct
                 new = without_query(new, echoed)
             answers.append(new)
     if not interfaces.are_informative(answers) or max(map(len, answers)) < 2:

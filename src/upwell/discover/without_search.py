@@ -95,7 +95,9 @@ def find_without_search(trials: Trials, sitemaps: tuple[str, ...]) -> Steps[list
     if single is not None and (
         sitemap is None or 2 * len(record_pages_of(sitemap, single.examples)) > len(single.examples)
     ):
-        return [(yield from _find_export(trials.pages, single)) or single]  # the harvest reads the rest of the sitemap later
+        return [
+            (yield from _find_export(trials.pages, single)) or single
+        ]  # the harvest reads the rest of the sitemap later
     others: tuple[SearchInterface | None, ...] = (sitemap, _longest_list(feeds), index)
     return [other for other in others if other is not None][:1]
 
@@ -255,7 +257,9 @@ def read_sitemaps(urls: Sequence[str], home: str) -> Steps[tuple[str, ...]]:
         new = [url for url in inner if url not in known and is_on_site(url, home)]
         waiting += new
         known.update(new)
-        pages.update(dict.fromkeys(url for url in page_urls if is_on_site(url, home) and is_page(url) and not acts(url)))
+        pages.update(
+            dict.fromkeys(url for url in page_urls if is_on_site(url, home) and is_page(url) and not acts(url))
+        )
     return tuple(pages)
 
 

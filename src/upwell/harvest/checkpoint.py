@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell.choose.plan import Plan
-from upwell.discover.discover import Discovery
+from upwell.discover.discovery import Discovery
 from upwell.errors import CannotKeep
 from upwell.harvest.events import Asked, Held, LazyRow, Observer
 from upwell.harvest.reader import BudgetUse

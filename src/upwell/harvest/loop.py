@@ -1,6 +1,6 @@
 """Harvest one site: find its search interfaces, then query every source until there is a reason to stop.
 
-Generators that send nothing decide what to request (`discover.discover`, `session`); `drive` connects them to the network.
+Generators that send nothing decide what to request (`discover.discovery`, `session`); `drive` connects them to the network.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ import numpy as np
 
 from upwell.choose.plan import ENDS, Plan, Reason
 from upwell.discover import forms, interfaces
-from upwell.discover.browser_search import SearchJudge
-from upwell.discover.consent_page import open_site, through_gates
-from upwell.discover.declared import QUERY_MARK, interface_of_address
-from upwell.discover.discover import Discovery, discover
-from upwell.discover.probe_words import nonsense, probes
+from upwell.discover.browser_search import SearchOnlyPolicy
+from upwell.discover.consent_page import keep_consent
+from upwell.discover.declared import QUERY_MARK, interface_of_url
+from upwell.discover.discovery import Discovery, discover, open_site
+from upwell.discover.probe_words import nonsense, probe_words
 from upwell.discover.steps import HOW_TO_LOG_IN
 from upwell.errors import (
     BudgetSpent,
@@ -182,7 +182,7 @@ async def run(
     )
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
-        Chromium(net, SearchJudge()) as chromium,
+        Chromium(net, SearchOnlyPolicy()) as chromium,
         _counted(net),
     ):
 
@@ -222,9 +222,9 @@ async def run(
             sessions += [SourceSession(interface, context, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
-        site.gates = discovery.gates
-        for gate in site.gates:
-            observe(Passed(url=gate.url, label=gate.label))
+        site.consent_pages = discovery.consent_pages
+        for consent_page in site.consent_pages:
+            observe(Passed(url=consent_page.url, label=consent_page.label))
         for interface in discovery.interfaces:
             observe(Found(search_interface=interface))
         site.sources = [session.ledger for session in sessions]
@@ -240,7 +240,7 @@ async def run(
 
         try:
             async with _time_of(plan, started):
-                steps = through_gates(interleave(sessions, save), discovery.gates)
+                steps = keep_consent(interleave(sessions, save), discovery.consent_pages)
                 await drive(steps, net, chromium, rendered, typed)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
@@ -322,7 +322,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
     """Query nonsense, then dictionary words and words of the site in turn, until the kinds of answers are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
     started = time.monotonic()
-    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchJudge()) as chromium:
+    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchOnlyPolicy()) as chromium:
         net.exhausted = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
@@ -353,7 +353,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         trees: list[TagTree] = []
         kinds: list[str] = []
         stable = False
-        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probes(rng, discovery.home, plan.probes))))
+        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probe_words(rng, discovery.home, plan.probes))))
         asked_at = urlsplit(interface.url).path if interface.query_field else ""
         for start in range(0, len(words), BATCH):
             batch = await some(words[start : start + BATCH])
@@ -382,7 +382,7 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
 
 async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
     """Find the search interfaces of a site, sending only what trials need."""
-    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchJudge()) as chromium:
+    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchOnlyPolicy()) as chromium:
         return await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
@@ -418,13 +418,14 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
         return replace(
             discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= min_score]
         )
-    tree, gates, _ = await drive(open_site(url, may_be_anything=bool(plan.template)), net, chromium)
+    start = await drive(open_site(url, may_be_data=bool(plan.template)), net, chromium)
+    tree = start.page
     if plan.template:
-        interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
+        interface = interface_of_url(plan.template.replace("{query}", QUERY_MARK), "form")
         if interface is None:
             raise WrongUsage(f"--template {plan.template}: give a URL with {{query}} in place of the query")
         net.allow(interfaces.fill(interface, ""))
-        return Discovery(tree, [interface], gates=gates)
+        return Discovery(tree, [interface], consent_pages=start.consent_pages)
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
     if not 0 <= index < len(known) or (interface := interfaces.of_chosen_form(known[index], tree)) is None:
@@ -432,4 +433,4 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
     net.allow(interfaces.fill(interface, ""))
-    return Discovery(tree, [interface], gates=gates)
+    return Discovery(tree, [interface], consent_pages=start.consent_pages)

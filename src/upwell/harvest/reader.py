@@ -19,11 +19,11 @@ from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan, Reason
 from upwell.choose.record_words import Blobs, MemoryBlobs
 from upwell.discover import interfaces
-from upwell.discover.discover import Discovery
-from upwell.discover.form_settings import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.discovery import Discovery
 from upwell.discover.forms import asks_for_password
 from upwell.discover.lists import ListLinks, RecordAddresses
-from upwell.discover.probe_words import dictionary, nonsense, of_page
+from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.probe_words import dictionary_words, nonsense, words_of_page
 from upwell.discover.steps import HOW_TO_LOG_IN, with_fresh_tokens
 from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
 from upwell.harvest.events import Learned, Observer, Trouble
@@ -190,10 +190,10 @@ class SourceReader:
         self.background = background = [replace(answer, response=None) for answer in of_nonsense]
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = broad_queries(self.language)[len(EVERYTHING) :]
-        listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
+        listed = dict.fromkeys((*own, *broad, *words_of_page(self.discovery.home)))
         words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[Answer] = []
-        asked, dictionary_words = 0, tuple[str, ...]()
+        asked, further_words = 0, tuple[str, ...]()
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
             batch = words[start : start + probes]
             answers += yield from self._answers(batch)
@@ -202,8 +202,8 @@ class SourceReader:
             if not (start or values or self.about) and len(different) < min(MIN_DIFFERENT_ANSWERS, len(answers)):
                 # a source that searches parts of words returns nearly all records for each letter: what its answers share are records
                 missing = MIN_DIFFERENT_ANSWERS - len(different)
-                dictionary_words = dictionary(self.rng, missing, self.language)
-                answers += yield from self._answers(dictionary_words)
+                further_words = dictionary_words(self.rng, missing, self.language)
+                answers += yield from self._answers(further_words)
                 different = distinct_answers(answers, background)
             self._learn(different)
             if self.ledger.model.leader and not (values or self.about):
@@ -229,7 +229,7 @@ class SourceReader:
         self._report_learned(len(answers) + len(background))
         if not (values or self.plan.template or self.interface.rendered):
             yield from self._find_larger_pages(answers)
-        return (*words[:asked], *dictionary_words)
+        return (*words[:asked], *further_words)
 
     def _learn(self, answers: Sequence[Answer]) -> None:
         """Learn the source model; if that fails with nonsense answers as background, without them, because some sources answer any word."""

@@ -26,9 +26,8 @@ from upwell.choose.url_repository import UrlRepository
 from upwell.discover import interfaces
 from upwell.discover.index_source import records_of_index
 from upwell.discover.lists import RecordAddresses
-from upwell.discover.steps import fetch
-from upwell.discover.trial import is_usable
-from upwell.discover.without_search import USUAL_PLACE, read_sitemaps, record_pages_of
+from upwell.discover.steps import fetch, is_usable
+from upwell.discover.without_search import DEFAULT_SITEMAP, read_sitemaps, record_pages_of
 from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
 from upwell.harvest.reader import SiteContext, SourceReader
@@ -295,7 +294,7 @@ class SourceSession:
         if context.sitemap_addresses is None:
             home = self.reader.discovery.home.url
             places = context.discovery.sitemaps or (
-                (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
+                (urljoin(home, DEFAULT_SITEMAP),) if self.reader.interface.rendered else ()
             )
             context.sitemap_addresses = yield from read_sitemaps(places, home)
         pages = self.lists.of_sitemap(context.sitemap_addresses, records)

@@ -95,7 +95,7 @@ def acting_words(request: Request) -> list[str]:
     found = words_of_address(request.url, request.query)
     if request.body:
         found += words_of_fields(_fields_of_body(request), request.query)
-    if request.passes_gate:  # yes and no change nothing there but what the site shows
+    if request.is_consent:  # answering yes or no on a consent page changes only what the site shows
         found = [word for word in found if word not in YES_OR_NO]
     return list(dict.fromkeys(found))
 
