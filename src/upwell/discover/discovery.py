@@ -15,7 +15,7 @@ from upwell.discover.browser_search import try_in_browser
 from upwell.discover.consent_page import ConsentPage, StartPage, click_through, keep_consent
 from upwell.discover.link_ranking import is_harmless, promising_links, search_pages
 from upwell.discover.steps import HOW_TO_LOG_IN, Steps, fetch
-from upwell.discover.trial import Limits, Trials, open_presets, try_interface
+from upwell.discover.trial import TrialLimits, Trials, open_presets, try_interface
 from upwell.discover.without_search import find_without_search
 from upwell.errors import Forbidden, NoSearchForm, Unreachable
 from upwell.page.formats import read_page
@@ -23,7 +23,7 @@ from upwell.page.tree import TagTree, read
 from upwell.types import Form, Request, Response, SearchInterface
 from upwell.urls.hosts import is_on_site
 
-__all__ = ["Browser", "Discovery", "Limits", "discover", "open_site"]
+__all__ = ["Browser", "Discovery", "TrialLimits", "discover", "open_site"]
 
 Browser = Literal["auto", "never", "always"]
 MAX_DESCRIPTIONS = 2  # OpenSearch descriptions fetched per page
@@ -80,7 +80,7 @@ def discover(
     url: str,
     rng: np.random.Generator,
     browser: Browser = "auto",
-    limits: Limits | None = None,
+    limits: TrialLimits | None = None,
     sitemaps: Callable[[], tuple[str, ...]] = tuple,
 ) -> Steps[Discovery]:
     """Find all interfaces that return records, best first.
@@ -89,7 +89,7 @@ def discover(
     sitemaps named by robots.txt, once the first page was fetched.
     """
     start = yield from open_site(url)
-    steps = _search_from(start, rng, browser, limits or Limits(), sitemaps)
+    steps = _search_from(start, rng, browser, limits or TrialLimits(), sitemaps)
     return (yield from keep_consent(steps, start.consent_pages))
 
 
@@ -145,7 +145,7 @@ def _search_from(
     start: StartPage,
     rng: np.random.Generator,
     browser: Browser,
-    limits: Limits,
+    limits: TrialLimits,
     sitemaps: Callable[[], tuple[str, ...]],
 ) -> Steps[Discovery]:
     """Find the interfaces of a site from its home page."""

@@ -32,7 +32,7 @@ __all__ = [
     "ListLinks",
     "ListReader",
     "RecordAddresses",
-    "RecordPageReader",
+    "SitemapReader",
     "family_of",
     "learn_list_reader",
     "turns_or_sorts",
@@ -243,7 +243,7 @@ class ListReader:
 
 
 @dataclass
-class RecordPageReader(ListReader):
+class SitemapReader(ListReader):
     """Reads the pages of a sitemap, each of which shows one record; removes the keys of pages without a record from `keys`."""
 
     keys: KeySet = field(kw_only=True)  # of all records of the sitemap; the `Listing` has the same object

@@ -27,7 +27,7 @@ from upwell.urls.arguments import spellings
 __all__ = [
     "MIN_NEW_ITEMS",
     "Accepted",
-    "Limits",
+    "TrialLimits",
     "Trials",
     "items_of_page",
     "items_of_response",
@@ -54,7 +54,7 @@ LANGUAGE_NAMES = ("lang", "language")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class TrialLimits:
     """Limits of the search for interfaces."""
 
     pages: int = 20  # pages opened besides the home page
@@ -79,7 +79,7 @@ class Trials:
 
     home: TagTree
     rng: np.random.Generator
-    limits: Limits
+    limits: TrialLimits
     pages: list[TagTree] = field(default_factory=list)  # the home page and the pages that were opened
     rendered: list[TagTree] = field(default_factory=list)  # those of `pages` that the browser rendered
     accepted: list[Accepted] = field(default_factory=list)

@@ -11,7 +11,7 @@ from upwell.discover.lists import (
     ListLinks,
     ListReader,
     RecordAddresses,
-    RecordPageReader,
+    SitemapReader,
     family_of,
     learn_list_reader,
 )
@@ -68,7 +68,7 @@ class ListFinder:
         """Return the record URLs of a sitemap as pages that could be read."""
         keys = {key: address for address in addresses if (key := records.key(address)) is not None}
         held, key_set = self.reader.ledger.held, KeySet(keys)
-        reader = RecordPageReader(url="", model=self.reader.ledger.model, records=records, keys=key_set)
+        reader = SitemapReader(url="", model=self.reader.ledger.model, records=records, keys=key_set)
         family = deque(address for key, address in keys.items() if key not in held)
         return Listing(reader, kind="record pages", keys=key_set, family=family)
 

@@ -89,9 +89,9 @@ FIND_OPENERS = f"""() => {{
     const own = [part.getAttribute('aria-label'), part.title, part.innerText].join(' ');
     const marks = [part.id, part.className, ...[...part.querySelectorAll('svg, use, i, img, span')].map(inner =>
       [inner.getAttribute('class'), inner.getAttribute('href'), inner.getAttribute('alt'), inner.getAttribute('aria-label')].join(' '))].join(' ');
-    const isClickable = part.matches('button, [role=button], summary, label, a, [onclick]');
-    const score = (searchWords.test(own) ? 2 : 0) + (searchWords.test(marks) ? 1 : 0) + (isClickable ? 1 : 0) - (/reset|clear|close/i.test(own + marks) ? 2 : 0);
-    if (score > (isClickable ? 1 : 0)) found.push([score, part]);
+    const isButton = part.matches('button, [role=button], summary, label, a, [onclick]');
+    const score = (searchWords.test(own) ? 2 : 0) + (searchWords.test(marks) ? 1 : 0) + (isButton ? 1 : 0) - (/reset|clear|close/i.test(own + marks) ? 2 : 0);
+    if (score > (isButton ? 1 : 0)) found.push([score, part]);
   }}
   return found.sort((a, b) => b[0] - a[0]).slice(0, {MAX_OPENERS}).map(pair => pair[1]);
 }}"""
