@@ -164,7 +164,7 @@ def test_what_is_no_gate_is_never_pressed(home: str, everywhere: bool, tmp_path:
 def test_a_gate_that_leads_nowhere_is_said(tmp_path: Path) -> None:
     """The button brings back the same page: what a person can do is part of the error."""
     page = "<h1>Welcome</h1><form method=post action=/enter><button>Enter</button></form>"
-    with served(lambda visit: page) as (url, _), pytest.raises(UpwellError, match=r"button pressed.*--cookies"):
+    with served(lambda visit: page) as (url, _), pytest.raises(UpwellError, match=r"consent page.*--cookies"):
         api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE)
 
 
