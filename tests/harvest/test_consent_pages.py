@@ -1,4 +1,4 @@
-"""Pages in front of a site that want a button pressed: pressed where that is all they want, and nowhere else."""
+"""Consent pages are clicked through and reported; other pages with a button are not clicked."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from upwell.errors import UpwellError
 from upwell.harvest.events import Event, Passed
 from upwell.harvest.loop import Plan
 
-# What a visitor with these cookies is shown at an address (method, path, fields): a page, or where to go with which cookie.
+# A visit (method, path, fields, cookies) and its answer: a page, a redirect with a cookie, or 404.
 Visit = tuple[str, str, dict[str, str], dict[str, str]]
 Shown = str | tuple[str, str] | None
 PLAN = Plan(budget=150, browser="never")
@@ -23,7 +23,7 @@ PLAN = Plan(budget=150, browser="never")
 
 @contextmanager
 def served(site: Callable[[Visit], Shown]) -> Iterator[tuple[str, list[str]]]:
-    """A server with cookies; gives its address and what was asked for, the fields of a POST after its path."""
+    """Serve a site with cookies; yield its URL and the requests, with the body of a POST after its path."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -32,7 +32,9 @@ def served(site: Callable[[Visit], Shown]) -> Iterator[tuple[str, list[str]]]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
             asked.append(f"{self.command} {self.path} {body}".strip())
             sent = {name: values[0] for name, values in parse_qs(body or parts.query, keep_blank_values=True).items()}
-            pairs = (one.strip().split("=", 1) for one in self.headers.get("Cookie", "").split(";") if "=" in one)
+            pairs = (
+                cookie.strip().split("=", 1) for cookie in self.headers.get("Cookie", "").split(";") if "=" in cookie
+            )
             shown = site((self.command, parts.path, sent, dict(pairs)))
             if parts.path == "/robots.txt":
                 shown = None
@@ -56,8 +58,10 @@ def served(site: Callable[[Visit], Shown]) -> Iterator[tuple[str, list[str]]]:
         yield url, asked
 
 
-def behind(gate: str, cookie: str, action: str, accepts: Callable[[dict[str, str]], bool]) -> Callable[[Visit], Shown]:
-    """The shop behind a gate: every address leads to it, until what is sent to `action` was accepted."""
+def behind(
+    consent_page: str, cookie: str, action: str, accepts: Callable[[dict[str, str]], bool]
+) -> Callable[[Visit], Shown]:
+    """Return the shop behind a consent page, to which every URL redirects until the request to `action` is accepted."""
 
     def site(visit: Visit) -> Shown:
         _, path, sent, cookies = visit
@@ -67,9 +71,9 @@ def behind(gate: str, cookie: str, action: str, accepts: Callable[[dict[str, str
             return sent.get("next", "/"), cookie if accepts(sent) else ""
         if cookie.split("=")[0] in cookies:
             return shop(path, sent)
-        if path == "/gate":
-            return gate.replace("NEXT", sent.get("next", "/"))
-        return f"/gate?next={quote(path)}", ""
+        if path == "/consent":
+            return consent_page.replace("NEXT", sent.get("next", "/"))
+        return f"/consent?next={quote(path)}", ""
 
     return site
 
@@ -82,14 +86,16 @@ AGE = """<h1>Wie alt sind Sie?</h1><form action=/alter><input type=hidden name=n
 
 
 @pytest.mark.parametrize(
-    ("site", "label", "presses"),
+    ("site", "label", "clicks"),
     [
         (behind(TERMS, "seen=1", "/terms/confirm", lambda sent: sent.get("read") == "on"), "yes I agree", 1),
         (behind(AGE, "age=1", "/alter", lambda sent: sent.get("alt") == "ja"), "ja Älter als 18", 2),
     ],
 )
-def test_a_form_in_front_of_the_site(site: Callable[[Visit], Shown], label: str, presses: int, tmp_path: Path) -> None:
-    """Terms with a box to tick, and a question with two buttons of which one leads on: passed, said, and the shop is harvested."""
+def test_consent_page_is_clicked_through_and_reported(
+    site: Callable[[Visit], Shown], label: str, clicks: int, tmp_path: Path
+) -> None:
+    """Terms with a checkbox, and an age question with two buttons: the shop is harvested and can be asked later."""
     events: list[Event] = []
     with served(site) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE, observe=events.append)
@@ -98,11 +104,11 @@ def test_a_form_in_front_of_the_site(site: Callable[[Visit], Shown], label: str,
     assert len(answer) == 10
     assert result.summary["records"] == len(ITEMS)
     assert [event.label for event in events if isinstance(event, Passed)] == [label]
-    assert sum("confirm" in one or "/alter" in one for one in asked[:sent]) == presses
+    assert sum("confirm" in request or "/alter" in request for request in asked[:sent]) == clicks
 
 
-def test_a_session_that_ends_behind_a_gate(tmp_path: Path) -> None:
-    """The gate is shown at every address itself, and again after every fortieth page: it is passed again, and no record is missing."""
+def test_consent_page_shown_again_is_clicked_again(tmp_path: Path) -> None:
+    """The consent page is shown at every URL, and again after forty pages, when the session ends: no record is missing."""
     seen: dict[str, int] = {}
 
     def site(visit: Visit) -> Shown:
@@ -128,14 +134,14 @@ SMALL_FORM = "<form method=post action=/{}><input type=hidden name=next value=/>
 @pytest.mark.parametrize(
     ("home", "everywhere"),
     [
-        # the ordinary pages of a site have a form for its language
+        # ordinary pages of a site with a form for the language
         (MENU + "<h1>Things</h1>" + SMALL_FORM.format("language", "Deutsch"), False),
-        # a panel with nothing but a switch, and nothing else on the server
+        # a page with only a switch, and no other page on the server
         ("<h1>Lamp</h1>" + SMALL_FORM.format("switch", "On"), False),
-        # every address leads to it, but pressing the button would do something
+        # shown at every URL, but the button acts
         ("<h1>Welcome</h1>" + SMALL_FORM.format("subscribe", "Enter"), True),
         ("<h1>Welcome</h1>" + SMALL_FORM.format("enter", "Pay now"), True),
-        # it wants to know something, or who one is
+        # it requires data or a login
         (
             "<h1>When were you born?</h1><form method=post action=/age><select name=y><option>1970</select><button>Go",
             True,
@@ -144,12 +150,12 @@ SMALL_FORM = "<form method=post action=/{}><input type=hidden name=next value=/>
             "<h1>Members</h1><form method=post action=/enter><input name=user><input type=password name=p><button>Go",
             True,
         ),
-        # it leads to another site
+        # it posts to another site
         ("<h1>Welcome</h1><form method=post action=http://other.example/enter><button>Enter</button></form>", True),
     ],
 )
-def test_what_is_no_gate_is_never_pressed(home: str, everywhere: bool, tmp_path: Path) -> None:
-    """Nothing is posted to a site whose small form is not all that is in its way."""
+def test_other_pages_with_a_button_are_not_clicked(home: str, everywhere: bool, tmp_path: Path) -> None:
+    """Nothing is posted to a page that is not a consent page."""
 
     def site(visit: Visit) -> Shown:
         method, path, _, _ = visit
@@ -158,18 +164,18 @@ def test_what_is_no_gate_is_never_pressed(home: str, everywhere: bool, tmp_path:
 
     with served(site) as (url, asked), pytest.raises(UpwellError):
         api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE)
-    assert not any(one.startswith("POST") for one in asked)
+    assert not any(request.startswith("POST") for request in asked)
 
 
-def test_a_gate_that_leads_nowhere_is_said(tmp_path: Path) -> None:
-    """The button brings back the same page: what a person can do is part of the error."""
+def test_consent_page_that_cannot_be_clicked_through_is_reported(tmp_path: Path) -> None:
+    """If the button returns the same page, the error names the alternative."""
     page = "<h1>Welcome</h1><form method=post action=/enter><button>Enter</button></form>"
     with served(lambda visit: page) as (url, _), pytest.raises(UpwellError, match=r"consent page.*--cookies"):
         api.harvest(url, out=tmp_path, plan=PLAN, manners=FREE)
 
 
-def test_the_box_of_a_chosen_form_behind_a_gate(tmp_path: Path) -> None:
-    """`--form` counts the forms of the page that is behind the gate."""
+def test_chosen_form_behind_a_consent_page(tmp_path: Path) -> None:
+    """`--form` counts the forms of the page behind the consent page."""
     site = behind(TERMS, "seen=1", "/terms/confirm", lambda sent: "read" in sent)
     with served(site) as (url, _):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never", form=0), manners=FREE)

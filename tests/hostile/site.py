@@ -1,4 +1,4 @@
-"""A small site on loopback with a real search, whatever else a test puts around it, and a list of all that reached it."""
+"""Small site on loopback with a real search and pages added by a test; it records all requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PER_PAGE = 10
 
 @dataclass(frozen=True)
 class Got:
-    """One request as it arrived."""
+    """Request as received."""
 
     method: str
     target: str
@@ -34,13 +34,13 @@ class Got:
 
     @property
     def path(self) -> str:
-        """The path, decoded."""
+        """Return the decoded path."""
         return unquote(urlsplit(self.target).path)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a test's page answers with."""
+    """Answer of a page that a test adds."""
 
     body: str | bytes = ""
     status: int = 200
@@ -53,7 +53,7 @@ Page = str | Answer | Callable[[Got], "str | Answer"]
 
 @dataclass
 class Hostile:
-    """The running site."""
+    """Running site."""
 
     url: str
     port: int
@@ -62,13 +62,13 @@ class Hostile:
     records: int = 60
     has_pager: bool = True
     form: str = '<form action="/find"><input type="search" name="q"><button>Search</button></form>'
-    around_home: str = ""  # HTML on the home page beside the form
+    around_home: str = ""  # HTML on the home page after the form
     around_answers: Callable[[str, int], str] = lambda query, page: ""  # HTML on each answer
     record: Callable[[int, str], str] = lambda number, name: f'<a href="/item/{number}">{name}</a>'
 
     @property
     def targets(self) -> list[str]:
-        """What was asked for, without robots.txt."""
+        """Return the requested targets, without robots.txt."""
         return [
             f"{got.method} {unquote(got.target)} {unquote(got.body)}".strip()
             for got in self.got
@@ -76,11 +76,11 @@ class Hostile:
         ]
 
     def acted(self, *words: str) -> list[str]:
-        """The requests whose target or body has one of the words."""
+        """Return the requests whose target or body contains one of the words."""
         return [target for target in self.targets if any(word in target.lower() for word in words)]
 
     def names(self, query: str) -> list[tuple[int, str]]:
-        """The records that match."""
+        """Return the matching records."""
         named = [
             (i, f"{WORDS[i % 20].title()} {WORDS[(i * 7 + i // 20) % 20]} specimen {i}") for i in range(self.records)
         ]
@@ -88,7 +88,7 @@ class Hostile:
         return [(i, name) for i, name in named if all(word in name.lower() for word in words)]
 
     def answer(self, query: str, page: int, target: str) -> str:
-        """One page of the real search."""
+        """Return a page of the real search."""
         matches = self.names(query)
         shown = matches[(page - 1) * PER_PAGE : page * PER_PAGE]
         rows = "".join(
@@ -110,11 +110,11 @@ class Hostile:
 def hostile(
     pages: Mapping[str, Page] | None = None, *, host: str = "127.0.0.1", **settings: object
 ) -> Iterator[Hostile]:
-    """A site with a home page, a search at /find, record pages at /item/N, no robots.txt, and the pages of the test."""
+    """Serve a site with a home page, a search at /find, record pages at /item/N, no robots.txt, and the pages of the test."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = 1 << 16  # one packet for an answer, or the client waits for the acknowledgement of its head
+        wbufsize = 1 << 16  # one packet per answer, otherwise the client waits for the acknowledgement of its head
 
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
@@ -140,7 +140,7 @@ def hostile(
                 self.end_headers()
                 self.wfile.write(content)
             except OSError:
-                pass  # the client has gone
+                pass  # the client closed the connection
 
         do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_HEAD = do_GET
 

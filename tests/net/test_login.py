@@ -1,4 +1,4 @@
-"""`--login`: a person logs in once in a real browser, and later commands are let in."""
+"""`--login`: the user logs in once in a real browser, and later commands use the session."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ SESSION = "kept-session-0123456789"
 
 
 def guard(request: web.Request) -> web.StreamResponse | None:
-    """A login page for all who have no session; its form gives one."""
+    """Serve a login page without a session; its form creates one."""
     if request.path == "/robots.txt" or request.cookies.get("id") == SESSION:
         return None
     if request.path == "/signin":
@@ -29,7 +29,7 @@ def guard(request: web.Request) -> web.StreamResponse | None:
 
 
 async def person(page: Page) -> None:
-    """Types name and password, and closes the window when the site has let them in."""
+    """Type name and password, and close the window after the login."""
     await page.fill("[name=name]", "ann")
     await page.fill("[name=word]", "secret")
     await page.click("button")
@@ -37,8 +37,8 @@ async def person(page: Page) -> None:
     await page.close()
 
 
-def test_logging_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a session the message names the way; the session of the browser is kept for its owner only, and used."""
+def test_session_of_a_login_is_kept_and_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a session the error names the option; the session of the browser is stored readable by its owner only."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
