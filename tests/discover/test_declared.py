@@ -30,9 +30,9 @@ ACTION = '{"@type":"SearchAction","target":%s,"query-input":"required name=term"
 )
 def test_search_actions_in_all_notations(html: str) -> None:
     """All variants of JSON-LD, microdata and RDFa give the same request."""
-    found = interfaces.find(read(html, url="https://example.org/"))
-    assert found[0].via == "search-action"
-    assert interfaces.fill(found[0], "a b").url == "https://example.org/find?lang=en&q=a+b"
+    offered = interfaces.find(read(html, url="https://example.org/"))
+    assert offered[0].via == "search-action"
+    assert interfaces.fill(offered[0], "a b").url == "https://example.org/find?lang=en&q=a+b"
 
 
 @pytest.mark.parametrize(

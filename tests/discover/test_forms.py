@@ -108,15 +108,15 @@ def test_submitting_with_enter_sends_what_chromium_sends(kind: str) -> None:
         with page.expect_request("**/odd**") as sent:
             page.press("input[name=q]", "Enter")
         address, body = sent.value.url, sent.value.post_data_buffer or b""
-        said = sent.value.headers.get("content-type", "")
+        content_type = sent.value.headers.get("content-type", "")
     tree = read(html, url="http://example.test/")
     interface = interfaces.from_form(forms.find(tree)[0], tree, "q")
     assert interface is not None
     ours = interfaces.fill(interface, 'Zürich "深')
-    boundary = said.partition("boundary=")[2]
+    boundary = content_type.partition("boundary=")[2]
     if boundary:
         body = body.replace(boundary.encode(), ours.content_type.partition("boundary=")[2].encode())
-    assert (ours.url, ours.body, ours.content_type.split(";")[0]) == (address, body, said.split(";")[0])
+    assert (ours.url, ours.body, ours.content_type.split(";")[0]) == (address, body, content_type.split(";")[0])
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,9 @@ def page_of(items: list[tuple[int, str, str]], at: str, number: int, size: int =
 def shop(path: str, sent: dict[str, str]) -> str | None:
     """Answer as a shop with a search capped at ten matches and a catalogue of several pages."""
     if path == "/find":
-        found = [item for item in ITEMS if sent.get("q", "") and sent["q"].lower() in f"{item[1]} {item[2]}".split()]
-        list_of = f"<ul>{''.join(f'<li><a href=/item/{n}>{t}</a> <i>{x}</i>' for n, t, x in found[:10])}</ul>"
-        return MENU + BOX + (list_of if found else "<p>Nothing was found.")
+        matches = [item for item in ITEMS if sent.get("q", "") and sent["q"].lower() in f"{item[1]} {item[2]}".split()]
+        list_of = f"<ul>{''.join(f'<li><a href=/item/{n}>{t}</a> <i>{x}</i>' for n, t, x in matches[:10])}</ul>"
+        return MENU + BOX + (list_of if matches else "<p>Nothing was found.")
     if path == "/catalogue":
         return MENU + BOX + page_of(ITEMS, "/catalogue?", int(sent.get("page", "1")))
     if path.startswith("/item/"):

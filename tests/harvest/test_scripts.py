@@ -179,6 +179,6 @@ def test_working_search_form_starts_no_browser(tmp_path: Path) -> None:
         )
 
     with site(answer) as (url, targets):
-        found = api.forms(url, manners=Manners(rate=0)).interfaces
-    assert [interface.url for interface in found] == [f"{url}find"]
+        offered = api.forms(url, manners=Manners(rate=0)).interfaces
+    assert [interface.url for interface in offered] == [f"{url}find"]
     assert not any("app.js" in target for target in targets)

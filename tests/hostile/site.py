@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from benchmarks.reliability.hosts import arrival
 
-__all__ = ["Answer", "Got", "Hostile", "hostile"]
+__all__ = ["Answer", "HostileSite", "ReceivedRequest", "hostile"]
 
 WORDS = (
     "amber", "basalt", "copper", "diamond", "emerald", "flint", "granite", "hematite", "iron", "jasper", "kyanite", "limestone", "marble", "nickel",
@@ -22,7 +22,7 @@ PER_PAGE = 10
 
 
 @dataclass(frozen=True)
-class Got:
+class ReceivedRequest:
     """Request as received."""
 
     method: str
@@ -48,17 +48,17 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Page = str | Answer | Callable[[Got], "str | Answer"]
+Page = str | Answer | Callable[[ReceivedRequest], "str | Answer"]
 
 
 @dataclass
-class Hostile:
+class HostileSite:
     """Running site."""
 
     url: str
     port: int
     pages: dict[str, Page]
-    got: list[Got] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     records: int = 60
     has_pager: bool = True
     form: str = '<form action="/find"><input type="search" name="q"><button>Search</button></form>'
@@ -70,9 +70,9 @@ class Hostile:
     def targets(self) -> list[str]:
         """Return the requested targets, without robots.txt."""
         return [
-            f"{got.method} {unquote(got.target)} {unquote(got.body)}".strip()
-            for got in self.got
-            if got.path != "/robots.txt"
+            f"{request.method} {unquote(request.target)} {unquote(request.body)}".strip()
+            for request in self.received
+            if request.path != "/robots.txt"
         ]
 
     def acted(self, *words: str) -> list[str]:
@@ -100,16 +100,16 @@ class Hostile:
             if self.has_pager and len(matches) > page * PER_PAGE
             else ""
         )
-        said = (
+        results = (
             f"<p>{len(matches)} results</p><ul class=hits>{rows}</ul>{more}" if matches else "<p>Nothing was found.</p>"
         )
-        return f"<html lang=en><title>Answers</title><h1>Stones</h1>{self.form}{said}{self.around_answers(query, page)}</html>"
+        return f"<html lang=en><title>Answers</title><h1>Stones</h1>{self.form}{results}{self.around_answers(query, page)}</html>"
 
 
 @contextmanager
 def hostile(
     pages: Mapping[str, Page] | None = None, *, host: str = "127.0.0.1", **settings: object
-) -> Iterator[Hostile]:
+) -> Iterator[HostileSite]:
     """Serve a site with a home page, a search at /find, record pages at /item/N, no robots.txt, and the pages of the test."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -119,7 +119,7 @@ def hostile(
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length).decode("utf-8", "replace") if length else ""
-            got = Got(
+            request = ReceivedRequest(
                 self.command,
                 self.path,
                 body,
@@ -127,8 +127,8 @@ def hostile(
                 arrival(self.connection),
                 dict(self.headers),
             )
-            site.got.append(got)
-            answer = _answer(site, got)
+            site.received.append(request)
+            answer = _answer(site, request)
             if isinstance(answer, str):
                 answer = Answer(answer)
             content = answer.body.encode() if isinstance(answer.body, str) else answer.body
@@ -152,7 +152,9 @@ def hostile(
 
     with Server((host, 0), Handler) as server:
         port = int(server.server_address[1])
-        site = Hostile(url=f"http://{f'[{host}]' if ':' in host else host}:{port}/", port=port, pages=dict(pages or {}))
+        site = HostileSite(
+            url=f"http://{f'[{host}]' if ':' in host else host}:{port}/", port=port, pages=dict(pages or {})
+        )
         for name, value in settings.items():
             setattr(site, name, value)
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -160,14 +162,14 @@ def hostile(
         server.shutdown()
 
 
-def _answer(site: Hostile, got: Got) -> str | Answer:
-    path = got.path
+def _answer(site: HostileSite, request: ReceivedRequest) -> str | Answer:
+    path = request.path
     if path in site.pages:
         page = site.pages[path]
-        return page(got) if callable(page) else page
+        return page(request) if callable(page) else page
     arguments = {
         name: values[0]
-        for name, values in parse_qs(urlsplit(got.target).query or got.body, keep_blank_values=True).items()
+        for name, values in parse_qs(urlsplit(request.target).query or request.body, keep_blank_values=True).items()
     }
     if path == "/":
         return f"<html lang=en><title>Stones</title><h1>Stones</h1><p>Amber, copper, granite, marble.</p>{site.form}{site.around_home}</html>"

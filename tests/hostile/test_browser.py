@@ -83,7 +83,7 @@ def test_nothing_private_is_reached_by_any_means() -> None:
         shown, *_ = show_all(*(BrowserVisit(url=f"{site.url}{path}") for path in paths))
     assert isinstance(shown, RenderedPage)
     assert "shown" in shown.html
-    assert other.got == []
+    assert other.received == []
 
 
 ACTING = {
@@ -196,7 +196,7 @@ def test_the_rate_and_the_budget_hold_in_the_browser() -> None:
     greedy = page("for (let i = 0; i < 30; i++) fetch('/piece/' + i).catch(() => 0)")
     with hostile({"/page": greedy}) as site:
         (limit,) = show_all(BrowserVisit(url=f"{site.url}page"), manners=Manners(rate=10, retries=0), budget=8)
-    times = [got.at for got in site.got]
+    times = [request.at for request in site.received]
     assert isinstance(limit, BudgetSpent)
     assert len(times) == 8
     assert times[-1] - times[0] > 0.65
@@ -207,4 +207,4 @@ def test_a_harvest_in_the_browser_keeps_its_budget(tmp_path: Path) -> None:
     script = "fetch('/piece/' + Math.random()); " * 10
     with hostile({"/": page(script, "<input type=search name=q>")}) as site, pytest.raises(UpwellError):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=15, browser="always"), manners=Manners(rate=0, retries=0))
-    assert len(site.got) <= 15
+    assert len(site.received) <= 15

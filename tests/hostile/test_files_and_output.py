@@ -73,13 +73,13 @@ def test_internal_error_of_a_site_does_not_affect_other_sites(tmp_path: Path, mo
     real = loop.run
 
     async def run(url: str, *arguments: object, **named: object) -> object:
-        if url == two.url:
+        if url == second.url:
             raise ZeroDivisionError("a fault")
         return await real(url, *arguments, **named)  # type: ignore[arg-type] # handed on as they came
 
     monkeypatch.setattr(loop, "run", run)
-    with hostile() as one, hostile() as two, hostile() as three:
-        results = api.harvest_all([one.url, two.url, three.url], out=tmp_path, plan=PLAN, manners=FAST)
+    with hostile() as first, hostile() as second, hostile() as third:
+        results = api.harvest_all([first.url, second.url, third.url], out=tmp_path, plan=PLAN, manners=FAST)
     assert [isinstance(result, UpwellError) for result in results] == [False, True, False]
     assert isinstance(results[1], Crashed)
     assert "\n" not in str(results[1])
@@ -88,7 +88,7 @@ def test_internal_error_of_a_site_does_not_affect_other_sites(tmp_path: Path, mo
 def test_two_paths_of_one_host_are_two_harvests(tmp_path: Path) -> None:
     """Each path and each query has its own folder, in any order of runs."""
     with hostile() as site:
-        site.pages["/other"] = lambda got: f"<html lang=en><p>amber granite</p>{site.form}</html>"
+        site.pages["/other"] = lambda request: f"<html lang=en><p>amber granite</p>{site.form}</html>"
         results = api.harvest_all([site.url, f"{site.url}other"], out=tmp_path, plan=PLAN, manners=FAST)
         folders = [result.folder for result in results if not isinstance(result, UpwellError)]
         assert len(set(folders)) == 2
@@ -144,9 +144,9 @@ def test_passwords_in_urls_are_sent_and_never_shown(tmp_path: Path) -> None:
             "jsonl",
         )
         assert done.returncode == 0
-        assert site.got[-1].headers.get("Authorization", "").startswith("Basic ")
-        said = done.stdout + done.stderr + upwell("forms", address, "--rate", "0", "--browser", "never").stdout
-    assert "topsecret" not in said
+        assert site.received[-1].headers.get("Authorization", "").startswith("Basic ")
+        output = done.stdout + done.stderr + upwell("forms", address, "--rate", "0", "--browser", "never").stdout
+    assert "topsecret" not in output
     for file in tmp_path.rglob("*"):
         if file.is_file():
             content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
@@ -195,7 +195,7 @@ def test_links_with_spaces_are_sent_encoded(tmp_path: Path) -> None:
         )
         result = api.harvest(site.url, out=tmp_path, plan=PLAN, manners=FAST)
     assert result.summary["records"]
-    assert any(got.target == "/search%20page/%C3%B6l?x=a%20b" for got in site.got)
+    assert any(request.target == "/search%20page/%C3%B6l?x=a%20b" for request in site.received)
 
 
 @pytest.fixture(scope="module")
@@ -248,9 +248,9 @@ def test_bad_files_give_one_line_errors(
     shutil.copy(bad, folder / "pages.jsonl")
     attempts.append(("extract", folder))
     for attempt in attempts:
-        code, said = upwell_here(capsys, monkeypatch, *attempt)
+        code, stderr = upwell_here(capsys, monkeypatch, *attempt)
         assert code in (0, 1, 2, 3)
-        assert not code or [line for line in said.splitlines() if line.startswith("upwell: ")], (attempt, said)
+        assert not code or [line for line in stderr.splitlines() if line.startswith("upwell: ")], (attempt, stderr)
 
 
 @pytest.mark.parametrize(
@@ -268,9 +268,9 @@ def test_bad_urls_give_one_line_errors(
         ("blocks", address),
     )
     for verb in verbs:
-        code, said = upwell_here(capsys, monkeypatch, *verb)
+        code, stderr = upwell_here(capsys, monkeypatch, *verb)
         assert code in (1, 2)
-        assert len(said.strip().splitlines()) == 1, (verb, said)
+        assert len(stderr.strip().splitlines()) == 1, (verb, stderr)
 
 
 def test_damaged_rows_of_a_state_are_requested_again(tmp_path: Path) -> None:

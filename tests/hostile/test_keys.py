@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.site import Hostile, hostile
+from tests.hostile.site import HostileSite, hostile
 from upwell import api
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
@@ -14,7 +14,7 @@ from upwell.net.fetch import Manners
 LINKS = ("/s/{token}/item/{i}", "/item/{i};jsessionid={token}", "/(S({token}))/item/{i}", "/go/{token}")
 
 
-class NoTotals(Hostile):
+class NoTotals(HostileSite):
     """Source that lists nothing without a query and states no totals."""
 
     def names(self, query: str) -> list[tuple[int, str]]:

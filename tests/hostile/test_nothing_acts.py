@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from tests.hostile.site import Answer, Hostile, hostile
+from tests.hostile.site import Answer, HostileSite, hostile
 from upwell import api
 from upwell.errors import NoSearchForm, UpwellError
 from upwell.harvest.loop import Plan
@@ -37,7 +37,7 @@ LANGUAGES = {
 }  # fmt: skip
 
 
-def harvest(site: Hostile, folder: Path, budget: int = 120, **plan: Any) -> Any:
+def harvest(site: HostileSite, folder: Path, budget: int = 120, **plan: Any) -> Any:
     return api.harvest(
         site.url, out=folder, plan=Plan(budget=budget, browser="never", **plan), manners=FAST, format="jsonl"
     )
@@ -221,9 +221,9 @@ HARMLESS = (
 def test_harmless_words_that_resemble_acting_words_are_allowed(form: str, tmp_path: Path) -> None:
     """Research, sort orders, post types and POST searches do not exclude a search."""
 
-    def search(got: Any) -> str:
-        arguments = parse_qs(urlsplit(got.target).query)
-        return site.answer(arguments.get("q", [""])[0], int(arguments.get("page", ["1"])[0]), got.path)
+    def search(request: Any) -> str:
+        arguments = parse_qs(urlsplit(request.target).query)
+        return site.answer(arguments.get("q", [""])[0], int(arguments.get("page", ["1"])[0]), request.path)
 
     with hostile({"/research/find": search, "/posts": search}, form=form) as site:
         result = harvest(site, tmp_path, budget=60)
@@ -235,7 +235,7 @@ def test_forms_left_out_are_reported(tmp_path: Path) -> None:
     around = "<form action=/find2 class=search><input type=search name=q><button name=op value=subscribe>Search</button></form>"
     with hostile(around_home=around) as site:
         result = harvest(site, tmp_path, budget=30)
-    assert any("subscribe" in said and "--form 1" in said for said in result.summary["out_of_reach"])
+    assert any("subscribe" in reason and "--form 1" in reason for reason in result.summary["out_of_reach"])
 
 
 def test_refresh_requests_only_record_pages_of_the_source(tmp_path: Path) -> None:
@@ -252,10 +252,10 @@ def test_refresh_requests_only_record_pages_of_the_source(tmp_path: Path) -> Non
 
         site.record = record
         harvest(site, tmp_path)
-        site.records, site.got = 10, []
+        site.records, site.received = 10, []
         harvest(site, tmp_path, refresh=True)
     assert site.acted("delete") == []
-    assert other.got == []
+    assert other.received == []
     assert site.acted("get /item/") != []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.site import Answer, Got, Hostile, hostile
+from tests.hostile.site import Answer, HostileSite, ReceivedRequest, hostile
 from upwell import api
 from upwell.errors import BudgetSpent, Forbidden, Refused, Unreachable
 from upwell.harvest.loop import Plan
@@ -29,20 +29,20 @@ def fetch(*urls: str, manners: Manners | None = None, user_url: str = "") -> lis
     return asyncio.run(run())
 
 
-def smallest_gap(*sites: Hostile) -> float:
+def smallest_gap(*sites: HostileSite) -> float:
     """Return the smallest gap in seconds between two requests, over several servers."""
-    times = sorted(got.at for site in sites for got in site.got)
+    times = sorted(request.at for site in sites for request in site.received)
     return min(after - before for before, after in pairwise(times))
 
 
 def test_three_ports_of_a_host_share_one_rate(tmp_path: Path) -> None:
     """Three sites on three ports of one host together get one rate."""
-    with hostile() as one, hostile() as two, hostile() as three:
-        urls = [one.url, two.url, three.url]
+    with hostile() as first, hostile() as second, hostile() as third:
+        urls = [first.url, second.url, third.url]
         api.harvest_all(urls, out=tmp_path, plan=Plan(budget=5, browser="never"), manners=Manners(rate=10, retries=0))
-        got = sum(len(site.got) for site in (one, two, three))
-        times = [got.at for site in (one, two, three) for got in site.got]
-    assert got == 15
+        received = sum(len(site.received) for site in (first, second, third))
+        times = [request.at for site in (first, second, third) for request in site.received]
+    assert received == 15
     assert max(times) - min(times) > 14 * 0.1 * MIN_SHARE
 
 
@@ -56,7 +56,7 @@ def test_two_processes_share_one_rate() -> None:
     with hostile() as site:
         running = [subprocess.Popen([sys.executable, "-c", code, site.url]) for _ in range(2)]
         assert [process.wait(60) for process in running] == [0, 0]
-    times = [got.at for got in site.got]
+    times = [request.at for request in site.received]
     assert max(times) - min(times) > (len(times) - 1) * 0.2 * MIN_SHARE
 
 
@@ -70,12 +70,12 @@ def test_restarted_process_keeps_the_rate() -> None:
     with hostile(host="127.0.0.77") as site:
         for wanted in (4, 8):
             running = [subprocess.Popen([sys.executable, "-c", code, site.url]) for _ in range(2)]
-            while len(site.got) < wanted and all(process.poll() is None for process in running):
+            while len(site.received) < wanted and all(process.poll() is None for process in running):
                 time.sleep(0.01)
             for process in running:
                 process.kill()
                 process.wait()
-    assert len(site.got) >= 8
+    assert len(site.received) >= 8
     assert smallest_gap(site) > 0.5 * MIN_SHARE
 
 
@@ -91,7 +91,7 @@ def test_other_port_of_the_host_is_another_site(tmp_path: Path) -> None:
                 site.url, out=tmp_path, plan=Plan(budget=40, browser="never"), manners=Manners(rate=0, retries=0)
             )
             assert fetch(f"{site.url}go")[0].status == 302
-    assert other.got == []
+    assert other.received == []
 
 
 def test_robots_txt_redirected_to_another_host_is_obeyed() -> None:
@@ -116,8 +116,8 @@ def test_robots_txt_redirected_to_another_host_is_obeyed() -> None:
 def test_robots_txt_with_retry_after_is_waited_for() -> None:
     """After 429 with Retry-After robots.txt is requested again; if it keeps failing, nothing is fetched."""
 
-    def robots(got: Got) -> Answer:
-        is_first = sum(one.path == "/robots.txt" for one in site.got) == 1
+    def robots(request: ReceivedRequest) -> Answer:
+        is_first = sum(request.path == "/robots.txt" for request in site.received) == 1
         return (
             Answer(status=429, headers={"Retry-After": "1"})
             if is_first
@@ -127,7 +127,7 @@ def test_robots_txt_with_retry_after_is_waited_for() -> None:
     with hostile({"/robots.txt": robots}) as site:
         with pytest.raises(Forbidden):
             fetch(f"{site.url}private", manners=Manners(rate=0, retries=1))
-        first, second = (got.at for got in site.got)
+        first, second = (request.at for request in site.received)
     assert second - first > 0.9
     with hostile({"/robots.txt": Answer(status=429)}) as site, pytest.raises(Forbidden):
         fetch(site.url, manners=Manners(rate=0, retries=1))
@@ -163,7 +163,7 @@ def test_time_limit_ends_a_harvest_with_a_long_crawl_delay(tmp_path: Path) -> No
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=40, browser="never", seconds=30), manners=Manners(rate=5))
     assert "robots.txt" in str(raised.value)
     assert "86,400 s" in str(raised.value)
-    assert len(site.got) <= 2
+    assert len(site.received) <= 2
 
 
 def test_crawl_delay_is_limited_to_300_seconds() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.site import Got, hostile
+from tests.hostile.site import ReceivedRequest, hostile
 from upwell import api
 from upwell.answers.answer import Answer
 from upwell.answers.argument_roles import learn_roles
@@ -108,7 +108,7 @@ def test_slow_reading_step_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> No
     assert asyncio.run(run()) > 5
 
 
-def slow_drip(got: Got) -> str:
+def slow_drip(request: ReceivedRequest) -> str:
     time.sleep(20)
     return "too late"
 
@@ -136,7 +136,7 @@ def test_budget_includes_discovery(tmp_path: Path) -> None:
         pytest.raises(BudgetSpent),
     ):
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=5, browser="never"), manners=Manners(rate=0, retries=0))
-    assert len(site.got) == 5
+    assert len(site.received) == 5
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
@@ -157,7 +157,7 @@ def test_signals_end_a_harvest_and_keep_its_tables(sign: signal.Signals, tmp_pat
             "never",
         ]
         process = subprocess.Popen([*command, "--format", "jsonl"], env=os.environ | {"OMP_NUM_THREADS": "1"})
-        while len(site.got) < 40:
+        while len(site.received) < 40:
             time.sleep(0.05)
         process.send_signal(sign)
         assert process.wait(30) == 3

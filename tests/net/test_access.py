@@ -26,11 +26,11 @@ def harvest(url: str, cwd: Path, *arguments: str, **environment: str) -> Done:
 
 def everything_written(folder: Path) -> bytes:
     """Return the contents of all files in a folder, decompressed."""
-    found = b""
+    contents = b""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name not in ("cookies.txt", "cookies.json", "secret.txt"):
-            found += gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return found
+            contents += gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return contents
 
 
 def assert_let_in(done: Done, cwd: Path, *secrets: str) -> None:
@@ -72,7 +72,7 @@ def test_cookies_from_a_browser(tmp_path: Path) -> None:
 
 def test_invalid_cookie_files(tmp_path: Path) -> None:
     """A missing, invalid, empty or expired file is reported."""
-    for name, text, said in (
+    for name, text, expected in (
         ("none", None, "cannot be read"),
         ("a", "hello\n", "neither"),
         ("b", "[]", "has no cookie"),
@@ -82,7 +82,7 @@ def test_invalid_cookie_files(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         done = upwell("forms", "http://127.0.0.1:9/", "--cookies", name, cwd=tmp_path)
         assert done.returncode == 2
-        assert said in done.stderr
+        assert expected in done.stderr
 
 
 def test_header_password_and_token(tmp_path: Path) -> None:

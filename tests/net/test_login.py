@@ -58,9 +58,9 @@ def test_session_of_a_login_is_kept_and_used(tmp_path: Path, monkeypatch: pytest
         file = session_file("127.0.0.1")
         write_cookies(cookies, file)
         assert file.stat().st_mode & 0o077 == 0
-        said: list[str] = []
-        assert [cookie.value for cookie in session_cookies(url, "", said.append)] == [SESSION]
-        assert str(file) in said[0]
+        messages: list[str] = []
+        assert [cookie.value for cookie in session_cookies(url, "", messages.append)] == [SESSION]
+        assert str(file) in messages[0]
         let_in = harvest("--login")
         assert let_in.returncode == 0, let_in.stderr
         written = b"".join(path.read_bytes() for path in (tmp_path / "harvest").rglob("*") if path.is_file())

@@ -19,7 +19,7 @@ __all__ = ["Goal", "Plan", "Reason"]
 Reason = Literal["coverage", "budget", "saturated", "exhausted", "blocked", "forbidden", "interrupted"]
 Goal = Literal["complete", "representative"]
 ENDS = ("coverage", "saturated", "exhausted")  # reasons to stop that remain valid however often the harvest is repeated
-BROWSERS = ("auto", "never", "always")  # as `discover.discover.Browser`, which would load numpy
+BROWSERS = ("auto", "never", "always")  # as `discover.discovery.Browser`, which would load numpy
 
 
 @dataclass(frozen=True, kw_only=True)
