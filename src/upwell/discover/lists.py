@@ -26,7 +26,6 @@ from upwell.urls.arguments import parse_arguments, split_url, without_arguments
 from upwell.urls.patterns import UrlPattern, learn_url_patterns, matches_any
 
 __all__ = [
-    "MIN_READ_SHARE",
     "MIN_RECORDS",
     "ExportReader",
     "ListLinks",

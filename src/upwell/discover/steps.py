@@ -1,6 +1,6 @@
 """Steps: generators that yield the requests they need and receive the responses, so that discovery itself sends nothing.
 
-Whoever drives such a generator owns the network (`upwell.harvest.loop.drive`); a test can answer from a dictionary.
+Their driver owns the network (`upwell.harvest.loop.drive`); a test can answer from a dictionary.
 """
 
 from collections.abc import Generator

@@ -207,8 +207,8 @@ def data_links(pages: Sequence[TagTree], query_field: str = "") -> list[str]:
         for _, url in page.links()
         if _leads_to_data(url, page) and query_field not in dict(parse_arguments(urlsplit(url).query))
     )
-    alike = Counter(map(link_shape, links))
-    return [url for url in links if alike[link_shape(url)] <= MAX_OF_ONE_SHAPE][:MAX_EXPORTS]
+    shape_counts = Counter(map(link_shape, links))
+    return [url for url in links if shape_counts[link_shape(url)] <= MAX_OF_ONE_SHAPE][:MAX_EXPORTS]
 
 
 def feed_links(home: TagTree) -> list[str]:

@@ -30,19 +30,7 @@ if TYPE_CHECKING:
 
     from upwell.net.fetch import Fetcher
 
-__all__ = [
-    "FORM_OF_BOX",
-    "MAX_REQUESTS",
-    "BrowserPolicy",
-    "Chromium",
-    "PendingRequests",
-    "ReadOnlyPolicy",
-    "clear_box",
-    "find_box",
-    "focus_box",
-    "is_in_page",
-    "open_box",
-]
+__all__ = ["MAX_REQUESTS", "BrowserPolicy", "Chromium", "ReadOnlyPolicy"]
 
 QUIET_SECONDS = 0.6  # time without a request after which a page counts as finished
 
@@ -177,7 +165,7 @@ class ReadOnlyPolicy:
         return ()
 
 
-class PendingRequests:
+class _PendingRequests:
     """Requests of a page that have no answer yet."""
 
     def __init__(self, page: "Page", patience: float, is_full: Callable[[], bool]) -> None:
@@ -214,18 +202,18 @@ class PendingRequests:
                 return
 
 
-async def find_box(page: "Page") -> "ElementHandle | None":
+async def _find_box(page: "Page") -> "ElementHandle | None":
     """Return the search box of the page; None if it shows none."""
     return (await page.evaluate_handle(FIND_BOX)).as_element()
 
 
-async def open_box(
+async def _open_box(
     page: "Page", may_click: Callable[[str], bool], settle: Callable[[], Awaitable[None]]
 ) -> "ElementHandle | None":
     """Return the search box, after opening it if it is not visible yet; None if there is none."""
     from playwright.async_api import Error
 
-    if (box := await find_box(page)) is not None:
+    if (box := await _find_box(page)) is not None:
         return box
     openers = await page.evaluate_handle(FIND_OPENERS)
     for handle in (await openers.get_properties()).values():
@@ -239,17 +227,17 @@ async def open_box(
         except Error:  # an earlier click removed it
             continue
         await settle()
-        if (box := await find_box(page)) is not None:
+        if (box := await _find_box(page)) is not None:
             return box
     for keys in SHORTCUTS:
         await page.keyboard.press(keys)
         await settle()
-        if (box := await find_box(page)) is not None:
+        if (box := await _find_box(page)) is not None:
             return box
     return None
 
 
-async def focus_box(box: "ElementHandle") -> None:
+async def _focus_box(box: "ElementHandle") -> None:
     """Focus a box, even if another element covers it."""
     await _click(box)
     await box.focus()
@@ -264,7 +252,7 @@ async def _click(part: "ElementHandle") -> None:
         await part.evaluate("part => part.click && part.click()")
 
 
-async def clear_box(box: "ElementHandle") -> None:
+async def _clear_box(box: "ElementHandle") -> None:
     """Delete the text of a box by keyboard, as a user would."""
     if not await box.evaluate("box => box.value || box.textContent"):
         return
@@ -273,7 +261,7 @@ async def clear_box(box: "ElementHandle") -> None:
     await box.press("Delete")
 
 
-async def is_in_page(element: "ElementHandle") -> bool:
+async def _is_in_page(element: "ElementHandle") -> bool:
     """Return True if an element is still part of the page."""
     return bool(await element.evaluate("element => element.isConnected"))
 
@@ -332,7 +320,7 @@ class Chromium:
 
     async def _render_in(self, browser: "Browser", visit: BrowserVisit) -> RenderedPage:
         from playwright.async_api import (
-            Error,  # imported here: `ChromiumProcess.page` says what to install if playwright is missing
+            Error,  # here, because `ChromiumProcess.page` says what to install if playwright is missing
         )
 
         shown = _Visit(self, visit)
@@ -414,7 +402,7 @@ class _Visit:
         context.on("page", lambda popup: asyncio.ensure_future(popup.close()))
         page.set_default_timeout(1000 * self.chromium.timeout)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-        pending = PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
+        pending = _PendingRequests(page, max(MAX_ANSWER_SECONDS, 2 * self.net.gap(self.visit.url)), self.is_full)
         await page.goto(self.visit.url, wait_until="load", timeout=0)  # `_render_in` sets the timeout
         await pending.settle()
         if self.visit.trial_queries:
@@ -425,7 +413,7 @@ class _Visit:
             raise self.stopped_by
         return RenderedPage(url=page.url, html=await page.content(), calls=tuple(self.calls))
 
-    async def _try_queries(self, page: "Page", pending: "PendingRequests") -> RenderedPage:
+    async def _try_queries(self, page: "Page", pending: "_PendingRequests") -> RenderedPage:
         """Type the trial queries, then words of the page, and return what each of them showed."""
         from playwright.async_api import Error
 
@@ -549,22 +537,22 @@ class _Visit:
                 page_request.is_navigation_request() and self._page is not None and len(self._page.context.pages) == 1
             )
 
-    async def _type_query(self, page: "Page", query: str, pending: "PendingRequests") -> list[tuple[str, str]]:
+    async def _type_query(self, page: "Page", query: str, pending: "_PendingRequests") -> list[tuple[str, str]]:
         """Type a query into the page's search box and press Enter; return the URLs and pages shown after each.
 
         Enter is not pressed if typing alone shows more links without a request: it would open the first match.
         """
-        if self._is_typed and page.url != self._typed_into[1] and await find_box(page) is None:
+        if self._is_typed and page.url != self._typed_into[1] and await _find_box(page) is None:
             await page.goto(self.visit.url, wait_until="load", timeout=0)
             await pending.settle()
-        box = await open_box(page, self.chromium.policy.may_click, pending.settle)
+        box = await _open_box(page, self.chromium.policy.may_click, pending.settle)
         shown, policy = await page.content(), self.chromium.policy
         form = int(await box.evaluate(FORM_OF_BOX)) if box is not None else -1
         if box is None or not policy.may_type(shown, page.url, form):
             raise Unreachable(f"{page.url} shows no search box in the browser")
         self._is_typed, self._query, self._typed_into = True, query, (shown, page.url)
-        await focus_box(box)
-        await clear_box(box)
+        await _focus_box(box)
+        await _clear_box(box)
         await pending.settle()
         self.calls = []
         links = await page.evaluate(COUNT_LINKS)
@@ -574,7 +562,7 @@ class _Visit:
         is_requested = any(query in unquote_plus(call.url) or query.encode() in call.body for call in self.calls)
         is_answered = await page.evaluate(COUNT_LINKS) > links and not is_requested
         if (
-            not is_answered and policy.may_submit(*self._typed_into, form) and await is_in_page(box)
+            not is_answered and policy.may_submit(*self._typed_into, form) and await _is_in_page(box)
         ):  # a page that searches while typing may have replaced the box
             await box.press("Enter", no_wait_after=True)
             await pending.settle()
