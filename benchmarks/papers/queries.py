@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers import Table, _knowledge, _made_log
+from benchmarks.papers import Table, _knowledge, _made_log, policies, size_estimators
 from benchmarks.papers._plots import lines
 from benchmarks.papers.text_source import Order, Run, TextSource, issue, with_pairs
-from upwell.choose import size
-from upwell.choose import word_candidates as policy
+from upwell.choose.size import chao
 from upwell.papers.yuan import SELECTION_METHODS, Selection, Snapshot, build_snapshot, sample_words, select_queries
 
 __all__ = ["run"]
@@ -250,16 +249,16 @@ def _time(texts: list[str]) -> Table:
     )
 
 
-POLICIES: dict[str, Callable[[int], policy.Policy]] = {
-    "random": lambda seed: policy.Random(result_cap=50, language="en", rng=np.random.default_rng(seed)),
-    "frequency": lambda seed: policy.Frequency(result_cap=50, language="en"),
-    "greedy": lambda seed: policy.Greedy(result_cap=50, language="en"),
-    "promising (ours)": lambda seed: policy.WordYield(result_cap=50, language="en"),
+POLICIES: dict[str, Callable[[int], policies.Policy]] = {
+    "random": lambda seed: policies.Random(result_cap=50, language="en", rng=np.random.default_rng(seed)),
+    "frequency": lambda seed: policies.Frequency(result_cap=50, language="en"),
+    "greedy": lambda seed: policies.Greedy(result_cap=50, language="en"),
+    "promising (ours)": lambda seed: policies.ExpectedYieldPolicy(result_cap=50, language="en"),
 }
 
 
 def harvest(
-    source: TextSource, texts: Sequence[str], asks: policy.Policy, seed: str, target: float, most: int
+    source: TextSource, texts: Sequence[str], asks: policies.Policy, seed: str, target: float, most: int
 ) -> tuple[list[tuple[int, int]], int, set[int]]:
     """Harvests a source with a policy from one word: the curve (requests, held), the results returned, what is held."""
     held: set[int] = set()
@@ -335,14 +334,14 @@ def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, chec
             holds: dict[str, list[bool]] = {kind: [] for kind in errors}
             for seed in range(harvests):
                 source = TextSource(full, 50, order, seed)
-                asks = policy.WordYield(result_cap=50, language="en")
+                asks = policies.ExpectedYieldPolicy(result_cap=50, language="en")
                 curve, returned, held = harvest(source, texts[name], asks, _seed_word(full, seed), 0.5, 4000)
                 simple = {
-                    "chao": size.chao(asks.held, asks.seen_once, asks.seen_twice),
-                    "lu & li": size.lu_li(len(held), returned, len(curve)),
+                    "chao": chao(asks.held, asks.seen_once, asks.seen_twice),
+                    "lu & li": size_estimators.lu_li(len(held), returned, len(curve)),
                 }
                 for draw in range(draws):
-                    check = size.CheckSample(result_cap=50, language="en")
+                    check = size_estimators.CheckSample(result_cap=50, language="en")
                     for query in check.draw(
                         {str(i): texts[name][i] for i in held}, np.random.default_rng([seed, draw]), checks
                     ):

@@ -48,7 +48,7 @@ def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
     known = WordYield(result_cap=200, page_size=2)
     for i in range(20):
         known.add_record(str(i), f"cat number{i}")
-    known.top = 0.5
+    known.capped_share = 0.5
     some = FacetCandidates(known)
     some.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
     some.add_links(facet_links(answer("cat", number=8), learned(), "cat"), "cat", 900)  # the same with another session

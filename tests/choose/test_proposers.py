@@ -1,7 +1,8 @@
 """Questions of one's own, and of a knowledge base, are compared with all others."""
 
-from upwell.choose.candidates import AnswerPage, Candidate, ExpectedYield, OpenQuery
+from upwell.choose.candidates import AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
+from upwell.choose.expected_yield import ExpectedYield
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan
 from upwell.choose.prefix_queries import PrefixQueries

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from upwell.answers.totals import TotalsTrust
 from upwell.arrays.key_set import KeySet
-from upwell.choose.coverage import MAX_COMPARED, Coverage, CoverageStatement
+from upwell.choose.coverage import MAX_COMPARED, CoverageEvidence, CoverageStatement
 from upwell.choose.plan import Reason
 from upwell.choose.result_pages import FinishedQuery, cap_evidence, learn_cap
 from upwell.choose.size import next_new
@@ -50,7 +50,7 @@ class SourceLedger:
     growing_totals: int = 0  # queries whose second page stated a total larger by about a page
     totals_with_next: Counter[int] = field(default_factory=Counter)  # totals of answers with more than one page
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
-    coverage: Coverage = field(default_factory=lambda: Coverage(WordIndex()))  # evidence for the size
+    coverage: CoverageEvidence = field(default_factory=lambda: CoverageEvidence(WordIndex()))  # evidence for the size
     relearned: int = 0
     stopped: Reason = "exhausted"
     _statement: CoverageStatement | None = None
@@ -146,7 +146,7 @@ class SourceLedger:
         """Return the coverage statement, recomputed only when the evidence has changed."""
         now = self.matches, len(self.coverage.listed), self.coverage.is_list_complete
         if self._statement is None or self._stated_at != now:
-            self.coverage.held, self.coverage.cuts_off = len(self), bool(self.result_cap)
+            self.coverage.held, self.coverage.is_capped = len(self), bool(self.result_cap)
             self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
             self.coverage.totals_are_wrong = not self.totals_are_usable
             self._statement, self._stated_at = self.coverage.statement(), now

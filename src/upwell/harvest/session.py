@@ -18,8 +18,7 @@ from upwell.answers.totals import StatedTotals, read_totals
 from upwell.choose.candidates import LIST_MARK, AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.facet_candidates import facet_of_earlier_run
-from upwell.choose.list_candidates import MAX_LOOKS
-from upwell.choose.listing import Listing
+from upwell.choose.list_candidates import MAX_LOOKS, Listing
 from upwell.choose.plan import Reason
 from upwell.choose.size import requests_to
 from upwell.choose.url_repository import UrlRepository
