@@ -1,4 +1,4 @@
-"""Facets and orders of answers that are cut off: which an answer links to, and which is taken first."""
+"""Facets and sort orders of capped answers: which links are recognised, and which candidate comes first."""
 
 from upwell.answers import argument_roles as roles
 from upwell.answers.facets import facet_links
@@ -28,47 +28,49 @@ def learned() -> roles.Roles:
     return roles.learn_roles(pages, WORDS, query_field="q")
 
 
-def test_facet_links_are_facets_and_orders_of_the_same_query() -> None:
-    """Pages, other queries and what acts are none; a facet says how many it has."""
-    found = {link.text: link for link in facet_links(answer("cat", number=9), learned(), "cat")}
-    assert set(found) == {"date", "title", "Books", "Maps", "Discs", "Anything"}
-    assert found["Maps"].narrows
-    assert found["Maps"].count == 120
-    assert not found["date"].narrows
+def test_facet_links_are_facets_and_sort_orders_of_the_same_query() -> None:
+    """Result pages, other queries and links that act are left out; the count of a facet is read."""
+    links = {link.text: link for link in facet_links(answer("cat", number=9), learned(), "cat")}
+    assert set(links) == {"date", "title", "Books", "Maps", "Discs", "Anything"}
+    assert links["Maps"].narrows
+    assert links["Maps"].count == 120
+    assert not links["date"].narrows
 
 
 def test_on_a_facet_only_links_that_keep_it_count() -> None:
-    found = facet_links(answer("cat", "&kind=map", number=9), learned(), "cat")
-    assert all("kind=map" in link.url for link in found)
-    assert {link.text for link in found} <= {"date", "title", "Books", "Discs", "Anything"}
+    links = facet_links(answer("cat", "&kind=map", number=9), learned(), "cat")
+    assert all("kind=map" in link.url for link in links)
+    assert {link.text for link in links} <= {"date", "title", "Books", "Discs", "Anything"}
 
 
-def test_the_facet_that_comes_whole_is_taken_first_and_each_once() -> None:
-    """What has no matches, or all of them, is not taken; what the limit cuts off comes after what fits."""
+def test_a_facet_below_the_result_cap_comes_first_and_each_once() -> None:
+    """Facets without matches, or with nearly all of them, are left out."""
     known = WordYield(result_cap=200, page_size=2)
     for i in range(20):
         known.add_record(str(i), f"cat number{i}")
     known.capped_share = 0.5
-    some = FacetCandidates(known)
-    some.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
-    some.add_links(facet_links(answer("cat", number=8), learned(), "cat"), "cat", 900)  # the same with another session
+    facets = FacetCandidates(known)
+    facets.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
+    facets.add_links(
+        facet_links(answer("cat", number=8), learned(), "cat"), "cat", 900
+    )  # the same links with another session id
     taken = []
-    while (question := some.next()) is not None:
-        some.mark_asked()
-        taken.append(question.link.text)
+    while (candidate := facets.next()) is not None:
+        facets.mark_asked()
+        taken.append(candidate.link.text)
     assert taken.index("Maps") < taken.index("Books")
     assert sorted(taken) == ["Books", "Maps", "date", "title"]
 
 
-def test_records_that_show_the_facet_say_how_many_of_it_are_held() -> None:
+def test_held_matches_of_a_facet_are_counted_in_the_records() -> None:
     known = WordYield(result_cap=200, page_size=2)
     for i in range(118):
         known.add_record(str(i), f"cat maps number{i}")
-    some = FacetCandidates(known)
-    some.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
-    found = {}
-    while (question := some.next()) is not None:
-        some.mark_asked()
-        found[question.link.text] = question
-    assert found["Maps"].held_matches == 118
-    assert found["Maps"].expected < 0.1 < found["Books"].expected
+    facets = FacetCandidates(known)
+    facets.add_links(facet_links(answer("cat", number=9), learned(), "cat"), "cat", 900)
+    candidates = {}
+    while (candidate := facets.next()) is not None:
+        facets.mark_asked()
+        candidates[candidate.link.text] = candidate
+    assert candidates["Maps"].held_matches == 118
+    assert candidates["Maps"].expected < 0.1 < candidates["Books"].expected
