@@ -69,7 +69,9 @@ def show(visit: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
 
 def templates(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
     """The templates that `upwell forms` prints."""
-    return list(json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser).as_dict()))["templates"])
+    return list(
+        json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser).as_dict()))["search_interfaces"]
+    )
 
 
 def test_a_page_after_javascript_and_a_typed_query() -> None:

@@ -102,7 +102,7 @@ class SourceLedger:
             listed.share_of(self.held, MAX_COMPARED) >= MIN_LISTED_SHARE for listed in walked
         )
 
-    # -- what the source says of itself ----------------------------------------------------------------------------------
+    # -- statements of the source about itself ----------------------------------------------------------------------------------
 
     @property
     def totals_are_exact(self) -> bool:
@@ -167,13 +167,15 @@ class SourceLedger:
         """Return the evidence that the size follows from."""
         return self.statement.by
 
-    # -- what the summary says -------------------------------------------------------------------------------------------
+    # -- summary -------------------------------------------------------------------------------------------
 
     def figures(self) -> dict[str, object]:
         """Return the entry of the source in `summary.json`."""
         size, held = self.size, len(self)
+        interface = self.interface.as_dict()
         return {
-            "template": self.interface.as_dict(),
+            "search_interface": interface,
+            "template": interface,  # deprecated name of `search_interface`
             "answers": {kind: self.answers[kind] for kind in ("multi", "single", "none", "error")},
             "records": held,
             "overlap_rate": round(self.overlap_rate, 3),
@@ -187,7 +189,8 @@ class SourceLedger:
         """Return the statements of the source that can be compared with the harvest."""
         return {
             "skipped": len(self.skipped),
-            "limit": self.result_cap or None,
+            "result_cap": self.result_cap or None,
+            "limit": self.result_cap or None,  # deprecated name of `result_cap`
             "lower_bound": self.lower_bound,
             "size_by": self.size_by,
             "totals": self.totals_are_exact,

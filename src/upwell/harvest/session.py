@@ -403,7 +403,9 @@ class SourceSession:
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        fetched_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
+        fetched_at = datetime.datetime.fromtimestamp(
+            round(response.received_at or time.time()), datetime.UTC
+        ).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": fetched_at}
         self.state.add_later(records, origin, asked=query.asked)
         for record in new if wants_records(self.observe) else new[:1]:

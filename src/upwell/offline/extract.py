@@ -19,7 +19,7 @@ from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.papers import thor
 from upwell.records.values import ValueType, parse_value
-from upwell.results import ExtractedPage, ExtractedRecord, Pagelet
+from upwell.results import ExtractedPage, ExtractedRecord, MatchRegion
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
@@ -327,7 +327,7 @@ def _result(
         kind=readings[0].kind,
         cluster=cluster if cluster is not None else -1,
         pagelets=tuple(
-            Pagelet(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
+            MatchRegion(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
         ),
         records=tuple(
             record
