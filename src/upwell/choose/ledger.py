@@ -11,6 +11,7 @@ from upwell.choose.plan import Reason
 from upwell.choose.result_pages import FinishedQuery, cap_evidence, learn_cap
 from upwell.choose.size import next_new
 from upwell.choose.word_index import WordIndex
+from upwell.papers.yuan import overlap_rate
 from upwell.source.model import SourceModel
 from upwell.types import Estimate, Record, SearchInterface, Skipped
 
@@ -138,8 +139,8 @@ class SourceLedger:
 
     @property
     def overlap_rate(self) -> float:
-        """Return Yuan's OR: matches returned per record held."""
-        return self.matches / len(self) if self.held else 0.0
+        """Return the matches returned per record held (Yuan §2.4.2); 0 before the first record."""
+        return overlap_rate(self.matches, len(self)) if self.held else 0.0
 
     @property
     def statement(self) -> CoverageStatement:

@@ -126,7 +126,7 @@ def without_records(tree: TagTree, reading: Reading) -> TagTree:
 THOR_PARAMS = {"thor": thor.AS_PUBLISHED, "thor-tuned": thor.ThorParams()}
 METHODS = ("upwell", *THOR_PARAMS)
 MAX_LEARNED_ANSWERS = 300  # answers used for learning; the largest source of the quality corpus has 130
-# Thor §V-C, §VII-B: TF-IDF of tags, at most 5 clusters. Unlike the paper, k is chosen by the silhouette instead of Thor's quality.
+# Thor §V-C, §VIII-A: TF-IDF of tags, at most 5 clusters. Unlike the paper, k is chosen by the silhouette instead of Thor's quality.
 THOR_CLUSTERS = thor.ClusterParams(signature="tfidf-tags", most=5)
 THOR_PASSED_CLUSTERS = 2  # clusters searched for pagelets; Thor §VIII-B calls two of three a good compromise
 

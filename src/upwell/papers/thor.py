@@ -158,8 +158,8 @@ class ClusterParams:
     signature: str = "idf-classes"  # swept on kinds: lowest entropy (docs/decisions/0011-cluster-pages-by-the-classes-they-contain.md)
     algorithm: Algorithm = "simple"
     distance: Distance = "cosine"  # Thor §V-C defines both and uses the cosine by default
-    restarts: int = 10  # Thor §VII-B: 10
-    # largest k tried (`--most`); Thor §VII-B: 5; swept 5 … 8 on kinds: 6 separates the rare errors, more splits the lists
+    restarts: int = 10  # Thor §VIII-A: 10
+    # largest k tried (`--most`); Thor §VIII-A: 5; swept 5 … 8 on kinds: 6 separates the rare errors, more splits the lists
     most: int = 6
     k: int = 0  # number of clusters; 0: chosen by the criterion
     criterion: Criterion = "silhouette"  # "quality" and "printed" are Thor's own, see `_quality`
@@ -175,7 +175,7 @@ class ClusterParams:
 
 @dataclass(frozen=True, kw_only=True)
 class Clustering:
-    """Cluster label of each page, and the centres that later pages are assigned to (none for the signatures url, size and random)."""
+    """Cluster label of each page, and the centres that later pages are assigned to (Thor §V); no centres for url, size and random."""
 
     labels: tuple[int, ...]
     signature: str
