@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from benchmarks.papers import policies
-from benchmarks.papers.size_estimators import CheckSample, lu_li
-from benchmarks.papers.text_source import Order, TextSource
+from benchmarks.papers import _policies
+from benchmarks.papers._size_estimators import CheckSample, lu_li
+from benchmarks.papers._text_source import Order, TextSource
 
 from tests.papers.test_yuan import generated_texts
 from upwell.choose.word_index import Floats
 from upwell.papers.yuan import build_snapshot
 
 
-def harvest(policy: policies.Policy, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
+def harvest(policy: _policies.Policy, texts: list[str], source: TextSource, share: float) -> tuple[int, int, set[int]]:
     """Harvest until a share is held; return the number of requests and of returned results, and the documents held."""
     held: set[int] = set()
     returned, query = 0, "wf"
@@ -30,7 +30,7 @@ def harvest(policy: policies.Policy, texts: list[str], source: TextSource, share
 
 
 def test_frequency_asks_each_word_once_and_no_stop_words() -> None:
-    policy = policies.Frequency(language="en")
+    policy = _policies.Frequency(language="en")
     for key, text in enumerate(("the red house", "the red car", "a blue car", "the red tree")):
         policy.add_record(str(key), text)
     assert policy.next() == "red"
@@ -44,7 +44,7 @@ def test_frequency_asks_each_word_once_and_no_stop_words() -> None:
 
 
 def test_words_of_records_that_were_seen_once_are_expected_to_return_more() -> None:
-    policy = policies.ExpectedYieldPolicy()
+    policy = _policies.ExpectedYieldPolicy()
     for i in range(6):
         policy.add_record(f"a{i}", "worn")
         policy.add_record(f"b{i}", "fresh")
@@ -54,7 +54,7 @@ def test_words_of_records_that_were_seen_once_are_expected_to_return_more() -> N
 
 def test_a_shape_without_matches_is_asked_last() -> None:
     """After numbers without matches, words of letters come first although they are less frequent."""
-    policy = policies.ExpectedYieldPolicy()
+    policy = _policies.ExpectedYieldPolicy()
     for i in range(6):
         policy.add_record(str(i), f"78 77 {'name' if i < 3 else ''}")
     for i in range(8):
@@ -63,7 +63,7 @@ def test_a_shape_without_matches_is_asked_last() -> None:
 
 
 def test_a_policy_is_a_subclass_with_a_worth() -> None:
-    class Longest(policies.Policy):
+    class Longest(_policies.Policy):
         def worth(self) -> Floats:
             return np.array([float(len(word)) for word in self.words()])
 
@@ -82,10 +82,10 @@ def test_expected_yield_needs_few_requests() -> None:
     needed = {
         name: harvest(kind(result_cap=20), texts, source, 0.9)[0]
         for name, kind in (
-            ("random", policies.Random),
-            ("frequency", policies.Frequency),
-            ("greedy", policies.Greedy),
-            ("expected yield", policies.ExpectedYieldPolicy),
+            ("random", _policies.Random),
+            ("frequency", _policies.Frequency),
+            ("greedy", _policies.Greedy),
+            ("expected yield", _policies.ExpectedYieldPolicy),
         )
     }
     assert needed["expected yield"] < 0.7 * needed["random"]
@@ -97,7 +97,7 @@ def test_check_queries_estimate_the_size(order: Order) -> None:
     """With half of a generated source held, the estimate is near and the interval contains the truth in most runs."""
     texts = generated_texts(1500, 4000, rich=4)
     source = TextSource(build_snapshot(texts), 20, order)
-    policy = policies.ExpectedYieldPolicy(result_cap=20)
+    policy = _policies.ExpectedYieldPolicy(result_cap=20)
     _, _, held = harvest(policy, texts, source, 0.5)
     estimates = []
     for draw in range(8):
