@@ -116,7 +116,7 @@ class Corpus:
         for members in self.by_site(pages):
             site = None if alone else learn_site((self.trees[i] for i in members), params)
             for i in members:
-                blocks = [{"type": b.type, "text": b.text} for b in find_blocks(self.trees[i], site, params).blocks]
+                blocks = [{"type": b.type, "text": b.text} for b in find_blocks(self.trees[i], site, params)]
                 results.append({"page": self.rows[i]["page"], "blocks": blocks})
         return results
 

@@ -141,7 +141,7 @@ def count_words(lines: list[str]) -> None:
     for _ in range(5):
         if (proposed := index.propose(1.0, 1000, 0.6)) is not None:
             index.asked(proposed[0], 1)
-            pairs.add_cut_off(proposed[0], 1000)
+            pairs.add_capped(proposed[0], 1000)
         if (pair := pairs.next()) is not None:
             pairs.asked(pair)
 

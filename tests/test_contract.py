@@ -39,13 +39,14 @@ def test_forms_as_json(demo: Running, tmp_path: Path) -> None:
     live = upwell("forms", demo.url, "--json")
     assert live.returncode == 0
     result = json.loads(live.stdout)
-    assert list(result) == ["page", "forms", "templates"]
+    assert list(result) == ["page", "forms", "search_interfaces", "templates"]
     assert [form["kind"] for form in result["forms"]] == ["search", "login", "mailing list"]
     assert list(result["forms"][0]) == ["index", "kind", "score", "query_field"]
-    assert list(result["templates"][0]) == ["method", "url", "query_field", "fields", "score", "via"]
+    assert result["templates"] == result["search_interfaces"], "the former name, for one release"
+    assert list(result["search_interfaces"][0]) == ["method", "url", "query_field", "fields", "score", "via"]
     (tmp_path / "page.html").write_text('<form action="find"><input name="q"><button>Search</button></form>')
     saved = upwell("forms", str(tmp_path / "page.html"), "--base-url", "https://example.org/dir/", "--json")
-    assert json.loads(saved.stdout)["templates"][0]["url"] == "https://example.org/dir/find"
+    assert json.loads(saved.stdout)["search_interfaces"][0]["url"] == "https://example.org/dir/find"
 
 
 def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
     ("path", "said"),
     [
         ("/pdf", "a PDF document"),
-        ("/json", "--template"),
+        ("/json", "--interface"),
         ("/401", "--user NAME:PASSWORD"),
         ("/401-token", "--token"),
         ("/401-page", "--login"),

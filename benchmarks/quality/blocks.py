@@ -39,7 +39,7 @@ def articles(corpus: str, alone: bool) -> dict[str, float]:
         trees = [read((CORPORA / corpus / row["page"]).read_bytes()) for row in pages]
         site = None if alone else blocks.learn_site(trees)
         for row, tree in zip(pages, trees, strict=True):
-            known = blocks.find_blocks(tree, site).blocks
+            known = blocks.find_blocks(tree, site)
             found.append({"page": row["page"], "blocks": [{"type": b.type, "text": b.text} for b in known]})
     score = scorer("articles").score(rows, found)
     return {name: score[name] for name in ("f1", "precision", "recall")}
@@ -83,6 +83,6 @@ def _score(trees: list[TagTree], wanted: dict[int, list[str]], alone: bool) -> l
         tree = trees[i]
         answer = [row for path in paths if (row := tree.row_at(path)) is not None]
         assert len(answer) == len(paths), "a label points to nothing"
-        found = [row for b in blocks.find_blocks(tree, site).blocks if b.type == "toc" for row in b.rows]
+        found = [row for b in blocks.find_blocks(tree, site) if b.type == "toc" for row in b.rows]
         scores.append(wisdom.score_by_anchors(tree, answer, found))
     return [float(value) for value in np.mean(scores, axis=0)]

@@ -11,7 +11,7 @@ from benchmarks.corpora import CORPORA, by_site, labels, scorer
 from benchmarks.ground.measure import measure
 from benchmarks.ground.report import figures
 from benchmarks.ground.settings import GATE
-from benchmarks.papers import queries as bench
+from benchmarks.papers import yuan as bench
 from benchmarks.quality import blocks, entities, links, matches
 from benchmarks.quality.naive_tree import differences
 from upwell.answers.answer import Answer

@@ -27,8 +27,9 @@ import numpy as np
 from benchmarks.reliability import load
 from benchmarks.speed.table import Row
 from upwell import api
-from upwell.choose.candidates import AnswerPage, Candidate, ExpectedYield
+from upwell.choose.candidates import AnswerPage, Candidate
 from upwell.choose.chooser import Chooser
+from upwell.choose.expected_yield import ExpectedYield
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan
 from upwell.net.fetch import Manners
@@ -116,7 +117,7 @@ def chooser_with(records: int) -> tuple[Chooser, float]:
         spent += time.process_time() - start
     chooser.words.result_cap, chooser.words.page_size = 200, 20
     for number in range(50):  # words that the source cuts off, and queries that are open beside
-        chooser.pairs.add_cut_off(f"w{number + 1}", 3.0 * chooser.words.records_with(f"w{number + 1}"))
+        chooser.pairs.add_capped(f"w{number + 1}", 3.0 * chooser.words.records_with(f"w{number + 1}"))
         chooser.open(
             Candidate(
                 query=f"w{number + 2}", kind="word", word=f"w{number + 2}", expected_yield=ExpectedYield(50.0, 3.0)

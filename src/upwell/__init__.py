@@ -1,7 +1,7 @@
-"""Upwell brings up the data behind search boxes.
+"""Upwell harvests the data behind search boxes.
 
 >>> import upwell
->>> found = upwell.forms("https://example.org/")  # doctest: +SKIP
+>>> page = upwell.forms("https://example.org/")  # doctest: +SKIP
 >>> result = upwell.harvest("https://example.org/", out="harvest")  # doctest: +SKIP
 """
 
@@ -127,7 +127,7 @@ _HOMES = {
 
 
 class _Package(ModuleType):
-    """This package: `demo`, `extract`, `harvest` and `queries` are its verbs, though subpackages have the same names.
+    """This package: `demo` and `harvest` are verbs, although subpackages have the same names.
 
     Python sets a subpackage as an attribute when it is first imported, which may be long after `import upwell`.
     """
@@ -140,7 +140,7 @@ class _Package(ModuleType):
         return sorted({*super().__dir__(), *__all__})
 
 
-if not TYPE_CHECKING:  # mypy would take any name for one that `__getattr__` knows
+if not TYPE_CHECKING:  # with `__getattr__`, mypy would accept any name
     _load = lazily(__name__, _HOMES)
 
     def __getattr__(name: str) -> object:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from upwell.harvest.run_log import run_status
     from upwell.many_sites import RunOptions, SiteOutcome
     from upwell.offline.blocks import blocks
-    from upwell.offline.entities import entities
+    from upwell.offline.entity_pages import entities
     from upwell.offline.extract import extract
     from upwell.offline.inspect import cluster, links
     from upwell.offline.many_archives import read_in_parts
@@ -78,7 +78,7 @@ else:
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.inspect",
             "compare": "upwell.combine.catalogue",
-            "entities": "upwell.offline.entities",
+            "entities": "upwell.offline.entity_pages",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",

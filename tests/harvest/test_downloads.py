@@ -48,7 +48,7 @@ def test_export_replaces_its_list(tmp_path: Path) -> None:
     with served(site) as (url, asked):
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=60, browser="never"), manners=FREE)
     assert result.summary["coverage"] == 1.0
-    assert source_of(result)["template"]["via"] == "index"
+    assert source_of(result)["search_interface"]["via"] == "index"
     assert set(result.to_pandas()["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}
     assert sum(path.startswith("/catalogue?page") for path in asked) <= 3
 

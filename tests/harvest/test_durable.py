@@ -148,7 +148,9 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
 def test_limits_of_bytes_and_a_template_of_the_users(tmp_path: Path) -> None:
     """It stops at the bytes given, and asks as it was told to."""
     with serve() as site:
-        plan = Plan(budget=500, bytes=300_000, template=f"{site.url}search?q={{query}}", words=("china", "india"))
+        plan = Plan(
+            budget=500, bytes=300_000, search_interface=f"{site.url}search?q={{query}}", words=("china", "india")
+        )
         result = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
     assert result.summary["stopped"] == "budget"
     assert 300_000 <= result.summary["bytes"] < 400_000

@@ -32,7 +32,7 @@ def test_sitemap_is_the_source_of_a_site_without_search(tmp_path: Path) -> None:
     with served(site, robots=lambda url: f"User-agent: *\nSitemap: {url}maps.xml") as (url, _):
         home[0] = url
         result = api.harvest(url, out=tmp_path, plan=Plan(budget=400, browser="never", coverage=1.0), manners=FREE)
-    assert source_of(result)["template"]["via"] == "sitemap"
+    assert source_of(result)["search_interface"]["via"] == "sitemap"
     assert result.summary["coverage"] == 1.0
     table = result.to_pandas()
     assert set(table["_url"]) == {f"{url}item/{n}" for n, _, _ in ITEMS}

@@ -69,7 +69,9 @@ def show(visit: BrowserVisit, manners: Manners | None = None) -> RenderedPage:
 
 def printed_interfaces(url: str, browser: Literal["auto", "never"] = "auto") -> list[dict[str, Any]]:
     """Return the search interfaces that `upwell forms` prints."""
-    return list(json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser).as_dict()))["templates"])
+    return list(
+        json.loads(json.dumps(api.forms(url, manners=Manners(rate=0), browser=browser).as_dict()))["search_interfaces"]
+    )
 
 
 def test_rendered_page_and_typed_query() -> None:

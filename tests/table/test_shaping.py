@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from upwell.table.schema import PAGE, TableColumn, columns_from_json, columns_to_json, infer_columns, shape_rows
+from upwell.table.schema import PAGE_PREFIX, TableColumn, columns_from_json, columns_to_json, infer_columns, shape_rows
 
 CITIES = ["Lima", "Oslo", "Kyoto", "Quito", "Perth", "Turin", "Izmir"]
 
@@ -33,7 +33,8 @@ def test_list_and_page_say_the_same_in_one_column() -> None:
     """The whole text of the page replaces the one that the list cuts off; other columns of the page are added."""
     whole = [f"{c} is a city with a long description number {i}" for i, c in enumerate(CITIES)]
     rows = [
-        {"title": f"{text[:30]}…", PAGE + "headline": text, PAGE + "mayor": f"M. {i}"} for i, text in enumerate(whole)
+        {"title": f"{text[:30]}…", PAGE_PREFIX + "headline": text, PAGE_PREFIX + "mayor": f"M. {i}"}
+        for i, text in enumerate(whole)
     ]
     columns, tidy = table(rows)
     assert [(column.name, column.of) for column in columns] == [

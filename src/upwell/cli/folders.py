@@ -72,7 +72,7 @@ def config(context: typer.Context, show: options.ShowConfig = False, as_json: op
                     values.setdefault(verb, {})[name] = _shown(name, found or Origin(value=default, where="default"))
     for host, table in settings.sites.items():
         values[f'site "{host}"'] = {name: _shown(name, found) for name, found in table.items()}
-    for stranger in settings.strangers:
+    for stranger in settings.unknown:
         warn(stranger)
     if as_json:
         print(as_json_text({"file": str(settings.file) if settings.file else None, "options": values}))

@@ -233,7 +233,7 @@ def _job(site: str, values: dict[str, Any]) -> api.Job:
         goal=options.choice("--goal", values["goal"], options.GOALS),
         about=values["about"],
         form=values["form"],
-        template=values["template"],
+        search_interface=values["template"],
         models=_models(Path(values["source"])) if values["source"] else (),
         words=tuple(values["words"].split()),
         details=options.details(values["details"]),

@@ -123,7 +123,7 @@ def _check_start_page(response: Response, url: str) -> None:
     if content == "JSON data" or content_type.endswith("+json"):
         host = urlsplit(url).netloc
         raise NoSearchForm(
-            f"{url} is JSON data, not a page with a search; if it answers queries, give its URL pattern: --template 'https://{host}/…?q={{query}}'"
+            f"{url} is JSON data, not a page with a search; if it answers queries, give its URL pattern: --interface 'https://{host}/…?q={{query}}'"
         )
     if content:
         raise NoSearchForm(f"{url} is {content}, not a page with a search; give the page that has the search box")

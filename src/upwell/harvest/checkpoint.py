@@ -30,7 +30,7 @@ from upwell.harvest.session import SourceSession
 from upwell.records.values import ValueType
 from upwell.store.state import State
 from upwell.table.types import typed_fields
-from upwell.types import PAGE
+from upwell.types import PAGE_PREFIX
 
 __all__ = ["Checkpoint", "ScratchFile", "replayed_events"]
 
@@ -297,7 +297,7 @@ def replayed_events(
 
 def _event_row(row: Mapping[str, Any], types: Mapping[str, ValueType]) -> dict[str, object]:
     """Return a stored record as it was reported when it was new."""
-    fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE))}
+    fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE_PREFIX))}
     return {**{name: row[name] for name in PROVENANCE_COLUMNS}, **typed_fields(fields, types)}
 
 

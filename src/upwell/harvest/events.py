@@ -175,7 +175,10 @@ MAX_EXAMPLE_CHARS = 300  # longest text in an example record
 
 def event_line(event: Event) -> dict[str, object]:
     """Return an event as a JSON object: name, time and fields."""
-    fields = {"template": event.search_interface.as_dict()} if isinstance(event, Found) else vars(event)
+    fields: Mapping[str, object] = vars(event)
+    if isinstance(event, Found):
+        interface = event.search_interface.as_dict()
+        fields = {"search_interface": interface, "template": interface}  # the second is a deprecated name
     return _line(type(event).__name__.lower(), {name: _json_value(value) for name, value in fields.items()})
 
 

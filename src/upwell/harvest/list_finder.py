@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from upwell.arrays.key_set import KeySet
 from upwell.choose.candidates import LIST_MARK
-from upwell.choose.listing import Listing
+from upwell.choose.list_candidates import Listing
 from upwell.discover.lists import (
     ExportReader,
     ListLinks,

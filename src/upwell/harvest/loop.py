@@ -401,7 +401,7 @@ def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
 
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """Return the home page with the interface that the user chose, or with all interfaces found, best first."""
-    if plan.form is None and not plan.template:
+    if plan.form is None and not plan.search_interface:
         discovery = await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
@@ -418,12 +418,12 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
         return replace(
             discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= min_score]
         )
-    start = await drive(open_site(url, may_be_data=bool(plan.template)), net, chromium)
+    start = await drive(open_site(url, may_be_data=bool(plan.search_interface)), net, chromium)
     tree = start.page
-    if plan.template:
-        interface = interface_of_url(plan.template.replace("{query}", QUERY_MARK), "form")
+    if plan.search_interface:
+        interface = interface_of_url(plan.search_interface.replace("{query}", QUERY_MARK), "form")
         if interface is None:
-            raise WrongUsage(f"--template {plan.template}: give a URL with {{query}} in place of the query")
+            raise WrongUsage(f"--interface {plan.search_interface}: give a URL with {{query}} in place of the query")
         net.allow(interfaces.fill(interface, ""))
         return Discovery(tree, [interface], consent_pages=start.consent_pages)
     known = forms.find(tree)

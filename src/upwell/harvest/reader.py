@@ -227,7 +227,7 @@ class SourceReader:
         self.ledger.model = replace(self.ledger.model, roles=roles)
         yield from self._check_query_dependence(answers)
         self._report_learned(len(answers) + len(background))
-        if not (values or self.plan.template or self.interface.rendered):
+        if not (values or self.plan.search_interface or self.interface.rendered):
             yield from self._find_larger_pages(answers)
         return (*words[:asked], *further_words)
 

@@ -29,7 +29,7 @@ from upwell.records.entities import (
     read_url_columns,
 )
 from upwell.store.state import State
-from upwell.types import TEMPLATE, Record, Response
+from upwell.types import PAGE_TEMPLATE, Record, Response
 from upwell.urls.hosts import leaves_site, site_host
 
 __all__ = ["RecordPageReader"]
@@ -224,7 +224,7 @@ class RecordPageReader:
         if text := _main_text(tree, template.frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
             fields.setdefault("text", text)
         if fields:
-            self.state.add_details(key, fields | {TEMPLATE: str(number)})
+            self.state.add_details(key, fields | {PAGE_TEMPLATE: str(number)})
         else:
             self.left_out["say nothing"] += 1
 

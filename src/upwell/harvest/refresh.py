@@ -39,7 +39,7 @@ def merge_sightings(sights: Sequence[Mapping[str, set[str]]]) -> dict[str, set[s
 
 
 def covering_queries(before: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield few queries that cover all records: each time the one with most uncovered records (Yuan §4.4, greedy)."""
+    """Yield few queries that cover all records: each time the one with most uncovered records (greedy set covering, as in Yuan §5.3)."""
     left = set().union(*before.values()) if before else set()
     heap = [(-len(keys), query) for query, keys in sorted(before.items())]
     heapq.heapify(heap)

@@ -18,8 +18,7 @@ from upwell.answers.totals import StatedTotals, read_totals
 from upwell.choose.candidates import LIST_MARK, AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.facet_candidates import facet_of_earlier_run
-from upwell.choose.list_candidates import MAX_LOOKS
-from upwell.choose.listing import Listing
+from upwell.choose.list_candidates import MAX_LOOKS, Listing
 from upwell.choose.plan import Reason
 from upwell.choose.size import requests_to
 from upwell.choose.url_repository import UrlRepository
@@ -403,7 +402,9 @@ class SourceSession:
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        fetched_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
+        fetched_at = datetime.datetime.fromtimestamp(
+            round(response.received_at or time.time()), datetime.UTC
+        ).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": fetched_at}
         self.state.add_later(records, origin, asked=query.asked)
         for record in new if wants_records(self.observe) else new[:1]:

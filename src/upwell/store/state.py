@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from upwell.errors import CannotKeep
 from upwell.store.database import Connection, Reader, StateDatabase, read_note, set_note
 from upwell.store.location import PostgresLocation, open_database
-from upwell.types import PAGE, ArchivedBody, Outcome, Record, Request, Response
+from upwell.types import PAGE_PREFIX, ArchivedBody, Outcome, Record, Request, Response
 
 if TYPE_CHECKING:
     from upwell.net.pace import HostLeases
@@ -259,7 +259,9 @@ class State:
                 body = self.archive.read(archived)
             if body is None:
                 return None
-            response = Response(request=request, **json.loads(head), body=body, archived=archived, came_at=float(at))
+            response = Response(
+                request=request, **json.loads(head), body=body, archived=archived, received_at=float(at)
+            )
         except (ValueError, TypeError, zlib.error):
             return None
         return Outcome(response=response, sent=sent, bytes=size)
@@ -319,7 +321,7 @@ class State:
         return int(self._written.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the records in order of arrival, with `_seen`; fields of their own pages have names that begin with `PAGE`.
+        """Yield the records in order of arrival, with `_seen`; fields of their own pages have names that begin with `PAGE_PREFIX`.
 
         If queries come from rows of another harvest, `_asked_by` has the keys of those rows.
         """
@@ -330,7 +332,7 @@ class State:
             if asked_by:
                 row["_asked_by"] = asked_by.get(str(stored.get("_key"))) or None
             if details:
-                row |= {PAGE + name: value for name, value in (decode_row(details) or {}).items()}
+                row |= {PAGE_PREFIX + name: value for name, value in (decode_row(details) or {}).items()}
             yield row
 
     def _asking_rows(self) -> dict[str, list[str]]:

@@ -137,12 +137,13 @@ def _look_help() -> str:
 
 
 async def start(request: Request) -> Response:
-    """Start a harvest (`url`; optionally `budget`, `about`, `template`, `details`; `look` for a preview with few requests)."""
+    """Start a harvest (`url`; optionally `budget`, `about`, `search_interface`, `details`; `look` for a preview with few requests)."""
     form: dict[str, str] = request.scope["form"]
     url = form.get("url", "").strip()
     try:
         plan: dict[str, Any] = {"budget": PREVIEW_REQUESTS if form.get("look") else _number(form.get("budget", "1000"))}
-        plan |= {name: form[name].strip() for name in ("about", "template") if form.get(name, "").strip()}
+        form.setdefault("search_interface", form.get("template", ""))  # the name in Upwell 0.2
+        plan |= {name: form[name].strip() for name in ("about", "search_interface") if form.get(name, "").strip()}
         if form.get("details") in ("first", "last"):
             plan["details"] = form["details"]
         if not url:

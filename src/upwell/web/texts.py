@@ -190,8 +190,8 @@ class ENGLISH:
     budget = "Maximum number of requests"
     only_about = "Only records matching"
     only_about_help = "A query, for example: solar energy"
-    template = "Search URL with {query} as placeholder"
-    template_help = "Needed only if the search is not found automatically."
+    search_interface = "Search URL with {query} as placeholder"
+    search_interface_help = "Needed only if the search is not found automatically."
     # errors
     error_title = "Something went wrong"
     not_found = "This page does not exist."

@@ -16,7 +16,7 @@ from upwell.store.database import VERSION, StateDatabase
 from upwell.store.location import PostgresLocation, open_database
 from upwell.store.read_only import ReadOnlyState
 from upwell.store.state import ASKED_BY_NOTE, MAX_BATCH_RECORDS, MAX_BATCH_SECONDS, State
-from upwell.types import PAGE, ArchivedBody, Outcome, Record, Request, Response
+from upwell.types import PAGE_PREFIX, ArchivedBody, Outcome, Record, Request, Response
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 
@@ -156,11 +156,11 @@ def test_details_stand_beside_the_record(place: Place) -> None:
     with State(place) as state:
         state.add(records(a="1", b="2"), ORIGIN)
         state.add_details("a", {"n": "long"})
-        assert [row.get(PAGE + "n") for row in state.rows()] == ["long", None]
+        assert [row.get(PAGE_PREFIX + "n") for row in state.rows()] == ["long", None]
         state.start_next_run()
         state.add_details("a", {"n": "longer"})
         state.add_details("b", {"n": "first"})
-        assert [row.get(PAGE + "n") for row in state.rows()] == ["longer", "first"]
+        assert [row.get(PAGE_PREFIX + "n") for row in state.rows()] == ["longer", "first"]
         assert [kind for kind, _, _ in state.changes()] == ["changed"]
 
 

@@ -1,4 +1,4 @@
-"""A text source in memory with a limit on results and the three orders of Yuan §3.4, and queries of two words, to measure methods on."""
+"""A text source in memory with a result cap, the three sort orders of Yuan §3.4, and queries of two words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from upwell.papers.yuan import Snapshot, hit_rate, overlap_rate, shared_document
 __all__ = ["Order", "Run", "TextSource", "issue", "with_pairs"]
 
 Order = Literal["none", "relevance", "rank"]
-MAX_COMMON_WORDS = 4000  # that are paired; more would need more than 128 MB for the documents that they share
+MAX_COMMON_WORDS = 4000  # words that are paired; more need over 128 MB for the matrix of shared documents
 
 
 @dataclass(frozen=True, eq=False)
 class TextSource:
-    """Answers a word with at most `limit` of its documents, in an order that is fixed for the word and unknown to who asks."""
+    """Source that answers a word with at most `result_cap` of its documents, in a sort order that is fixed per word."""
 
     snapshot: Snapshot
-    limit: int
+    result_cap: int
     order: Order = "none"
     seed: int = 0
-    lengths: NDArray[np.integer] | None = None  # words a document, for relevance
+    lengths: NDArray[np.integer] | None = None  # words per document, for relevance
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -35,7 +35,7 @@ class TextSource:
         return np.random.default_rng(self.seed).permutation(self.snapshot.documents)
 
     def answer(self, query: str) -> tuple[NDArray[np.integer], int]:
-        """The documents that come back, and how many match in all; all words of a query must match."""
+        """Return the returned documents and the total number of matches; all words of a query must match."""
         numbers = [self._number.get(word, -1) for word in query.split()]
         if not numbers or -1 in numbers:
             return np.zeros(0, dtype=np.int64), 0
@@ -43,33 +43,33 @@ class TextSource:
         for word in numbers[1:]:
             matches = np.intersect1d(matches, self.snapshot.documents_with(word), assume_unique=True)
         total = len(matches)
-        if total > self.limit:
-            matches = matches[self._in_order(matches, numbers[0])[: self.limit]]
+        if total > self.result_cap:
+            matches = matches[self._in_order(matches, numbers[0])[: self.result_cap]]
         return matches, total
 
     def _in_order(self, matches: NDArray[np.integer], word: int) -> NDArray[np.integer]:
         if self.order == "rank":
             return np.argsort(self._rank[matches])
         if self.order == "relevance" and self.lengths is not None:
-            # one word: tf·idf of presence goes by the document's length
+            # for one word, tf·idf of presence depends on the length only
             return np.argsort(self.lengths[matches], kind="stable")
         return np.random.default_rng([self.seed, word]).permutation(len(matches))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a list of queries brought: after each, hit rate and overlap rate (Yuan §2.4)."""
+    """Hit rate and overlap rate after each of a list of queries (Yuan §2.4)."""
 
     hit: tuple[float, ...]
     overlap: tuple[float, ...]
 
     def overlap_at(self, hit: float) -> float | None:
-        """The overlap rate when a hit rate was first reached; None where it was not."""
+        """Return the overlap rate when a hit rate was first reached; None if it was not."""
         return next((o for h, o in zip(self.hit, self.overlap, strict=True) if h >= hit), None)
 
 
 def issue(source: TextSource, queries: Sequence[str]) -> Run:
-    """Issues queries in order."""
+    """Send queries in order."""
     is_seen = np.zeros(source.snapshot.documents, dtype=bool)
     returned, hit, overlap = 0, [], []
     for query in queries:
@@ -82,17 +82,17 @@ def issue(source: TextSource, queries: Sequence[str]) -> Run:
     return Run(hit=tuple(hit), overlap=tuple(overlap))
 
 
-def with_pairs(snapshot: Snapshot, limit: int, rng: np.random.Generator, max_pairs: int = 12_000) -> Snapshot:
-    """The snapshot with two-word queries added (both words must match): such that fit the limit, of words that exceed it.
+def with_pairs(snapshot: Snapshot, result_cap: int, rng: np.random.Generator, max_pairs: int = 12_000) -> Snapshot:
+    """Return the snapshot with two-word queries added: pairs of capped words whose matches are below the result cap.
 
-    Documents that only common words reach are hidden behind the limit; two of these words together are as rare as one good word.
+    Documents with common words only are beyond the cap; two common words together are as selective as one good word.
     """
-    common = np.flatnonzero((snapshot.frequency > limit) & (snapshot.frequency <= snapshot.documents / 2))
+    common = np.flatnonzero((snapshot.frequency > result_cap) & (snapshot.frequency <= snapshot.documents / 2))
     if len(common) > MAX_COMMON_WORDS:
         common = np.sort(rng.choice(common, MAX_COMMON_WORDS, replace=False))
     words = snapshot.restricted_to(common)
     shared = shared_documents(words)
-    a, b = np.nonzero(np.triu((shared >= 0.75 * limit) & (shared <= limit), 1))
+    a, b = np.nonzero(np.triu((shared >= 0.75 * result_cap) & (shared <= result_cap), 1))
     picked = rng.choice(len(a), min(max_pairs, len(a)), replace=False) if len(a) else np.zeros(0, dtype=np.int64)
     if not len(picked):
         return snapshot
@@ -101,6 +101,6 @@ def with_pairs(snapshot: Snapshot, limit: int, rng: np.random.Generator, max_pai
     return Snapshot(
         snapshot.words + tuple(f"{words.words[i]} {words.words[j]}" for i, j in pairs),
         snapshot.documents,
-        np.concatenate((snapshot.starts, snapshot.starts[-1] + np.cumsum([len(some) for some in postings]))),
+        np.concatenate((snapshot.starts, snapshot.starts[-1] + np.cumsum([len(documents) for documents in postings]))),
         np.concatenate((snapshot.postings, *postings)),
     )

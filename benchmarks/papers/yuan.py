@@ -1,4 +1,4 @@
-"""What Yuan measured, on 20 Newsgroups and OHSUMED, the thesis's printed figures beside ours; then what he did not measure."""
+"""The measurements of Yuan on 20 Newsgroups and OHSUMED, with the printed figures of the thesis; then further ones."""
 
 import gzip
 import json
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.papers import Table, _knowledge, _made_log
 from benchmarks.papers._plots import lines
-from benchmarks.papers.text_source import Order, Run, TextSource, issue, with_pairs
-from upwell.choose import size
-from upwell.choose import word_candidates as policy
+from benchmarks.papers._text_source import Order, Run, TextSource, issue, with_pairs
+from upwell.choose.size import chao
 from upwell.papers.yuan import SELECTION_METHODS, Selection, Snapshot, build_snapshot, sample_words, select_queries
 
 __all__ = ["run"]
@@ -31,14 +30,14 @@ THESIS = {  # Table 13 (20NG)
 
 
 def run(corpora: Path, out: Path) -> Iterator[Table]:
-    """All tables, the quick ones first."""
+    """Yield all tables, the quick ones first."""
     texts = {name: _texts(corpora / "texts" / f"{file}.jsonl.gz") for name, file in CORPORA.items()}
     yield from _selections(texts, out)
     yield _samplings(texts["20NG"])
     yield _distances(texts["20NG"])
     yield _orders(texts["20NG"])
     yield _whole_vocabulary(texts["20NG"], out)
-    yield _limits(texts)
+    yield _result_caps(texts)
     yield _time(texts["20NG"])
     yield from _harvests(texts, out)
     yield _sizes(texts)
@@ -68,7 +67,7 @@ def _issue(
 
 
 def _figures(runs: Sequence[Run]) -> list[object]:
-    """The mean overlap at each level (— where some run did not get there), the last hit rate and overlap."""
+    """Return the mean overlap at each level (— if a run did not reach it), the last hit rate and overlap."""
     cells: list[object] = []
     for level in LEVELS:
         at = [run.overlap_at(level) for run in runs]
@@ -148,7 +147,7 @@ def _distances(texts: list[str]) -> Table:
 
 
 def _orders(texts: list[str]) -> Table:
-    """Figures 16–17: the source's order."""
+    """Figures 16–17: the sort order of the source."""
     orders: tuple[Order, ...] = ("none", "relevance", "rank")
     rows = []
     for method in ("cluster", "random", "overflow"):
@@ -165,7 +164,7 @@ def _orders(texts: list[str]) -> Table:
 
 
 def _whole_vocabulary(texts: list[str], out: Path) -> Table:
-    """The trade-off between hit rate and overlap when any word, or two words together, may be asked for."""
+    """Hit rate against overlap if all words, or pairs of words, may be queried."""
     rows, points = [], []
     kinds: list[tuple[str, float, int, bool]] = [
         *(("words", cost, 150, False) for cost in (0.3, 0.1, 0.03, 0.0)),
@@ -199,8 +198,8 @@ def _whole_vocabulary(texts: list[str], out: Path) -> Table:
     )
 
 
-def _limits(texts: dict[str, list[str]]) -> Table:
-    """Figures 18–24: a dictionary of 1,000 words learned on 3,000 documents, used on the full set, for several limits."""
+def _result_caps(texts: dict[str, list[str]]) -> Table:
+    """Figures 18–24: a dictionary of 1,000 words learned from 3,000 documents, used on all, for several result caps."""
     rows = []
     for name, limits in (("20NG", (50, 100, 150, 400)), ("OHSUMED", (50, 100, 200))):
         full = build_snapshot(texts[name])
@@ -209,7 +208,7 @@ def _limits(texts: dict[str, list[str]]) -> Table:
                 for method in ("cluster", "random", *(("overflow",) if how == "optimal" else ())):
                     rng = np.random.default_rng(0)
                     words = sample_words(_part(texts[name], rng), how, WORDS, rng, low=2)
-                    share = DOCUMENTS / full.documents  # the limit as it looks on the part
+                    share = DOCUMENTS / full.documents  # the result cap scaled to the sample
                     chosen = select_queries(
                         words, method, Selection(size=1000, result_cap=max(1, round(limit * share)), shakes=0), rng
                     )
@@ -250,30 +249,30 @@ def _time(texts: list[str]) -> Table:
     )
 
 
-POLICIES: dict[str, Callable[[int], policy.Policy]] = {
-    "random": lambda seed: policy.Random(result_cap=50, language="en", rng=np.random.default_rng(seed)),
-    "frequency": lambda seed: policy.Frequency(result_cap=50, language="en"),
-    "greedy": lambda seed: policy.Greedy(result_cap=50, language="en"),
-    "promising (ours)": lambda seed: policy.WordYield(result_cap=50, language="en"),
+POLICIES: dict[str, Callable[[int], _policies.Policy]] = {
+    "random": lambda seed: _policies.Random(result_cap=50, language="en", rng=np.random.default_rng(seed)),
+    "frequency": lambda seed: _policies.Frequency(result_cap=50, language="en"),
+    "greedy": lambda seed: _policies.Greedy(result_cap=50, language="en"),
+    "expected yield (ours)": lambda seed: _policies.ExpectedYieldPolicy(result_cap=50, language="en"),
 }
 
 
 def harvest(
-    source: TextSource, texts: Sequence[str], asks: policy.Policy, seed: str, target: float, most: int
+    source: TextSource, texts: Sequence[str], policy: _policies.Policy, seed: str, target: float, most: int
 ) -> tuple[list[tuple[int, int]], int, set[int]]:
-    """Harvests a source with a policy from one word: the curve (requests, held), the results returned, what is held."""
+    """Harvest a source with a policy from one word; return the curve (requests, held), the number of results, and the documents held."""
     held: set[int] = set()
     curve: list[tuple[int, int]] = []
     returned, query = 0, seed
     for sent in range(1, most + 1):
-        found, _ = source.answer(query)
-        returned += len(found)
-        for i in found.tolist():
-            asks.add_record(str(i), texts[i] if i not in held else "")
+        matches, _ = source.answer(query)
+        returned += len(matches)
+        for i in matches.tolist():
+            policy.add_record(str(i), texts[i] if i not in held else "")
             held.add(i)
-        asks.asked(query, len(found))
+        policy.asked(query, len(matches))
         curve.append((sent, len(held)))
-        following = asks.next()
+        following = policy.next()
         if len(held) >= target * len(texts) or following is None:
             break
         query = following
@@ -286,7 +285,7 @@ def _seed_word(snapshot: Snapshot, seed: int) -> str:
 
 
 def _harvests(texts: dict[str, list[str]], out: Path) -> Iterator[Table]:
-    """Not in the thesis: the whole source from one word, nothing known."""
+    """Not in the thesis: harvest the whole source from one word."""
     rows, curves = [], {}
     for name in texts:
         full = build_snapshot(texts[name])
@@ -324,7 +323,7 @@ def _harvests(texts: dict[str, list[str]], out: Path) -> Iterator[Table]:
 
 
 def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, checks: int = 150) -> Table:
-    """The estimated size when half is held, 50 runs: 10 harvests × 5 draws of check queries."""
+    """Return the estimated size when half is held, for 50 runs: 10 harvests × 5 draws of check queries."""
     rows = []
     orders: tuple[Order, ...] = ("none", "rank")
     for name in texts:
@@ -335,23 +334,23 @@ def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, chec
             holds: dict[str, list[bool]] = {kind: [] for kind in errors}
             for seed in range(harvests):
                 source = TextSource(full, 50, order, seed)
-                asks = policy.WordYield(result_cap=50, language="en")
-                curve, returned, held = harvest(source, texts[name], asks, _seed_word(full, seed), 0.5, 4000)
+                policy = _policies.ExpectedYieldPolicy(result_cap=50, language="en")
+                curve, returned, held = harvest(source, texts[name], policy, _seed_word(full, seed), 0.5, 4000)
                 simple = {
-                    "chao": size.chao(asks.held, asks.seen_once, asks.seen_twice),
-                    "lu & li": size.lu_li(len(held), returned, len(curve)),
+                    "chao": chao(policy.held, policy.seen_once, policy.seen_twice),
+                    "lu & li": _size_estimators.lu_li(len(held), returned, len(curve)),
                 }
                 for draw in range(draws):
-                    check = size.CheckSample(result_cap=50, language="en")
+                    check = _size_estimators.CheckSample(result_cap=50, language="en")
                     for query in check.draw(
                         {str(i): texts[name][i] for i in held}, np.random.default_rng([seed, draw]), checks
                     ):
                         found, total = source.answer(query)
                         check.add(query, {str(i): texts[name][i] for i in found.tolist()}, total > len(found))
-                    for kind, said in {**simple, "checks (ours)": check.size(map(str, held))}.items():
-                        if said is not None:
-                            errors[kind].append(said.estimate / truth - 1)
-                            holds[kind].append(said.low <= truth <= said.high)
+                    for kind, estimate in {**simple, "checks (ours)": check.size(map(str, held))}.items():
+                        if estimate is not None:
+                            errors[kind].append(estimate.estimate / truth - 1)
+                            holds[kind].append(estimate.low <= truth <= estimate.high)
             for kind, off in errors.items():
                 rows.append(
                     [
@@ -365,7 +364,7 @@ def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, chec
                     ]
                 )
     return Table(
-        title=f"Size when half is held, {harvests * draws} runs each; ours asks {checks} check queries, which bring records too",
+        title=f"Size when half is held, {harvests * draws} runs each; ours sends {checks} check queries, which also return records",
         columns=[
             "corpus",
             "order",
@@ -373,7 +372,7 @@ def _sizes(texts: dict[str, list[str]], harvests: int = 10, draws: int = 5, chec
             "mean error",
             "mean absolute error",
             "runs within 10 %",
-            "interval holds the truth",
+            "interval contains the truth",
         ],
         rows=rows,
     )
