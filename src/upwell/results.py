@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
-    from upwell.answers.argument_roles import Argument
+    from upwell.answers.argument_roles import ArgumentRole
     from upwell.answers.pager import NextPage
     from upwell.content.main_content import BlockType, Structure
     from upwell.source.apply import ReadingChecks
@@ -164,7 +164,7 @@ class LinksOfAnswers:
     next: Mapping[str, str]  # page → address of its next page, where a link leads there
     steps: Mapping[str, NextPage]  # page → what to send for its next page, where no plain link does
     query: str  # the URL argument that carries the query; "" where none was found
-    arguments: Mapping[str, Argument]  # URL argument → its role
+    arguments: Mapping[str, ArgumentRole]  # URL argument → its role
     keep: tuple[str, ...]  # second-level addresses worth fetching, one for each thing that they ask for
     dropped: int  # second-level addresses that would bring nothing new
 

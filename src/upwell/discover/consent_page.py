@@ -13,7 +13,7 @@ from upwell.discover import forms
 from upwell.discover.steps import Steps, check_start_page, fetch
 from upwell.discover.trial import is_usable
 from upwell.errors import Forbidden, MissingExtra, Unreachable
-from upwell.lexicon.acting_words import YES_OR_NO
+from upwell.lexicon.vocabulary import words
 from upwell.page import form_encoding as form_data
 from upwell.page.formats import read_page
 from upwell.page.links import acts, is_page
@@ -192,7 +192,7 @@ def _presses(form: Form, page: TagTree) -> Iterator[tuple[Gate, Request]]:
             request = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
             sent = replace(request, passes_gate=True)
             label = " ".join(form_data.button_label(page, button.row).split())
-            if acting_words(sent) or not YES_OR_NO.issuperset(words_of_label(label)):
+            if acting_words(sent) or not words("consent_answers").issuperset(words_of_label(label)):
                 continue
             if is_same_host(action, page.url):
                 gate = Gate(url=page.url, label=label, form=_key(form, page), button=number, is_ticked=is_ticked)

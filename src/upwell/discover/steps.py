@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from upwell.answers.kind import refusal
+from upwell.answers.kind import refusal_reason
 from upwell.discover import interfaces
 from upwell.errors import Forbidden, MissingExtra, NoSearchForm, Unreachable
 from upwell.page.formats import read_page
@@ -32,7 +32,7 @@ def fetch(request: Request, forbidden: list[str] | None = None) -> Steps[Respons
         return None
     except Unreachable:
         return None
-    return replace(response, blocked=refusal(response)) if isinstance(response, Response) else None
+    return replace(response, blocked=refusal_reason(response)) if isinstance(response, Response) else None
 
 
 def show_page(visit: BrowserVisit, missing: list[str] | None = None) -> Steps[RenderedPage | None]:

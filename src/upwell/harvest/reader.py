@@ -13,7 +13,7 @@ import numpy as np
 
 from upwell.answers.answer import Answer
 from upwell.answers.argument_roles import learn_roles
-from upwell.answers.kind import refusal
+from upwell.answers.kind import refusal_reason
 from upwell.answers.next_page import next_page, request_of
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan, Reason
@@ -361,7 +361,7 @@ class SourceReader:
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
             tree = read_page(response.body, response.url, response.headers)
-            if refused := refusal(response, tree):
+            if refused := refusal_reason(response, tree):
                 raise Unreachable(f"{request.url} refused the request: {refused}")
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
