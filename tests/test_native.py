@@ -156,14 +156,14 @@ def read_both(html: bytes) -> list[ReadRecord]:
     found: list[ReadRecord] = []
     for cut in candidate_cuts(leaves)[:MAX_CUTS]:
         compiled_reader, plain_reader = RecordReader(leaves, cut), RecordReader(leaves, cut)
-        plain_reader._add_pieces = plain_reader.add_plain_pieces  # type: ignore[method-assign] # as where nothing is compiled
+        plain_reader._add_pieces = plain_reader.add_pieces_python  # type: ignore[method-assign] # as where nothing is compiled
         for record in compiled_reader.records:
             fast = compiled_reader.pieces(record), leaves.text(record.first, record.last)
-            assert fast == (plain_reader.pieces(record), leaves.plain_text(record.first, record.last))
+            assert fast == (plain_reader.pieces(record), leaves.text_python(record.first, record.last))
         columns = learn_columns([compiled_reader])
         for some in (columns, replace(columns, columns=columns.columns[1:], labels=(), link="")):
             records = some.records(RecordReader(leaves, cut, some.marks))
-            assert records == some.plain_records(RecordReader(leaves, cut, some.marks))
+            assert records == some.records_python(RecordReader(leaves, cut, some.marks))
             found += records
         for rule in learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]):
             for other in (rule, replace(rule, all_containers=not rule.all_containers, longest=1)):

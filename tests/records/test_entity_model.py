@@ -7,7 +7,7 @@ import pytest
 
 from upwell.errors import WrongUsage
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import EntityModel, apply_entity_model, learn_entities, load_model
+from upwell.records.entity_model import EntityModel, apply_entity_model, learn_entities, load_model
 
 FIRMS = ["Aster", "Birch & Sons", "Cedar Works", "Dune", "Ember", "Fjord", "Grove", "Heath"]
 COLOURS = ["red", "green", "blue", "white", "black", "grey"]

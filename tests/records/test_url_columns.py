@@ -1,7 +1,7 @@
 """Pictures, downloads and links to other sites of record pages."""
 
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import learn_url_columns, read_url_columns
+from upwell.records.entity_model import learn_url_columns, read_url_columns
 
 
 def page(i: int, extra: str = "") -> TagTree:
