@@ -112,10 +112,10 @@ class EmptyParams:
 
     method: Literal["own text", "jaccard"] = "own text"
     min_similarity: float = 0.85  # mean Jaccard similarity of an empty answer; Entity §5: 0.85
-    min_own_chars: int = 1  # an answer with matches has at least so many; swept, see docs/decisions/0050
-    max_error_chars: int = 1500  # a refusal, missing page or error page has at most so many; as MAX_TEXT_BYTES
+    min_own_chars: int = 1  # least for an answer with matches; swept, see docs/decisions/0050
+    max_error_chars: int = 1500  # most for a refusal, missing page or error page; as MAX_TEXT_BYTES
     max_error_similarity: float = 0.8  # a page more similar to the background is not an error page; not swept
-    max_notice_chars: int = 400  # a page with only an error notice has at most so many; not swept
+    max_notice_chars: int = 400  # most for a page with only an error notice; not swept
     min_relative_size: float = (
         0.5  # an answer with a smaller share of the rows of a background page is an error; not swept
     )

@@ -1,6 +1,6 @@
 """Read the stated totals of an answer, and judge whether the totals of a source are reliable.
 
-    total        stated number of matches; it may be hedged: "about" or "at least" so many
+    total        stated number of matches; it may be hedged: "about" or "at least"
     range        positions of the first and last match on the page ("11 - 20"); its length is the page size
     result cap   stated number of matches that can be seen, if it is smaller than the total
 
