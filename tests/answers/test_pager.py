@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.answers.malformed_pages import QUERIES, malformed_pages
-from upwell.answers.next_page import next_link_url, next_page, request_of
+from upwell.answers.next_page import next_link_url, next_page, next_page_request
 from upwell.answers.pager import NextPage
 from upwell.demo import Running
 from upwell.page.tree import TagTree, read
@@ -112,7 +112,7 @@ def test_a_button_sends_its_form() -> None:
     assert step == NextPage(
         url="http://h/find", fields=(("P", "big cats"), ("db", "b"), (">", "Next")), via="button", button=">"
     )
-    assert request_of(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
+    assert next_page_request(step).url == "http://h/find?P=big+cats&db=b&%3E=Next"
     assert next_page(page("<form action=/go><input name=id value=start><button>&gt;</button></form>")) is None
 
 
@@ -124,8 +124,8 @@ def test_the_number_after_the_disabled_button_is_next() -> None:
     )
     step = next_page(answer, "cats")
     assert step is not None
-    assert request_of(step, "cats").body == b"q=cats&p=2"
-    assert request_of(step, "cats").method == "POST"
+    assert next_page_request(step, "cats").body == b"q=cats&p=2"
+    assert next_page_request(step, "cats").method == "POST"
 
 
 def test_a_scripted_link_sends_a_form() -> None:
@@ -225,5 +225,5 @@ def test_the_pager_leaves_no_reference_cycle() -> None:
 @given(malformed_pages(), QUERIES)
 def test_a_malformed_page_gives_a_request_that_can_be_sent_or_none(tree: TagTree, query: str) -> None:
     step = next_page(tree, query)
-    assert step is None or urlsplit(request_of(step, query).url).scheme in ("http", "https", "")
+    assert step is None or urlsplit(next_page_request(step, query).url).scheme in ("http", "https", "")
     assert next_link_url(tree, query) != tree.url or not tree.url

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser import browser
-from upwell.answers.next_page import next_page, request_of
+from upwell.answers.next_page import next_page, next_page_request
 from upwell.discover import forms, interfaces
 from upwell.page import form_encoding
 from upwell.page.tree import read
@@ -34,7 +34,7 @@ def test_a_button_for_the_next_page_sends_what_chromium_sends(kind: str) -> None
         content_type = sent.value.headers.get("content-type", "")
     step = next_page(read(html, url="http://example.test/"))
     assert step is not None
-    ours = request_of(step)
+    ours = next_page_request(step)
     boundary = content_type.partition("boundary=")[2]
     if boundary:
         body = body.replace(boundary.encode(), form_encoding.BOUNDARY.encode())

@@ -116,9 +116,8 @@ class EmptyParams:
     max_error_chars: int = 1500  # most for a refusal, missing page or error page; as MAX_TEXT_BYTES
     max_error_similarity: float = 0.8  # a page more similar to the background is not an error page; not swept
     max_notice_chars: int = 400  # most for a page with only an error notice; not swept
-    min_relative_size: float = (
-        0.5  # an answer with a smaller share of the rows of a background page is an error; not swept
-    )
+    # Size of an answer relative to a background page, in rows; a smaller one without message is an error. Not swept.
+    min_relative_size: float = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,11 @@ from upwell.lexicon.phrases import ARROW, MORE, MORE_RESULTS, NEXT, PREVIOUS
 from upwell.page import form_encoding
 from upwell.page.tree import TagTree
 from upwell.types import Request
-from upwell.urls.acting import acting_words, words_of_address, words_of_fields, words_of_label
+from upwell.urls.acting import acting_words, acting_words_in_fields, acting_words_in_label, acting_words_in_url
 from upwell.urls.arguments import split_url
 from upwell.urls.hosts import site_host
 
-__all__ = ["next_button", "next_link_url", "next_page", "request_of"]
+__all__ = ["next_button", "next_link_url", "next_page", "next_page_request"]
 
 
 def next_link_url(tree: TagTree, query: str = "") -> str | None:
@@ -55,7 +55,7 @@ def _only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
     Arguments with usual names (position, page size, sort order, view, session) and those of forms on the page may change. An argument with
     another name may change if it is the only change: then it selects the page.
     """
-    request = request_of(step, query)
+    request = next_page_request(step, query)
     if acting_words(request):
         return False
     if not tree.url or step.method == "POST":
@@ -70,10 +70,10 @@ def _only_turns_page(tree: TagTree, step: NextPage, query: str = "") -> bool:
     return not unknown or (len(unknown) == 1 and not any(PAGE.fullmatch(undecorated(name)) for name, _ in changed))
 
 
-def request_of(page: NextPage, query: str = "") -> Request:
+def next_page_request(page: NextPage, query: str = "") -> Request:
     """Build the request for a next page as a browser would send it.
 
-    >>> request_of(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
+    >>> next_page_request(NextPage(url="http://x/s?old=1", fields=(("q", "a b"), (">", "Next")))).url
     'http://x/s?q=a+b&%3E=Next'
     """
     if page.method == "GET" and not page.fields:
@@ -103,7 +103,7 @@ def next_button(tree: TagTree, query: str = "") -> NextPage | None:
             continue
         button = _next_page_button(tree, [row for row, kind in types.items() if kind in form_encoding.BUTTON_TYPES])
         step = _submitted(tree, form, button, {}) if button is not None else None
-        if step is not None and (words_of_address(step.url, query) or words_of_fields(step.fields, query)):
+        if step is not None and (acting_words_in_url(step.url, query) or acting_words_in_fields(step.fields, query)):
             continue
         if step is not None and (
             not query or query.strip().lower() in " ".join([step.url, *(v for _, v in step.fields)]).lower()
@@ -126,7 +126,7 @@ def _next_page_button(tree: TagTree, buttons: list[int]) -> int | None:
     enabled = [row for row in buttons if not form_encoding.is_disabled(tree, row)]
     labels = {row: _label(tree, row) for row in buttons}
     has_other_pages = any(BACK_LABEL.match(text) or PAGE_NUMBER.fullmatch(text) for text in labels.values() if text)
-    enabled = [row for row in enabled if not words_of_label(labels[row])]
+    enabled = [row for row in enabled if not acting_words_in_label(labels[row])]
     for row in enabled:
         name_and_class = f"{tree.attr(row, 'name') or ''} {tree.attr(row, 'class') or ''}"
         # a lone arrow may be a "go" button: it needs a button back, a page number, or "next" in its name or class
@@ -234,7 +234,7 @@ def _load_more(tree: TagTree) -> NextPage | None:
             if not _may_contain_url(name):
                 continue
             url = urldefrag(tree.resolve(value) or "")[0] if value and _looks_like_url(value) else ""
-            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not words_of_address(url):
+            if url and url != urldefrag(tree.url)[0] and site_host(url) in (host, "") and not acting_words_in_url(url):
                 return NextPage(url=url, via="more")
     return None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from upwell.answers.kind import judge_answer, refusal_reason
-from upwell.answers.next_page import request_of
+from upwell.answers.next_page import next_page_request
 from upwell.combine.learned_source import LearnedSource, SourceAnswer, load_sources, source_files
 from upwell.combine.merge import AskResult, merge
 from upwell.combine.search_index import fold
@@ -333,7 +333,7 @@ class _Asking:
         step = next_page_of(tree, reading, query, self.source.model.next_link) if new else None
         if step is None or posts_elsewhere(step, tree, source.interface.url):
             return None
-        return request_of(step, query)
+        return next_page_request(step, query)
 
 
 def _drift(source: LearnedSource, reading: Reading, tree: TagTree, query: str) -> str:

@@ -23,7 +23,7 @@ from upwell.discover.trial import (
 )
 from upwell.page.tree import TagTree, read
 from upwell.types import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
-from upwell.urls.acting import words_of_label
+from upwell.urls.acting import acting_words_in_label
 
 __all__ = ["SearchJudge", "interface_of_request", "try_in_browser"]
 
@@ -126,7 +126,7 @@ class SearchJudge:
 
     def may_press(self, label: str) -> bool:
         """Whether a button that seems to open a search may be pressed: its label does not act."""
-        return not words_of_label(label, is_button=True)
+        return not acting_words_in_label(label, is_button=True)
 
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
         """Words of the page and of its language."""

@@ -19,7 +19,7 @@ from upwell.page.formats import read_page
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.types import BrowserVisit, Form, RenderedPage, Request, Response
-from upwell.urls.acting import acting_words, words_of_label
+from upwell.urls.acting import acting_words, acting_words_in_label
 from upwell.urls.hosts import is_on_site, is_same_host
 
 __all__ = ["Gate", "open_site", "press_again", "through_gates"]
@@ -192,7 +192,7 @@ def _presses(form: Form, page: TagTree) -> Iterator[tuple[Gate, Request]]:
             request = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
             sent = replace(request, passes_gate=True)
             label = " ".join(form_data.button_label(page, button.row).split())
-            if acting_words(sent) or not words("consent_answers").issuperset(words_of_label(label)):
+            if acting_words(sent) or not words("consent_answers").issuperset(acting_words_in_label(label)):
                 continue
             if is_same_host(action, page.url):
                 gate = Gate(url=page.url, label=label, form=_key(form, page), button=number, is_ticked=is_ticked)

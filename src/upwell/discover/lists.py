@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from upwell.answers.next_page import next_page, request_of
+from upwell.answers.next_page import next_page, next_page_request
 from upwell.discover.link_ranking import SEARCH_WORTH, link_shape, weighed_links
 from upwell.discover.steps import Steps, fetch
 from upwell.discover.trial import is_usable
@@ -192,7 +192,7 @@ def find_list(pages: Sequence[TagTree]) -> Steps[ListInterface | None]:
     later = {DIGITS.sub("#", following.url) for _, _, following, _ in going_on}
     beginnings = [one for one in going_on if DIGITS.sub("#", one[1].url) not in later] or going_on
     for _, page, following, places in sorted(beginnings, key=lambda one: -one[0])[:MAX_TRIED]:
-        response = yield from fetch(replace(request_of(following), reuses=True))
+        response = yield from fetch(replace(next_page_request(following), reuses=True))
         if response is None or not is_usable(response):
             continue
         after = _links_by_place(read_page(response.body, response.url, response.headers), frame)

@@ -30,8 +30,8 @@ from upwell.records.entity_columns import (
 )
 from upwell.records.record_page import (
     LocatedText,
-    PageTemplate,
     PageTexts,
+    TemplateTexts,
     TextLocator,
     is_stated,
     learn_template,
@@ -76,7 +76,7 @@ class EntityModel:
     """Template and columns of pages that each describe one entity."""
 
     columns: tuple[EntityColumn, ...]
-    template: PageTemplate
+    template: TemplateTexts
     left_out: int = 0  # candidate columns that were dropped
     version: int = VERSION
 
@@ -116,7 +116,7 @@ def load_model(text: str) -> EntityModel:
         columns = tuple(
             EntityColumn(**(column | {"at": ColumnLocation(**column["at"])})) for column in saved["columns"]
         )
-        template = PageTemplate.from_dict(saved["template"])
+        template = TemplateTexts.from_dict(saved["template"])
         return EntityModel(columns=columns, template=template, left_out=saved["left_out"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WrongUsage(

@@ -32,8 +32,8 @@ __all__ = [
     "MIN_PROSE_CHARS",
     "TITLE",
     "LocatedText",
-    "PageTemplate",
     "PageTexts",
+    "TemplateTexts",
     "TextLocator",
     "is_stated",
     "learn_template",
@@ -131,7 +131,7 @@ class PageTexts:
 
 
 @dataclass(frozen=True)
-class PageTemplate:
+class TemplateTexts:
     """Texts that pages of one site share, by cell."""
 
     labels: Mapping[str, frozenset[str]]
@@ -149,7 +149,7 @@ class PageTemplate:
         }
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> "PageTemplate":
+    def from_dict(cls, saved: Mapping[str, Any]) -> "TemplateTexts":
         """Build the template from its JSON."""
         parts = {
             name: {cell: frozenset(texts) for cell, texts in saved[name].items()}
@@ -186,7 +186,7 @@ class TextLocator:
     """
 
     def __init__(
-        self, template: PageTemplate, wanted: Collection[str] | None = None, unlabelled: Collection[str] = ()
+        self, template: TemplateTexts, wanted: Collection[str] | None = None, unlabelled: Collection[str] = ()
     ) -> None:
         self.template, self.wanted, self.unlabelled = template, wanted, unlabelled
         self.rules: dict[PathSignature, _TextRule | None] = {}  # None: the texts there are not needed
@@ -254,7 +254,7 @@ class TextLocator:
         )
 
 
-def learn_template(pages: Sequence[PageTexts]) -> PageTemplate:
+def learn_template(pages: Sequence[PageTexts]) -> TemplateTexts:
     """Learn the texts that pages share, and which of them are labels or furniture."""
     counts = _Counts(pages)
     min_pages = max(2, MIN_SHARED_PAGES * len(pages))
@@ -287,7 +287,7 @@ def learn_template(pages: Sequence[PageTexts]) -> PageTemplate:
             inline_at[cell].add(label)
     ids = Counter(place for page in pages for place in set(page.ids.values()))
     numbered = {place for page in pages for place in page.numbered_ids}
-    return PageTemplate(
+    return TemplateTexts(
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
@@ -322,7 +322,7 @@ def _block(signature: PathSignature) -> PathSignature:
     return signature
 
 
-def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> PageTemplate:
+def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> TemplateTexts:
     """Build the template of a single page, of which only labels are known."""
     labels_at: defaultdict[str, set[str]] = defaultdict(set)
     for cell, text in labels:
@@ -331,7 +331,7 @@ def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> 
     for cell, text in _inline_labels(page):
         inline[cell].add(text)
     ids = frozenset(page.ids.values()) - page.numbered_ids
-    return PageTemplate(labels=_frozen(labels_at), furniture={}, inline=_frozen(inline), ids=ids, prose=NOTHING)
+    return TemplateTexts(labels=_frozen(labels_at), furniture={}, inline=_frozen(inline), ids=ids, prose=NOTHING)
 
 
 CellText = tuple[str, str]  # a cell and a text there

@@ -19,7 +19,13 @@ from upwell.lazy import late_pattern
 from upwell.lexicon.vocabulary import alternatives, fold_accents, words
 from upwell.types import Request
 
-__all__ = ["acting_words", "words_of_address", "words_of_fields", "words_of_label", "words_of_text"]
+__all__ = [
+    "acting_words",
+    "acting_words_in_fields",
+    "acting_words_in_label",
+    "acting_words_in_text",
+    "acting_words_in_url",
+]
 
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
@@ -84,38 +90,38 @@ def acting_words(request: Request) -> list[str]:
     >>> acting_words(Request(url="http://x/s", method="POST", body=b"q=a&op=close", content_type="application/x-www-form-urlencoded"))
     ['close']
     """
-    acting = words_of_address(request.url, request.query)
+    acting = acting_words_in_url(request.url, request.query)
     if request.body:
-        acting += words_of_fields(_body_fields(request), request.query)
+        acting += acting_words_in_fields(_body_fields(request), request.query)
     if request.passes_gate:  # the answer to a consent or age page changes only what the site shows
         acting = [word for word in acting if word not in words("consent_answers")]
     return list(dict.fromkeys(acting))
 
 
-def words_of_address(url: str, query: str = "") -> list[str]:
+def acting_words_in_url(url: str, query: str = "") -> list[str]:
     """Return the acting words of a URL: of its decoded path and of its arguments.
 
-    >>> words_of_address("http://x/posts/12"), words_of_address("http://x/posts/12/close"), words_of_address("http://x/cart/add")
+    >>> acting_words_in_url("http://x/posts/12"), acting_words_in_url("http://x/posts/12/close"), acting_words_in_url("http://x/cart/add")
     ([], ['close'], ['cart', 'add'])
-    >>> words_of_address("http://x/?post_type=product&orderby=price"), words_of_address("http://x/research/cancer")
+    >>> acting_words_in_url("http://x/?post_type=product&orderby=price"), acting_words_in_url("http://x/research/cancer")
     ([], [])
     """
-    return list(_words_of_url(url, query))
+    return list(_words_in_url(url, query))
 
 
 @lru_cache(MAX_CACHED)
-def _words_of_url(url: str, query: str) -> tuple[str, ...]:
+def _words_in_url(url: str, query: str) -> tuple[str, ...]:
     try:
         parts = urlsplit(url)
     except ValueError:
         return ()
     path = parts.path[:MAX_PATH_CHARS]
     may_have_query = ";" in path or "%" in path  # in a matrix parameter
-    return (*_words_of_path(path, query if may_have_query else ""), *words_of_fields(_pairs(parts.query), query))
+    return (*_words_in_path(path, query if may_have_query else ""), *acting_words_in_fields(_pairs(parts.query), query))
 
 
 @lru_cache(MAX_CACHED)
-def _words_of_path(path: str, query: str) -> tuple[str, ...]:
+def _words_in_path(path: str, query: str) -> tuple[str, ...]:
     """Return the acting words of a path; cached, as many URLs of a site share a path."""
     path = _decoded(path)
     if STATIC_FILE.search(path):
@@ -127,19 +133,19 @@ def _words_of_path(path: str, query: str) -> tuple[str, ...]:
     last_with_words = max((i for i, segment in enumerate(segments) if WORD.search(segment)), default=-1)
     for number, segment in enumerate(segments):
         name, *matrix = segment.split(";")
-        acting += words_of_fields(_pairs("&".join(matrix)), query)
+        acting += acting_words_in_fields(_pairs("&".join(matrix)), query)
         stem = re.sub(r"\.\w{1,5}$", "", name)
         is_last = number == len(segments) - 1 and not NUMBERED.search(stem)
-        acting += _words_of_segment(_split(stem), is_last=is_last, is_last_word=number >= last_with_words)
+        acting += _words_in_segment(_split(stem), is_last=is_last, is_last_word=number >= last_with_words)
     return tuple(acting)
 
 
-def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[str]:
+def acting_words_in_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[str]:
     """Return the acting words of names and values that would be sent.
 
-    >>> words_of_fields([("do", "close"), ("sort", "order"), ("status", "closed")]), words_of_fields([("remove_item", "7")])
+    >>> acting_words_in_fields([("do", "close"), ("sort", "order"), ("status", "closed")]), acting_words_in_fields([("remove_item", "7")])
     (['close'], ['remove'])
-    >>> words_of_fields([("_next", "squid-purge,squid-purge")]), words_of_fields([("next", "purge")])
+    >>> acting_words_in_fields([("_next", "squid-purge,squid-purge")]), acting_words_in_fields([("next", "purge")])
     ([], ['purge'])
     """
     acting: list[str] = []
@@ -147,15 +153,15 @@ def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[
     for name, value in fields:
         is_query = not value or (bool(plain_query) and _plain(value) == plain_query)
         value = "" if is_query else value
-        find = _cached_words_of_field if len(name) + len(value) <= MAX_CACHED_CHARS else _words_of_field
+        find = _cached_words_in_field if len(name) + len(value) <= MAX_CACHED_CHARS else _words_in_field
         acting += find(name, value)
     return acting
 
 
-def _words_of_field(name: str, value: str) -> tuple[str, ...]:
+def _words_in_field(name: str, value: str) -> tuple[str, ...]:
     """Return the acting words of a name and its value."""
     name_words = [fold_accents(word) for word in _split(name)]
-    acting = _words_of_name(name_words)
+    acting = _words_in_name(name_words)
     if not value:
         return tuple(acting)
     always = _vocabulary().always
@@ -169,38 +175,38 @@ def _words_of_field(name: str, value: str) -> tuple[str, ...]:
         acting += [] if is_cursor else in_value
     acting += UNSPACED_WORDS.findall(value)[:1] if len(value) <= 30 else []
     if "://" in value or value.startswith("/"):
-        acting += words_of_address(value) if len(value) < 2000 else []
+        acting += acting_words_in_url(value) if len(value) < 2000 else []
     return tuple(acting)
 
 
-_cached_words_of_field = lru_cache(MAX_CACHED)(_words_of_field)  # many URLs of a site share fields
+_cached_words_in_field = lru_cache(MAX_CACHED)(_words_in_field)  # many URLs of a site share fields
 
 
-def words_of_label(text: str, *, is_button: bool = True) -> list[str]:
+def acting_words_in_label(text: str, *, is_button: bool = True) -> list[str]:
     """Return the acting words of the label of a button or of a link; the first word of a link is often a noun ("Message boards").
 
-    >>> words_of_label("Log out"), words_of_label("Order now"), words_of_label("Order by: price"), words_of_label("Empty")
+    >>> acting_words_in_label("Log out"), acting_words_in_label("Order now"), acting_words_in_label("Order by: price"), acting_words_in_label("Empty")
     (['log out'], ['order now', 'order'], [], ['empty'])
-    >>> words_of_label("Search"), words_of_label("In den Warenkorb"), words_of_label("Apply filters")
+    >>> acting_words_in_label("Search"), acting_words_in_label("In den Warenkorb"), acting_words_in_label("Apply filters")
     ([], ['in den warenkorb', 'warenkorb'], [])
     """
-    find = _cached_words_of_label if len(text) <= MAX_CACHED_CHARS else _words_of_label
+    find = _cached_words_in_label if len(text) <= MAX_CACHED_CHARS else _words_in_label
     return list(find(text, is_button))
 
 
-def _words_of_label(text: str, is_button: bool) -> tuple[str, ...]:
+def _words_in_label(text: str, is_button: bool) -> tuple[str, ...]:
     label_words = [fold_accents(word) for word in _split(text)]
     verbs = _leading_verb(label_words, needs_object=not is_button) if len(label_words) <= MAX_LABEL_WORDS else []
-    return tuple(dict.fromkeys([*words_of_text(text), *verbs]))
+    return tuple(dict.fromkeys([*acting_words_in_text(text), *verbs]))
 
 
-_cached_words_of_label = lru_cache(MAX_CACHED)(_words_of_label)
+_cached_words_in_label = lru_cache(MAX_CACHED)(_words_in_label)
 
 
-def words_of_text(text: str) -> list[str]:
+def acting_words_in_text(text: str) -> list[str]:
     """Return the acting words of a longer text, such as the text of a form.
 
-    >>> words_of_text("Cancer research: donate"), words_of_text("Post code or place, sort order")
+    >>> acting_words_in_text("Cancer research: donate"), acting_words_in_text("Post code or place, sort order")
     (['donate'], [])
     """
     folded = [fold_accents(word) for word in _split(text)]
@@ -209,7 +215,7 @@ def words_of_text(text: str) -> list[str]:
     return list(dict.fromkeys(acting))
 
 
-def _words_of_segment(segment_words: list[str], *, is_last: bool, is_last_word: bool) -> list[str]:
+def _words_in_segment(segment_words: list[str], *, is_last: bool, is_last_word: bool) -> list[str]:
     """Return the acting words of a path segment."""
     acting = UNSPACED_WORDS.findall("".join(segment_words))[:1]
     folded = [fold_accents(word) for word in segment_words]
@@ -237,7 +243,7 @@ def _leading_verb(folded: list[str], *, needs_object: bool = False) -> list[str]
     return [folded[0]]
 
 
-def _words_of_name(folded: list[str]) -> list[str]:
+def _words_in_name(folded: list[str]) -> list[str]:
     """Return the acting words of the name of an argument or field; a noun acts only after a verb prefix (`new_order`)."""
     if len(folded) > MAX_WORDS or not folded:
         return []
