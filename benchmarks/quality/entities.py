@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.corpora import CORPORA, scorer
 from upwell.page.tree import read
-from upwell.records.entities import apply_entity_model, learn_entities
+from upwell.records.entity_model import apply_entity_model, learn_entities
 
 __all__ = ["entities", "entities_alone"]
 

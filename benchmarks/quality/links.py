@@ -130,7 +130,7 @@ def empty(seeds: Sequence[int] = (0, 1, 2)) -> dict[str, float]:
             model = empty_answers.learn_empty([(source.trees[i], source.queries[i]) for i in sorted(chosen)])
             for i, row in enumerate(source.rows):
                 if i not in chosen:
-                    said = empty_answers.judge(model, source.trees[i], source.queries[i]).kind
+                    said = empty_answers.judge_answer(model, source.trees[i], source.queries[i]).kind
                     kind = {"matches": "multi", "none": "none"}.get(said, "error")
                     name = f"{seed}/{row['page']}"
                     rows.append({**row, "page": name})

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.corpora import CORPORA, require
 from benchmarks.speed.turns import in_turns
 from upwell.page.tree import read
-from upwell.records.entities import EntityModel, apply_entity_model, learn_entities
+from upwell.records.entity_model import EntityModel, apply_entity_model, learn_entities
 
 BAR = 6.0  # reading a page and applying the columns may cost this many times the parser alone
 ROUNDS = 3

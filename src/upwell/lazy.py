@@ -1,8 +1,9 @@
-"""Create module attributes (PEP 562) and regular expressions on first use, so that importing a module is cheap."""
+"""Defer work to its first use, so that importing a module is cheap: attributes of modules (PEP 562) and regular expressions."""
 
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
@@ -22,20 +23,28 @@ def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     return load
 
 
-def late_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a regular expression that is compiled on first use: a long one takes a millisecond, and no run uses all of them."""
+def late_pattern(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled at its first use: a long one takes a millisecond, and no run uses all.
+
+    If `text` is a function, it is called at the first use, so that word lists are read only when they are needed.
+    """
     return cast(re.Pattern[str], _LatePattern(text, flags))
 
 
 class _LatePattern:
-    """Proxy that takes over each attribute of the compiled expression on first use, so that later calls have no overhead."""
+    """Regular expression that takes over the methods of the compiled one at their first use, so that later calls are as fast."""
 
-    def __init__(self, text: str, flags: int) -> None:
-        self.pattern, self._flags = text, flags
+    def __init__(self, text: str | Callable[[], str], flags: int) -> None:
+        self._text, self._flags = text, flags
+
+    @cached_property
+    def pattern(self) -> str:
+        """Text of the expression."""
+        return self._text if isinstance(self._text, str) else self._text()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)  # looked up by pickle and copy
-        value = getattr(re.compile(self.pattern, self._flags), name)  # cached by `re`
+            raise AttributeError(name)  # pickle and copy look for special methods
+        value = getattr(re.compile(self.pattern, self._flags), name)  # `re` caches compiled expressions
         setattr(self, name, value)
         return value

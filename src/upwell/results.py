@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
-    from upwell.answers.argument_roles import Argument
+    from upwell.answers.argument_roles import ArgumentRole
     from upwell.answers.pager import NextPage
     from upwell.content.main_content import BlockType, Structure
     from upwell.source.apply import ReadingChecks
@@ -166,7 +166,7 @@ class LinksOfAnswers:
     next: Mapping[str, str]  # page → URL of its next page, if it is a link
     steps: Mapping[str, NextPage]  # page → request for its next page, if it is not a link
     query: str  # URL argument with the query; "" if none was found
-    arguments: Mapping[str, Argument]  # URL argument → its role
+    arguments: Mapping[str, ArgumentRole]  # URL argument → its role
     keep: tuple[str, ...]  # second-level URLs worth fetching, without equivalent ones
     dropped: int  # number of second-level URLs that would return nothing new
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 from scrapy.exceptions import DropItem
 
-from upwell.answers.next_page import request_of
+from upwell.answers.next_page import next_page_request
 from upwell.combine.learned_source import LearnedSource, load_sources
 from upwell.discover import interfaces
 from upwell.errors import WrongUsage
@@ -98,7 +98,7 @@ class UpwellSpider(scrapy.Spider):
         following = next_page_of(tree, reading, query, source.model.next_link)
         if following is None or page == self.max_pages or posts_elsewhere(following, tree, source.interface.url):
             return
-        yield self._request(request_of(following, query), known["number"], query, page + 1)
+        yield self._request(next_page_request(following, query), known["number"], query, page + 1)
 
 
 class UpwellPipeline:

@@ -1,4 +1,4 @@
-"""The word lists agree with wordfreq, from which they are made, in all of its languages."""
+"""The word lists agree with wordfreq, from which they are created, for all its languages."""
 
 import bz2
 import time
@@ -13,7 +13,7 @@ from upwell.lexicon import frequent_words
 from upwell.lexicon.frequent_words import list_language, most_frequent, zipf
 
 LANGUAGES = sorted(wordfreq.available_languages())
-WITHOUT_TOKENIZER = ("ja", "ko", "zh")  # wordfreq needs further packages to tokenize these
+WITHOUT_TOKENIZER = ("ja", "ko", "zh")  # wordfreq needs further packages for the frequency of a word
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -22,8 +22,8 @@ def test_the_most_frequent_words_are_the_same_in_the_same_order(language: str) -
     assert words == wordfreq.top_n_list(language, 10_000)
 
 
-def test_greek_words_end_in_a_final_sigma() -> None:
-    """A quarter of the words end in a sigma; sources may distinguish its two forms."""
+def test_greek_words_end_with_the_final_sigma() -> None:
+    """Sources may distinguish it from the sigma inside words."""
     words = most_frequent("el", 1000)
     assert "όπως" in words
     assert not any(word.endswith("σ") for word in words)
@@ -31,8 +31,8 @@ def test_greek_words_end_in_a_final_sigma() -> None:
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language not in WITHOUT_TOKENIZER])
-def test_frequencies_agree_with_wordfreq(language: str) -> None:
-    """Two decimals for the most frequent words, rounded down for others; words below 2 are not listed."""
+def test_a_word_is_as_frequent_as_wordfreq_says(language: str) -> None:
+    """To a hundredth for the most frequent words, rounded down for rarer ones; words below 2 are not listed."""
     listed = np.array(wordfreq.top_n_list(language, 1_000_000))
     words = np.random.default_rng(0).choice(listed, 400, replace=False).tolist()
     common = {word.replace("ς", "σ") for word in most_frequent(language, 10_000)}
@@ -46,7 +46,7 @@ def test_frequencies_agree_with_wordfreq(language: str) -> None:
             assert zipf(word, language) == (int(truth + 1e-9) if truth >= 2 else 0), word
 
 
-def test_languages_without_a_list_use_a_related_one() -> None:
+def test_a_language_without_a_list_uses_that_of_a_relative_or_english() -> None:
     assert [list_language(code) for code in ("no", "nn", "hr", "iw", "tl", "eng", "xx", "")] == [
         "nb", "nb", "sh", "he", "fil", "en", "en", "en",
     ]  # fmt: skip
@@ -55,8 +55,8 @@ def test_languages_without_a_list_use_a_related_one() -> None:
     assert zipf("straße", "de") > 4  # listed as strasse
 
 
-def test_lists_are_loaded_on_demand() -> None:
-    """Only the list of one language is loaded; the largest takes less than a second."""
+def test_only_the_list_of_the_language_is_read() -> None:
+    """Reading the largest list takes less than a second."""
     frequent_words._rarer.cache_clear()
     start = time.process_time()
     assert zipf("qzxv", "ru") == 0
@@ -64,7 +64,7 @@ def test_lists_are_loaded_on_demand() -> None:
     assert frequent_words._rarer.cache_info().currsize == 1
 
 
-def test_lists_are_compressed_text() -> None:
+def test_there_is_a_list_for_every_language() -> None:
     names = {path.name for path in resources.files("upwell.lexicon").joinpath("word_lists").iterdir()}
     assert names == {"README.md", "languages.txt"} | {
         f"{code}{kind}.txt.bz2" for code in LANGUAGES for kind in ("", "-rarer")

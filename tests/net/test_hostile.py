@@ -19,7 +19,7 @@ from aiohttp.abc import ResolveResult
 from backports import zstd
 
 from tests.net.raw_server import http_answer, raw_server
-from upwell.answers.kind import refusal
+from upwell.answers.kind import refusal_reason
 from upwell.errors import Forbidden, Refused, Unreachable
 from upwell.net.connect import GuardedResolver
 from upwell.net.fetch import Fetcher, Manners
@@ -178,7 +178,7 @@ def test_long_retry_after_is_a_refusal() -> None:
     ):
         response = get(url)
     assert (response.status, len(heads)) == (429, 1)
-    assert "3,600 s" in refusal(response)
+    assert "3,600 s" in refusal_reason(response)
 
 
 def test_at_most_two_concurrent_requests_per_host() -> None:
@@ -358,7 +358,7 @@ def test_text_about_refusals_is_not_a_refusal() -> None:
     plain = {"Content-Type": "text/plain"}
     for body, reason in ((about, ""), (b"Too many requests\n", "too many requests")):
         response = Response(request=Request(url="http://x/"), url="http://x/", status=200, headers=plain, body=body)
-        assert refusal(response) == reason
+        assert refusal_reason(response) == reason
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_text_about_refusals_is_not_a_refusal() -> None:
 def test_refusals_are_recognized(status: int, body: bytes, reason: str) -> None:
     """A refusal is recognized with its reason; a captcha or login form on a page with records is not a refusal."""
     response = Response(request=Request(url="http://x/"), url="http://x/", status=status, headers={}, body=body)
-    assert refusal(response) == reason
+    assert refusal_reason(response) == reason
 
 
 def test_headers_that_are_not_utf8_are_replayed(tmp_path: Path) -> None:

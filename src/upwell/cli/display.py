@@ -69,7 +69,7 @@ def _(result: ClusteredPage) -> Iterator[str]:
 def _(result: LinksOfAnswers) -> Iterator[str]:
     for name, argument in result.arguments.items():
         irrelevant = ", irrelevant" if argument.irrelevant else ""
-        yield f"{name}: {argument.role}{irrelevant} ({argument.why or 'nothing speaks'})"
+        yield f"{name}: {argument.role}{irrelevant} ({argument.why or 'no evidence'})"
     yield f"further pages: {len(result.next)} by link, {len(result.steps)} by other means"
     yield f"second-level URLs: {len(result.keep)} to fetch, {result.dropped} dropped"
 

@@ -79,7 +79,7 @@ def entities(
 
     With --engine one a WARC file: many of them are read at once, and -o gets a part of the table for each.
     """
-    from upwell.records.entities import load_model
+    from upwell.records.entity_model import load_model
 
     known = load_model(options.source_text(model, "upwell entities --save")) if model else None
     if engine:

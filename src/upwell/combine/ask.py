@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from upwell.answers.kind import judge, refusal
-from upwell.answers.next_page import request_of
+from upwell.answers.kind import judge_answer, refusal_reason
+from upwell.answers.next_page import next_page_request
 from upwell.combine.learned_source import LearnedSource, SourceAnswer, load_sources, source_files
 from upwell.combine.merge import AskResult, merge
 from upwell.combine.search_index import fold
@@ -106,7 +106,9 @@ class IndexSearch:
 
 MAX_AT_ONCE = 100  # sources queried at the same time: each uses a connection and a thread
 MAX_FAILURES = 10  # consecutive queries without an answer before a source is given up; as `Plan.failures`
-MAX_NOTE_CHARS = 400  # length of a "nothing found" notice in an answer without records; as `EmptyParams.note`
+MAX_NOTE_CHARS = (
+    400  # length of a "nothing found" notice in an answer without records; as `EmptyParams.max_notice_chars`
+)
 INDEX_PAGE = 10  # records of an index that count as one page of an answer
 LEARN_AGAIN = "the site may have changed; harvest it again to update its source model"
 
@@ -274,7 +276,7 @@ class _Asking:
             request: Request | None = await self._request(query)
             while request is not None and answer.pages < pages:
                 response = await self.network.send(request)
-                if refused := refusal(response):
+                if refused := refusal_reason(response):
                     raise Unreachable(f"{request.url} refuses: {refused}")
                 request = await self.thread.run(lambda response=response: self._take(response, query))  # type: ignore[misc] # bound now
         except BudgetSpent:
@@ -289,7 +291,7 @@ class _Asking:
         indexes, answer = self.network.indexes, self.answer
         if interface.url not in indexes:
             response = await self.network.send(interfaces.fill(interface, ""))
-            if refused := refusal(response):
+            if refused := refusal_reason(response):
                 raise Unreachable(f"{interface.url} refuses: {refused}")
             records = await self.thread.run(lambda: records_of_index(interface, response.body))
             indexes[interface.url] = await self.thread.run(lambda: IndexSearch(records))
@@ -331,13 +333,13 @@ class _Asking:
         step = next_page_of(tree, reading, query, self.source.model.next_link) if new else None
         if step is None or posts_elsewhere(step, tree, source.interface.url):
             return None
-        return request_of(step, query)
+        return next_page_request(step, query)
 
 
 def _drift(source: LearnedSource, reading: Reading, tree: TagTree, query: str) -> str:
     """Return why an answer does not fit the source model; "" if it does."""
-    verdict = judge(source.model.empty, tree, query, records=0) if reading.kind == "none" else None
-    if verdict is not None and not verdict.empty and verdict.own > MAX_NOTE_CHARS:
+    verdict = judge_answer(source.model.empty, tree, query, records=0) if reading.kind == "none" else None
+    if verdict is not None and not verdict.is_empty and verdict.own_chars > MAX_NOTE_CHARS:
         return f"an answer without records does not look like an empty answer; {LEARN_AGAIN}"
     watch = DriftWatch(source.model, min_answers=1)
     watch.note(reading, tree)

@@ -18,7 +18,7 @@ from upwell.discover.steps import Steps, fetch, is_usable, show_page
 from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
 from upwell.page.tree import TagTree, read
 from upwell.types import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
-from upwell.urls.acting import words_of_label
+from upwell.urls.acting import acting_words_in_label
 
 __all__ = ["SearchOnlyPolicy", "interface_of_request", "try_in_browser"]
 
@@ -113,7 +113,7 @@ class SearchOnlyPolicy:
 
     def may_click(self, label: str) -> bool:
         """Return True if a button that seems to open a search box may be clicked: its label does not act."""
-        return not words_of_label(label, is_button=True)
+        return not acting_words_in_label(label, is_button=True)
 
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
         """Return words of the page and of its language."""

@@ -12,13 +12,13 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from upwell.discover import forms
 from upwell.discover.steps import Steps, fetch, is_usable
 from upwell.errors import Forbidden, MissingExtra, Unreachable
-from upwell.lexicon.acting_words import YES_OR_NO
+from upwell.lexicon.vocabulary import words
 from upwell.page import form_encoding as form_data
 from upwell.page.formats import read_page
 from upwell.page.links import acts, is_page
 from upwell.page.tree import TagTree
 from upwell.types import BrowserVisit, Form, RenderedPage, Request, Response
-from upwell.urls.acting import acting_words, words_of_label
+from upwell.urls.acting import acting_words, acting_words_in_label
 from upwell.urls.hosts import is_on_site, is_same_host
 
 __all__ = ["ConsentPage", "StartPage", "click_through", "consent_request", "keep_consent"]
@@ -194,7 +194,7 @@ def _clicks_in_form(form: Form, page: TagTree) -> Iterator[tuple[ConsentPage, Re
             request = form_data.form_request(method, action, entries, charset=form.charset, enctype=enctype)
             click = replace(request, is_consent=True)
             label = " ".join(form_data.button_label(page, button.row).split())
-            if acting_words(click) or not YES_OR_NO.issuperset(words_of_label(label)):
+            if acting_words(click) or not words("consent_answers").issuperset(acting_words_in_label(label)):
                 continue
             if is_same_host(action, page.url):
                 key = _key(form, page)

@@ -12,7 +12,7 @@ from upwell.lazy import late_pattern
 from upwell.page import form_encoding as form_data
 from upwell.page.tree import TagTree
 from upwell.types import Field, Form, FormKind
-from upwell.urls.acting import words_of_address, words_of_fields, words_of_label, words_of_text
+from upwell.urls.acting import acting_words_in_fields, acting_words_in_label, acting_words_in_text, acting_words_in_url
 
 __all__ = ["SEARCH_WORDS", "asks_for_password", "find", "may_be_sent"]
 
@@ -105,17 +105,21 @@ def _acting_words(tree: TagTree, row: int, method: str, action: str, fields: tup
     button = form_data.default_button(fields)
     own_action = form_data.form_target(tree, row, None)[1]
     is_own_page = method == "GET" and urlsplit(action).path == urlsplit(tree.url).path  # it was fetched before
-    evidence = words_of_address("" if is_own_page else action)
-    evidence += words_of_fields(form_data.entry_list(fields, button, "utf-8"))
-    evidence += words_of_text(" ".join(tree.attr(row, name) or "" for name in ("id", "class", "name", "aria-label")))
+    evidence = acting_words_in_url("" if is_own_page else action)
+    evidence += acting_words_in_fields(form_data.entry_list(fields, button, "utf-8"))
+    evidence += acting_words_in_text(
+        " ".join(tree.attr(row, name) or "" for name in ("id", "class", "name", "aria-label"))
+    )
     if button is not None:
-        evidence += words_of_label(form_data.button_label(tree, button.row)) + words_of_fields([(button.name, "")])
+        evidence += acting_words_in_label(form_data.button_label(tree, button.row)) + acting_words_in_fields(
+            [(button.name, "")]
+        )
     for field in fields:
         if field.type == "select" and not set(field.preset) <= set(field.choices):
             evidence.append(f"{field.name} is preset to a value that acts")
     text = form_data.text_around_controls(tree, row)
     if len(text) <= MAX_FORM_TEXT_CHARS:  # in a longer text the form encloses the whole page
-        evidence += words_of_text(text)
+        evidence += acting_words_in_text(text)
     if method == "POST" and urlsplit(action).path != urlsplit(own_action).path:
         evidence.append("its button posts to another address")
     return tuple(dict.fromkeys(evidence))

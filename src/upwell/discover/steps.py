@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import TypeVar
 
-from upwell.answers.kind import refusal
+from upwell.answers.kind import refusal_reason
 from upwell.discover import interfaces
 from upwell.errors import Forbidden, MissingExtra, Unreachable
 from upwell.page.formats import read_page
@@ -33,7 +33,7 @@ def fetch(request: Request, forbidden: list[str] | None = None) -> Steps[Respons
         return None
     except Unreachable:
         return None
-    return replace(response, blocked=refusal(response)) if isinstance(response, Response) else None
+    return replace(response, blocked=refusal_reason(response)) if isinstance(response, Response) else None
 
 
 def is_usable(response: Response | None) -> bool:

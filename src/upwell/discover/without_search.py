@@ -15,7 +15,7 @@ from html import unescape
 from statistics import mean
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from upwell.answers.next_page import next_page, request_of
+from upwell.answers.next_page import next_page, next_page_request
 from upwell.discover.index_source import index_interface, records_of_index
 from upwell.discover.link_ranking import MAX_OF_ONE_SHAPE, link_shape
 from upwell.discover.lists import turns_or_sorts
@@ -117,7 +117,7 @@ def _find_list(pages: Sequence[TagTree]) -> Steps[ListInterface | None]:
     later = {DIGITS.sub("#", following.url) for _, _, following, _ in continuing}
     first_pages = [listed for listed in continuing if DIGITS.sub("#", listed[1].url) not in later] or continuing
     for _, page, following, places in sorted(first_pages, key=lambda listed: -listed[0])[:MAX_TRIED_LISTS]:
-        response = yield from fetch(replace(request_of(following), reuses=True))
+        response = yield from fetch(replace(next_page_request(following), reuses=True))
         if response is None or not is_usable(response):
             continue
         after = _links_by_place(read_page(response.body, response.url, response.headers), frame)

@@ -13,8 +13,8 @@ import numpy as np
 
 from upwell.answers.answer import Answer
 from upwell.answers.argument_roles import learn_roles
-from upwell.answers.kind import refusal
-from upwell.answers.next_page import next_page, request_of
+from upwell.answers.kind import refusal_reason
+from upwell.answers.next_page import next_page, next_page_request
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan, Reason
 from upwell.choose.record_words import Blobs, MemoryBlobs
@@ -246,7 +246,7 @@ class SourceReader:
         for answer, reading in readings[: max(0, MIN_FULL_ANSWERS - len(readings))]:
             query = answer.query
             following = next_page_of(answer.page, reading, query)
-            fetched = (yield from self.get(request_of(following, query))) if following is not None else None
+            fetched = (yield from self.get(next_page_request(following, query))) if following is not None else None
             if fetched is not None:
                 further.append(Answer(page=fetched[1], query=query, response=fetched[0]))
         return further
@@ -282,7 +282,7 @@ class SourceReader:
                 break
             pages.append(answer[1])
             following = next_page(answer[1])
-            request = replace(request_of(following), reuses=True) if following is not None else None
+            request = replace(next_page_request(following), reuses=True) if following is not None else None
         records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
         without_records = [Answer(page) for page in self.discovery.pages if not records.on(page)]
         self.background = without_records[: self.plan.background]
@@ -361,7 +361,7 @@ class SourceReader:
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
             tree = read_page(response.body, response.url, response.headers)
-            if refused := refusal(response, tree):
+            if refused := refusal_reason(response, tree):
                 raise Unreachable(f"{request.url} refused the request: {refused}")
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))

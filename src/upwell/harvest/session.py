@@ -12,7 +12,7 @@ from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
-from upwell.answers.next_page import request_of
+from upwell.answers.next_page import next_page_request
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
 from upwell.choose.candidates import LIST_MARK, AnswerPage, Candidate, OpenQuery
@@ -247,7 +247,7 @@ class SourceSession:
         if candidate.listing:
             request = Request(url=candidate.address, reuses=True)
         elif candidate.facet:
-            request = request_of(NextPage(url=candidate.facet.link.url), candidate.facet.query)
+            request = next_page_request(NextPage(url=candidate.facet.link.url), candidate.facet.query)
         else:
             request = yield from self.reader.request_for(candidate.query)
         return self.chooser.open(candidate, request)
@@ -362,7 +362,7 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
-        following = request_of(next_page, query.query) if next_page is not None else None
+        following = next_page_request(next_page, query.query) if next_page is not None else None
         if following is None and self._may_count_on(reading.records):
             following = yield from self._page_steps.next(query.request, reading.records, query.query)
         page = AnswerPage(

@@ -9,7 +9,8 @@ from pathlib import Path
 from upwell.errors import WrongUsage
 from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
-from upwell.records.entities import (
+from upwell.records.entity_columns import MAX_COLUMNS
+from upwell.records.entity_model import (
     EntityFields,
     EntityModel,
     EntityTemplate,
@@ -18,7 +19,6 @@ from upwell.records.entities import (
     group_by_template,
     learn_entity_template,
 )
-from upwell.records.entity_columns import MAX_COLUMNS
 from upwell.results import EntityPage
 from upwell.store.remote import local_copy, open_output
 from upwell.table import writers

@@ -62,7 +62,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         container_paths = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
         records = _records(model, leaves, cut, container_paths)
         return Reading(kind="multi", records=records, pagelet=container_paths[int(cut.container[0])], score=share)
-    if empty.judge(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
+    if empty.judge_answer(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
         return Reading(kind="error")
     if not is_answer:
         frame = frozenset(model.frame)

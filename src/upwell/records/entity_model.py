@@ -30,8 +30,8 @@ from upwell.records.entity_columns import (
 )
 from upwell.records.record_page import (
     LocatedText,
-    PageTemplate,
     PageTexts,
+    TemplateTexts,
     TextLocator,
     is_stated,
     learn_template,
@@ -76,7 +76,7 @@ class EntityModel:
     """Template and columns of pages that each describe one entity."""
 
     columns: tuple[EntityColumn, ...]
-    template: PageTemplate
+    template: TemplateTexts
     left_out: int = 0  # candidate columns that were dropped
     version: int = VERSION
 
@@ -116,7 +116,7 @@ def load_model(text: str) -> EntityModel:
         columns = tuple(
             EntityColumn(**(column | {"at": ColumnLocation(**column["at"])})) for column in saved["columns"]
         )
-        template = PageTemplate.from_dict(saved["template"])
+        template = TemplateTexts.from_dict(saved["template"])
         return EntityModel(columns=columns, template=template, left_out=saved["left_out"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WrongUsage(
@@ -139,7 +139,9 @@ def learn_entities(trees: Sequence[TagTree], *, keep_constants: bool = False) ->
     for candidate in kept:
         name = unused_name("title" if candidate is title else name_column(candidate, trees), taken)
         taken.add(name)
-        columns.append(EntityColumn(name=name, at=candidate.address, share=round(len(candidate.cells) / len(trees), 3)))
+        columns.append(
+            EntityColumn(name=name, at=candidate.location, share=round(len(candidate.cells) / len(trees), 3))
+        )
     return EntityModel(columns=tuple(columns), template=template, left_out=len(candidates) - len(kept))
 
 
@@ -179,19 +181,19 @@ class UrlColumn(NamedTuple):
 def learn_url_columns(pages: Sequence[TagTree], known: Collection[str] = ()) -> tuple[UrlColumn, ...]:
     """Learn the URL columns of pages of one template; `known` are names of other columns."""
     page_urls = [_by_place(page) for page in pages]
-    pages_with = Counter(address for urls_by_place in page_urls for at in urls_by_place.values() for address in set(at))
+    pages_with = Counter(url for urls_by_place in page_urls for at in urls_by_place.values() for url in set(at))
     by_place: defaultdict[str, list[list[str]]] = defaultdict(list)
     texts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for urls_by_place in page_urls:
         for place, at in urls_by_place.items():
-            own = [address for address in at if 2 * pages_with[address] <= len(pages)]
+            own = [url for url in at if 2 * pages_with[url] <= len(pages)]
             if 0 < len(own) <= MAX_IN_LIST:
                 by_place[place].append(own)
                 texts[place].update(at.values())
     columns: list[UrlColumn] = []
     taken = set(known)
     for place, lists in sorted(by_place.items(), key=lambda item: -len(item[1])):
-        distinct = {address for own in lists for address in own}
+        distinct = {url for own in lists for url in own}
         if len(lists) < max(2, MIN_SHARE * len(pages)) or len(distinct) < MIN_DISTINCT * len(lists):
             continue
         name = unused_name(_name(place, texts[place], next(iter(distinct))), taken)

@@ -1,7 +1,7 @@
-"""Pictures, downloads and links to other sites of record pages."""
+"""Columns of pictures, downloads and links to other sites on record pages."""
 
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import learn_url_columns, read_url_columns
+from upwell.records.entity_model import learn_url_columns, read_url_columns
 
 
 def page(i: int, extra: str = "") -> TagTree:
@@ -12,8 +12,8 @@ def page(i: int, extra: str = "") -> TagTree:
     return read(html, url=f"http://x.example/thing/{i}")
 
 
-def test_what_differs_from_page_to_page_is_a_column() -> None:
-    """Named by the link's own text where it has one; the logo and the help are of no record, and pages of the site are texts."""
+def test_urls_that_differ_between_pages_are_columns() -> None:
+    """Named by the text of the link, if it is the same on all pages; links to pages of the site are not columns."""
     columns = learn_url_columns([page(i) for i in range(6)])
     assert read_url_columns(columns, page(9)) == {
         "image": "http://x.example/covers/9.jpg",
@@ -23,12 +23,10 @@ def test_what_differs_from_page_to_page_is_a_column() -> None:
 
 
 def test_several_pictures_are_a_list() -> None:
-    """A gallery of each record."""
     gallery = [page(i, f"<p><img src=/a{i}.jpg><img src=/b{i}.jpg></p>") for i in range(6)]
-    found = read_url_columns(learn_url_columns(gallery), gallery[2])
-    assert ["http://x.example/a2.jpg", "http://x.example/b2.jpg"] in found.values()
+    urls = read_url_columns(learn_url_columns(gallery), gallery[2])
+    assert ["http://x.example/a2.jpg", "http://x.example/b2.jpg"] in urls.values()
 
 
-def test_names_that_are_taken() -> None:
-    """A column of texts keeps its name."""
+def test_a_name_that_another_column_has_gets_a_number() -> None:
     assert learn_url_columns([page(i) for i in range(3)], ["image"])[0].name == "image_2"

@@ -1,4 +1,4 @@
-"""Columns of pages that each show one thing: labels, places, lists, statements, names; learning and applying agree."""
+"""Columns of record pages: labels, places, lists, statements, names; learning and applying agree."""
 
 import json
 from dataclasses import replace
@@ -7,14 +7,14 @@ import pytest
 
 from upwell.errors import WrongUsage
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import EntityModel, apply_entity_model, learn_entities, load_model
+from upwell.records.entity_model import EntityModel, apply_entity_model, learn_entities, load_model
 
 FIRMS = ["Aster", "Birch & Sons", "Cedar Works", "Dune", "Ember", "Fjord", "Grove", "Heath"]
 COLOURS = ["red", "green", "blue", "white", "black", "grey"]
 
 
 def lamp(n: int, *, with_maker: bool = True, extra: str = "") -> TagTree:
-    """A page of a shop: a menu, a headline, labelled fields, some of them optional, links in a list, furniture below."""
+    """Return a page of a shop: menu, headline, labelled fields (some optional), links in a list, footer."""
     maker = f"<tr><td>Maker</td><td>{FIRMS[n % 8]}</td></tr>" if with_maker else ""
     colours = ", ".join(f"<a href=/colour/{c}>{c}</a>" for c in COLOURS[: 1 + n % 4])
     return read(
@@ -30,8 +30,8 @@ def lamps(count: int = 12) -> list[TagTree]:
     return [lamp(n, with_maker=n % 3 != 1) for n in range(count)]
 
 
-def test_every_field_is_found_under_the_name_that_the_site_gives() -> None:
-    """Cells beside labels, a label in its line, one inside its text, a class; an optional field does not shift the others."""
+def test_every_field_has_the_name_that_the_site_gives() -> None:
+    """Labels in the previous cell, in the line or inside the text, and classes; optional fields do not shift others."""
     pages = lamps()
     model = learn_entities(pages)
     assert apply_entity_model(model, pages[5]) == {
@@ -49,8 +49,7 @@ def test_every_field_is_found_under_the_name_that_the_site_gives() -> None:
     assert (without["weight"], without["bulb"]) == ("104 g", "E14")
 
 
-def test_no_column_is_constant_and_none_is_furniture() -> None:
-    """What all pages say alike is no data."""
+def test_texts_that_all_pages_share_are_not_columns() -> None:
     pages = lamps()
     model = learn_entities(pages)
     rows = [apply_entity_model(model, page) for page in pages]
@@ -62,7 +61,6 @@ def test_no_column_is_constant_and_none_is_furniture() -> None:
 
 
 def test_the_order_of_pages_does_not_matter() -> None:
-    """The same columns, whichever page is read first."""
     pages = lamps()
     model, backwards = learn_entities(pages), learn_entities(pages[::-1])
     assert {(c.name, c.at) for c in model.columns} == {(c.name, c.at) for c in backwards.columns}
@@ -71,8 +69,8 @@ def test_the_order_of_pages_does_not_matter() -> None:
     ]
 
 
-def test_a_model_as_json_reads_the_same_and_can_be_edited() -> None:
-    """Saved and loaded it is equal; a column that is renamed or dropped stays so."""
+def test_a_saved_model_is_equal_and_can_be_edited() -> None:
+    """Columns may be renamed and dropped."""
     pages = lamps()
     model = learn_entities(pages)
     saved = json.loads(model.to_json())
@@ -86,21 +84,19 @@ def test_a_model_as_json_reads_the_same_and_can_be_edited() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 99}', '{"version": 1, "columns": [{}], "template": {}}'])
-def test_what_is_no_model_is_refused(text: str) -> None:
-    """With one clear sentence."""
+def test_an_invalid_model_is_rejected(text: str) -> None:
     with pytest.raises(WrongUsage, match=r"not an entity model|version"):
         load_model(text)
 
 
-def test_later_pages_are_read_with_what_few_pages_taught() -> None:
-    """Learned from four pages, applied to others."""
+def test_a_model_of_four_pages_reads_others() -> None:
     model = learn_entities(lamps(4))
     assert apply_entity_model(model, lamp(40))["weight"] == "140 g"
     assert apply_entity_model(model, lamp(40))["title"] == "Lamp 40"
 
 
-def test_one_page_alone_gives_what_it_names() -> None:
-    """Labels, terms, microdata, JSON-LD and the headline; the menu is no data."""
+def test_a_single_page_has_the_columns_that_it_names() -> None:
+    """By labels, terms, microdata, JSON-LD and the headline; the menu is not data."""
     page = read(
         "<title>Lamp 5 | Shop</title><ul><li>Home<li>Basket</ul><h1>Lamp 5</h1><dl><dt>Maker<dd>Fjord</dl><p>Weight: <b>105 g</b></p>"
         "<span itemprop=sku>L-5</span><time itemprop=releaseDate datetime=2024-02-01>in spring</time>"
@@ -114,8 +110,8 @@ def test_one_page_alone_gives_what_it_names() -> None:
     assert not {"Home", "Basket"} & set(map(str, fields.values()))
 
 
-def test_what_is_stated_and_shown_is_one_column_with_the_stated_name() -> None:
-    """JSON-LD that says what the page shows names the column; what it alone says is a column, too."""
+def test_json_ld_names_the_column_with_the_same_values() -> None:
+    """JSON-LD properties that are not shown on the page are columns, too."""
     pages = [
         read(
             f"<h1>Lamp {n}</h1><div><span>{FIRMS[n]}</span></div>"
@@ -127,8 +123,8 @@ def test_what_is_stated_and_shown_is_one_column_with_the_stated_name() -> None:
     assert fields == {"title": "Lamp 3", "name": "Dune", "mpn": "M3"}
 
 
-def test_an_id_is_a_place_unless_it_only_counts() -> None:
-    """What stands in #cost is one column wherever it stands; ids that differ by a number alone are no names."""
+def test_an_id_is_a_place_unless_it_is_numbered() -> None:
+    """#cost is one column at any position; ids that differ only by a number are not names."""
 
     def page(n: int) -> TagTree:
         notice = "<div><span>New today</span></div>" if n % 2 else ""
@@ -141,8 +137,8 @@ def test_an_id_is_a_place_unless_it_only_counts() -> None:
     assert not [column for column in model.columns if column.at.place.startswith("#row")]
 
 
-def test_a_value_that_many_pages_share_is_no_label() -> None:
-    """Public and Private follow one heading, one instead of the other: a column, though each stands on half of the pages."""
+def test_a_value_that_many_pages_share_is_not_a_label() -> None:
+    """ "Public" and "Private" alternate after the same heading: they are values, although each is on half of the pages."""
     pages = [
         read(f"<h1>College {n}</h1><h3>Type of school</h3><ul><li>{'Private' if n % 2 else 'Public'}<li>Coed</ul>")
         for n in range(10)
@@ -151,8 +147,8 @@ def test_a_value_that_many_pages_share_is_no_label() -> None:
     assert [apply_entity_model(model, page)["type_of_school"] for page in pages] == ["Public", "Private"] * 5
 
 
-def test_a_paragraph_is_one_text_whatever_is_bold_in_it() -> None:
-    """Words that are marked or linked inside long lines are no columns; several paragraphs are a list."""
+def test_a_paragraph_with_bold_and_linked_words_is_one_text() -> None:
+    """Several paragraphs are a list."""
 
     def page(n: int) -> TagTree:
         lines = "".join(
@@ -174,16 +170,16 @@ def test_a_paragraph_is_one_text_whatever_is_bold_in_it() -> None:
     assert set(fields) == {"title", "about", "made_in"}
 
 
-def test_constants_with_a_label_are_kept_for_later_pages() -> None:
-    """Three pages of one maker do not show that makers differ; asked to, learning keeps the column."""
+def test_labelled_constants_are_kept_on_request() -> None:
+    """Later pages may have other values."""
     pages = [read(f"<h1>Lamp {n}</h1><dl><dt>Maker:<dd>Aster<dt>Weight:<dd>{n} g</dl>") for n in range(3)]
     later = read("<h1>Lamp 9</h1><dl><dt>Maker:<dd>Grove<dt>Weight:<dd>9 g</dl>")
     assert "maker" not in apply_entity_model(learn_entities(pages), later)
     assert apply_entity_model(learn_entities(pages, keep_constants=True), later)["maker"] == "Grove"
 
 
-def test_thousands_of_fields_keep_forty_columns() -> None:
-    """A page of 3,000 labels, and tables in tables, are read; the table stays one that people can read."""
+def test_pages_with_thousands_of_fields_have_forty_columns() -> None:
+    """Deeply nested tables are read, too."""
     rows = ["".join(f"<tr><td>Field {i}:</td><td>{i * 7 + n}</td></tr>" for i in range(3000)) for n in range(3)]
     model = learn_entities([read(f"<h1>Thing {n}</h1><table>{row}</table>") for n, row in enumerate(rows)])
     assert len(model.columns) == 40
@@ -192,8 +188,7 @@ def test_thousands_of_fields_keep_forty_columns() -> None:
     assert apply_entity_model(learn_entities(deep), deep[2])["title"] == "Thing 2"
 
 
-def test_nothing_is_learned_from_nothing() -> None:
-    """Empty pages and pages that say the same have no columns."""
+def test_empty_and_identical_pages_have_no_columns() -> None:
     assert learn_entities([read("")]).columns == ()
     same = [read("<h1>Lamp</h1><p>Weight: <b>3 g</b>") for _ in range(4)]
     assert learn_entities(same).columns == ()
