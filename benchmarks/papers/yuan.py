@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers import Table, _knowledge, _made_log
+from benchmarks.papers import Table, _knowledge, _made_log, _policies, _size_estimators
 from benchmarks.papers._plots import lines
 from benchmarks.papers._text_source import Order, Run, TextSource, issue, with_pairs
 from upwell.choose.size import chao

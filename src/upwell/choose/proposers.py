@@ -1,6 +1,6 @@
 """Proposers of queries: plug-ins, the names of a knowledge base, and related queries.
 
-A proposer is asked for its best query before each decision, and is told the result of every first page. It states what its
+A proposer is asked for its best query before each decision, and observes every first page. It states what its
 query should return (`ExpectedYield`); a proposer that promises too much is calibrated and asked less.
 
     class Zips:
