@@ -187,7 +187,7 @@ def demo(
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Result, DemoTruth]:
     """Start the bundled site, harvest it, and compare the records with the true content of the site."""
-    from upwell.demo import Switches, serve_anywhere
+    from upwell.demo import SMALL_SITE, Switches, serve_anywhere
     from upwell.results import DemoTruth
     from upwell.table.writers import read_keys
 
@@ -196,8 +196,9 @@ def demo(
         for name, value in asdict(switches or Switches()).items()
         if value != getattr(Switches(), name)
     ]
+    folders = ["small"] if switches == SMALL_SITE else changed  # each variant of the site has its own folder
     options: HarvestOptions = {
-        "out": "/".join([str(out), *changed]),
+        "out": "/".join([str(out), *folders]),
         "plan": plan or Plan(budget=700),
         "manners": manners or Manners(rate=0),
     }
