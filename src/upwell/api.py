@@ -191,12 +191,9 @@ def demo(
     from upwell.results import DemoTruth
     from upwell.table.writers import read_keys
 
-    changed = [
-        f"{name}={value}"
-        for name, value in asdict(switches or Switches()).items()
-        if value != getattr(Switches(), name)
-    ]
-    folders = ["small"] if switches == SMALL_SITE else changed  # each variant of the site has its own folder
+    switches = switches or Switches()
+    changed = [f"{name}={value}" for name, value in asdict(switches).items() if value != getattr(Switches(), name)]
+    folders = [] if switches == SMALL_SITE else changed or ["hard"]  # each variant of the site has its own folder
     options: HarvestOptions = {
         "out": "/".join([str(out), *folders]),
         "plan": plan or Plan(budget=700),

@@ -301,26 +301,25 @@ def demo(
             out=out, switches=SMALL_SITE if is_small else switches, plan=plan, observe=observe, port=port, warn=warn
         )
     if not as_json:
-        _print_sample(result.records)
+        _print_sample(result)
     print_harvest(result, as_json, truth)
     if is_small and not as_json:
         print("the hard case, 34,006 cities of which a query returns at most 200: upwell demo --hard")
 
 
-def _print_sample(file: Path) -> None:
+def _print_sample(result: "Result") -> None:
     """Print some rows of a Parquet table, evenly spaced, in as many columns as the terminal has room for."""
     from shutil import get_terminal_size
 
     from upwell.table.parquet import read_values
 
-    rows = list(read_values(file))
+    rows = list(read_values(result.records))
     count = min(SAMPLE_ROWS, len(rows))
     sample = [rows[number * len(rows) // count] for number in range(count)]
-    names = [name for name in (rows[0] if rows else ()) if not name.startswith("_")]
-    for line in table_lines(names, [[row[name] for name in names] for row in sample], get_terminal_size().columns):
+    names = list(result.summary["checks"]["types"])
+    for line in table_lines(names, [[row.get(name) for name in names] for row in sample], get_terminal_size().columns):
         print(line)
-    if len(rows) > SAMPLE_ROWS:
-        print(f"({SAMPLE_ROWS} of {len(rows):,} rows)\n")
+    print(f"({count} of {len(rows):,} rows)\n")
 
 
 def _serve(switches: "Switches", port: int, as_json: bool) -> None:

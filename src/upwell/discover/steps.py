@@ -109,7 +109,7 @@ def check_start_page(response: Response, url: str) -> None:
     if what == "JSON data" or kind.endswith("+json"):
         host = urlsplit(url).netloc
         raise NoSearchForm(
-            f"{url} is JSON data and no page with a search; where it answers queries, say how it is asked: --template 'https://{host}/…?q={{query}}'"
+            f"{url} is JSON data, not a page with a search form; if it answers queries, give the search interface: --interface 'https://{host}/…?q={{query}}'"
         )
     if what:
         raise NoSearchForm(f"{url} is {what} and no page with a search; name the page that has the search box")

@@ -422,7 +422,7 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
     if plan.template:
         interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
         if interface is None:
-            raise WrongUsage(f"--template {plan.template}: give a URL with {{query}} in place of the query")
+            raise WrongUsage(f"--interface {plan.template}: give a URL with {{query}} in place of the query")
         net.allow(interfaces.fill(interface, ""))
         return Discovery(tree, [interface], gates=gates)
     known = forms.find(tree)
