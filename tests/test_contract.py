@@ -28,10 +28,60 @@ def upwell(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProc
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
-    """What `--help` shows; that it is documented is in `test_docs`."""
+    """Examples are at the end; names of Python types and ranges of numbers do not appear."""
     shown = upwell(verb, "--help")
     assert shown.returncode == 0
-    assert f"Example: upwell {verb}" in shown.stdout
+    assert shown.stdout.startswith(f"Usage: upwell {verb} [OPTIONS]")
+    assert f"\n  upwell {verb}" in shown.stdout.partition("\nExample")[2]
+    for leak in ("<str>", "<list", "INTEGER", "RANGE", "x>=", "<=x", "[required]", "{"):
+        assert leak not in shown.stdout.replace("{query}", "")
+
+
+def test_help_lists_options_by_topic_and_every_verb_once() -> None:
+    """`harvest` has many options, in sections; the help page of the app lists all verbs, also in sections."""
+    sections = re.findall(r"^(\w.*):$", upwell("harvest", "--help").stdout, re.M)
+    topics = ["What to harvest", "How far to go", "Table", "Politeness", "Access", "Engines and output"]
+    assert sections == ["Arguments", *topics, "Examples"]
+    listed = re.findall(r"^  ([a-z]+)  +[A-Z]", upwell("--help").stdout, re.M)
+    assert sorted(listed) == sorted(VERBS)
+
+
+def test_former_names_of_options_work_and_print_a_note(demo: Running, tmp_path: Path) -> None:
+    """`--template` is now `--interface`: on the command line, with `=` and in upwell.toml."""
+    address = f"{demo.url}search?q={{query}}"
+    common = ("harvest", demo.url, "--rate", "0", "--budget", "20")
+    for number, arguments in enumerate((("--template", address), (f"--template={address}",), ("--interface", address))):
+        done = upwell(*common, "-o", str(number), *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert ("--template is deprecated; write --interface" in done.stderr) is (arguments[0] != "--interface")
+    (tmp_path / "upwell.toml").write_text("[harvest]\ntemplate = 'https://example.org/no-placeholder'\n")
+    done = upwell(*common, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--interface https://example.org/no-placeholder: give a URL with {query}" in done.stderr
+
+
+def test_columns_of_a_harvest_can_be_chosen(demo: Running, tmp_path: Path) -> None:
+    """`--columns` and `--drop` decide what the table has, and in which order."""
+    options = ("--columns", "country,name", "--format", "csv", "--rate", "0", "--budget", "30")
+    assert upwell("harvest", demo.url, "-o", "a", *options, cwd=tmp_path).returncode == 0
+    (table,) = (tmp_path / "a").rglob("records.csv")
+    names = table.read_text(encoding="utf-8").partition("\n")[0].strip().split(",")
+    assert [name for name in names if not name.startswith("_")] == ["country", "name"]
+
+
+def test_the_demo_reaches_everything_and_says_so(tmp_path: Path) -> None:
+    """Five rows, the coverage statement and the truth, which agree; `--json` has the summary and the truth."""
+    done = upwell("demo", "--port", "0", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["name", "country", "region", "population", "timezone", "also"]
+    assert lines[7] == "(5 of 776 rows)"
+    assert lines[9].startswith("776 records held, 100% of about 776")
+    assert lines[10] == "in truth: 776 of 776 cities held, 100.0%"
+    assert "upwell demo --hard" in lines[-1]
+    hard = json.loads(upwell("demo", "--hard", "--budget", "40", "--port", "0", "--json", cwd=tmp_path).stdout)
+    assert hard["truth"]["cities"] == 34_006
+    assert hard["checks"]["lower_bound"]
 
 
 def test_forms_as_json(demo: Running, tmp_path: Path) -> None:

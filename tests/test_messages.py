@@ -69,7 +69,7 @@ def alone(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
     ("path", "said"),
     [
         ("/pdf", "a PDF document"),
-        ("/json", "--template"),
+        ("/json", "--interface"),
         ("/401", "--user NAME:PASSWORD"),
         ("/401-token", "--token"),
         ("/401-page", "--login"),
@@ -153,7 +153,7 @@ def test_a_finished_command_again(tmp_path: Path) -> None:
         sent = len(site.received)
         again = alone("harvest", site.url, *common, cwd=tmp_path)
         assert again.stdout.splitlines()[1:] == first.stdout.splitlines()
-        assert "nothing is left to ask" in again.stdout
+        assert "this plan is finished: nothing was sent" in again.stdout
         assert "more requests should bring" in again.stdout or "should bring about" in again.stdout
         (archive,) = tmp_path.rglob("*.warc.gz")
         archive.write_bytes(b"")  # so that a replay would have to send

@@ -81,6 +81,16 @@ def test_version() -> None:
     )
 
 
+def test_the_version_warns_if_the_compiled_module_is_missing() -> None:
+    """On stderr, with what to do; stdout still has only the version."""
+    block = "import sys; sys.modules['upwell.native._native'] = None; sys.argv[1:] = ['--version']; "
+    code = block + "from upwell.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"upwell {version('upwell')}\n"
+    assert "WARNING: the compiled module is missing" in done.stderr
+    assert "pip install --force-reinstall upwell" in done.stderr
+
+
 def test_choices_and_defaults_are_those_of_the_rooms() -> None:
     """The command line writes them down, because asking the rooms would load them."""
     assert options.SIGNATURES == clusters.SIGNATURES
