@@ -58,10 +58,12 @@ def warn(message: str) -> None:
 
 
 def table_lines(names: Sequence[str], rows: Sequence[Sequence[object]], max_width: int = 0) -> Iterator[str]:
-    """Yield a table as lines of aligned columns, numbers to the right; leave out the last columns if it is too wide.
+    """Yield a table as lines of aligned columns, numbers to the right; "…" stands for columns that exceed the width.
 
     >>> list(table_lines(["city", "people"], [["Lima", 9], ["Cusco", 10]]))
     ['city   people', '-----  ------', 'Lima        9', 'Cusco      10']
+    >>> list(table_lines(["city", "people"], [["Lima", 9]], 10))
+    ['city  …', '----', 'Lima']
     """
     columns = []
     for number, name in enumerate(names):
@@ -71,8 +73,10 @@ def table_lines(names: Sequence[str], rows: Sequence[Sequence[object]], max_widt
         is_numeric = all(isinstance(value, int | float) for value in values if value is not None)
         cells.insert(1, "-" * width)
         columns.append([cell.rjust(width) if is_numeric else cell.ljust(width) for cell in cells])
-    while max_width and len(columns) > 1 and len(GAP.join(column[0] for column in columns)) > max_width:
-        columns.pop()
+    if max_width and len(GAP.join(column[0] for column in columns)) > max_width:
+        columns.append(["…", *[""] * (len(rows) + 1)])
+        while len(columns) > 2 and len(GAP.join(column[0] for column in columns)) > max_width:
+            del columns[-2]
     for line in zip(*columns, strict=True):
         yield printable(GAP.join(line).rstrip())
 
