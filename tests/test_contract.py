@@ -1,4 +1,4 @@
-"""The contract with the outside: verbs, JSON and exit codes."""
+"""The contract with users: verbs, help pages, JSON and exit codes."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def test_the_demo_reaches_everything_and_says_so(tmp_path: Path) -> None:
 
 
 def test_forms_as_json(demo: Running, tmp_path: Path) -> None:
-    """The forms of a live page, with the keys of the contract in their order; a saved page is read relative to its address."""
+    """The keys of the contract are in their order; URLs of a saved page are resolved against --base-url."""
     live = upwell("forms", demo.url, "--json")
     assert live.returncode == 0
     result = json.loads(live.stdout)
@@ -99,7 +99,7 @@ def test_forms_as_json(demo: Running, tmp_path: Path) -> None:
 
 
 def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:
-    """One document on stdout, nothing else there, the same as the file; its keys are those that `upwell.results` declares."""
+    """stdout has one document, equal to summary.json; its keys are those that `upwell.results` declares."""
     done = upwell("harvest", demo.url, "-o", str(tmp_path), "--rate", "0", "--budget", "60", "--json")
     assert done.returncode == 0
     (file,) = tmp_path.glob("*/summary.json")
@@ -113,7 +113,7 @@ def test_harvest_as_json_is_the_summary(demo: Running, tmp_path: Path) -> None:
 
 
 def test_a_harvest_asks_the_queries_of_a_file_first(tmp_path: Path) -> None:
-    """Whole lines, several words each, before anything else of the plan; then the values of a column of that harvest."""
+    """Lines of a file, then values of a column of another harvest, are sent before all other queries."""
     (tmp_path / "queries.txt").write_text("# cities\nsan juan\n\nnew york\n")
     common = ("--rate", "0", "--budget", "30")
     with serve() as site:
@@ -126,7 +126,7 @@ def test_a_harvest_asks_the_queries_of_a_file_first(tmp_path: Path) -> None:
 
 
 def test_a_knowledge_base_alone_is_read(demo: Running, tmp_path: Path) -> None:
-    """Without a log too: a base that cannot be read is said, and not passed over."""
+    """A knowledge base that cannot be read is an error, also without a query log."""
     (tmp_path / "base.tsv").write_text("one cell\n")
     done = upwell("harvest", demo.url, "--knowledge", "base.tsv", "--rate", "0", cwd=tmp_path)
     assert done.returncode == 2
@@ -134,7 +134,7 @@ def test_a_knowledge_base_alone_is_read(demo: Running, tmp_path: Path) -> None:
 
 
 def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
-    """A line a page in page order, named relative to the folder; an empty page is an error page, not a crash."""
+    """One line per page, in page order, with paths relative to the folder; an empty page is an error page, not a crash."""
     for i, word in enumerate(("spain", "san", "lima", "asia")):
         with urlopen(f"{demo.url}search?q={word}") as answer:  # noqa: S310 # our own server
             (tmp_path / f"{i}.html").write_bytes(answer.read())
@@ -165,7 +165,7 @@ def test_extract_as_json(demo: Running, tmp_path: Path) -> None:
     ],
 )
 def test_exit_codes_and_messages(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
-    """2 for wrong usage, 1 for what could not be done; stdout stays empty, stderr has one clear line and no traceback."""
+    """2 for wrong usage, 1 for failure; stdout is empty, stderr has one clear message and no traceback."""
     done = upwell(*arguments, cwd=tmp_path)
     assert done.returncode == code
     assert message in " ".join(done.stderr.split())
@@ -174,7 +174,7 @@ def test_exit_codes_and_messages(arguments: tuple[str, ...], code: int, message:
 
 
 def test_demo_serve_runs_until_ctrl_c_and_lists_its_requests() -> None:
-    """The site by command line, with a switch, and what it received."""
+    """`demo --serve` runs the site with a switch, and prints the received requests at the end."""
     command = [sys.executable, "-m", "upwell.cli", "demo", "--serve", "--port", "0", "--set", "layout=table", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
