@@ -187,17 +187,15 @@ def demo(
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Result, DemoTruth]:
     """Start the bundled site, harvest it, and compare the records with the true content of the site."""
-    from upwell.demo import Switches, serve_anywhere
+    from upwell.demo import SMALL_SITE, Switches, serve_anywhere
     from upwell.results import DemoTruth
     from upwell.table.writers import read_keys
 
-    changed = [
-        f"{name}={value}"
-        for name, value in asdict(switches or Switches()).items()
-        if value != getattr(Switches(), name)
-    ]
+    switches = switches or Switches()
+    changed = [f"{name}={value}" for name, value in asdict(switches).items() if value != getattr(Switches(), name)]
+    folders = [] if switches == SMALL_SITE else changed or ["hard"]  # each variant of the site has its own folder
     options: HarvestOptions = {
-        "out": "/".join([str(out), *changed]),
+        "out": "/".join([str(out), *folders]),
         "plan": plan or Plan(budget=700),
         "manners": manners or Manners(rate=0),
     }

@@ -183,7 +183,7 @@ class Fetcher:
         if words:
             raise WouldAct(
                 f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to send it anyway, "
-                "name the form with --form, or the URL with --interface"
+                "name the form with --form, or the search interface with --interface"
             )
 
     async def replay_or_send(

@@ -200,7 +200,7 @@ class ENGLISH:
 
 
 STATES = {  # reason why a harvest ended → style class and label
-    "coverage": ("good", "Nearly complete"),
+    "coverage": ("good", "Goal reached"),
     "exhausted": ("good", "All queries done"),
     "saturated": ("good", "No new records"),
     "budget": ("calm", "Budget used up"),
