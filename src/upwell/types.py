@@ -1,6 +1,7 @@
 """The values that packages hand to each other: frozen, picklable, without parser or driver objects.
 
 Request → Response             what is sent over HTTP and what came back
+Decision                       why a request is sent: the candidate chosen and those that were compared with it
 ArchivedBody                   where the archive holds the body of a response
 Outcome                        how a request ended, and what it cost
 BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
@@ -14,7 +15,7 @@ Skipped                        a page that could not be used, and why
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "PAGE",
@@ -22,6 +23,7 @@ __all__ = [
     "AddressInterface",
     "ArchivedBody",
     "BrowserVisit",
+    "Decision",
     "Estimate",
     "Field",
     "Form",
@@ -41,6 +43,7 @@ __all__ = [
     "TypedInterface",
     "TypedQuery",
     "Via",
+    "WeighedCandidate",
     "interface_of",
 ]
 
@@ -54,6 +57,33 @@ Via = Literal[
 ]  # how an interface was found
 
 
+class WeighedCandidate(NamedTuple):
+    """A candidate as a decision records it."""
+
+    kind: str  # `choose.expected_yield.CandidateKind`; of a request that no comparison chose: its purpose, such as "probe"
+    text: str = ""  # the query, or the URL of a facet, sort order or list
+    page: int = 1  # of its answer; 1: it has not been asked yet
+    expected: float | None = None  # new records per request; None: chosen without a comparison
+    total: float | None = None  # new records expected of all its remaining pages
+    pages: float | None = None  # remaining pages
+    # what was compared: `total` minus the records that as many requests would return at a good share of the best yield
+    value: float | None = None
+
+
+class Decision(NamedTuple):
+    """The candidate that a request was sent for, and the best of those that were compared with it."""
+
+    chosen: WeighedCandidate
+    others: tuple[WeighedCandidate, ...] = ()  # best first; a few of them
+    prefers_list: bool = False  # chosen because it lists everything, not because of the highest value
+    source: str = ""  # URL of the search interface
+
+    @property
+    def runner_up(self) -> WeighedCandidate | None:
+        """Return the candidate that would have been chosen without this one."""
+        return self.others[0] if self.others else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One HTTP request."""
@@ -64,9 +94,10 @@ class Request:
     content_type: str = ""
     query: str = ""  # the query that it asks, where it asks one; kept in the archive
     headers: tuple[tuple[str, str], ...] = ()  # of a page's script, without which the site answers otherwise
-    # how it is treated here; neither is a part of what is sent
+    # how it is treated here; none of these is a part of what is sent
     reuses: bool = field(default=False, compare=False)  # an answer that this run had before will do
     passes_gate: bool = field(default=False, compare=False)  # it presses a button of a page in front of the site
+    decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +121,7 @@ class Response:
     blocked: str = ""  # why this is a refusal and no answer; "" where it is an answer or nobody has looked
     archived: ArchivedBody | None = field(default=None, compare=False)  # where the body lies in the archive, if it does
     came_at: float = field(default=0.0, compare=False)  # seconds since 1970; 0: just now
+    number: int = field(default=0, compare=False)  # of the request in the state of the harvest; 0: not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +142,7 @@ class BrowserVisit:
     query: str = ""
     # other than `query`, these are typed one after the other to find out how the page searches, and words of the page after them
     trial_queries: tuple[str, ...] = ()
+    decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is visited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +164,7 @@ class RenderedPage:
     calls: tuple[Request, ...] = ()
     typed: tuple[TypedQuery, ...] = ()  # what trial queries brought
     data: tuple[str, ...] = ()  # addresses of what scripts fetched that holds many alike objects, the largest first
+    number: int = 0  # of the visit in the state of the harvest; 0: not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

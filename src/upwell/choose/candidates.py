@@ -3,7 +3,6 @@
 AnswerPage          one page of an answer as plain values: all that the chooser and the ledger see of a source
 Candidate           a query, facet, sort order or list that could be asked next
 ExpectedYield       the new records that a candidate is expected to return
-WeighedCandidate    a candidate as a decision records it
 OpenQuery           a query that was asked, with the request for its next page
 """
 
@@ -33,7 +32,6 @@ __all__ = [
     "ExpectedYield",
     "OpenQueries",
     "OpenQuery",
-    "WeighedCandidate",
     "distinct",
 ]
 
@@ -108,15 +106,6 @@ class Candidate:
     def is_check(self) -> bool:
         """Return True for a check query, which is asked to estimate the size of the source."""
         return self.kind == "check"
-
-
-class WeighedCandidate(NamedTuple):
-    """A candidate as a decision records it."""
-
-    kind: CandidateKind
-    text: str  # the query, or the URL of a facet, sort order or list
-    page: int  # of its answer; 1: it has not been asked yet
-    expected: float | None  # new records per request; None: chosen without a comparison
 
 
 @dataclass(eq=False)

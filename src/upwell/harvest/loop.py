@@ -37,7 +37,7 @@ from upwell.errors import (
 )
 from upwell.harvest.checkpoint import Checkpoint, replayed_events
 from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
-from upwell.harvest.reader import BudgetUse, SiteContext
+from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
 from upwell.harvest.summary import SiteHarvest
@@ -133,8 +133,10 @@ async def drive(
     """Run a generator that yields requests: send each, pass the response back, and return its result.
 
     The generator runs in its own thread, because reading a page may take long. A query that was answered before is not sent again. Answers
-    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it.
+    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it. A request without a decision gets
+    the purpose that a search for interfaces has for it.
     """
+    is_first = True
 
     def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
         try:
@@ -145,6 +147,9 @@ async def drive(
     with ReadingThread() as thread:
         wanted, result = await thread.run(lambda: advance(lambda: next(steps)))
         while wanted is not None:
+            if wanted.decision is None:
+                wanted = replace(wanted, decision=purpose(_purpose_of(wanted, is_first), wanted))
+            is_first = False
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
@@ -159,6 +164,15 @@ async def drive(
             else:
                 wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound as default
     return result  # type: ignore[no-any-return] # the generator's result
+
+
+def _purpose_of(wanted: Request | BrowserVisit, is_first: bool) -> str:
+    """Return the purpose of a request that a search for interfaces sends, as `harvest.explain` describes it."""
+    if isinstance(wanted, BrowserVisit):
+        return "browser visit"
+    if wanted.passes_gate:
+        return "consent page"
+    return "start page" if is_first else "trial query" if wanted.query else "discovery"
 
 
 async def run(

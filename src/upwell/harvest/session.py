@@ -31,7 +31,7 @@ from upwell.discover.trial import is_usable
 from upwell.discover.without_search import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
-from upwell.harvest.reader import SiteContext, SourceReader
+from upwell.harvest.reader import SiteContext, SourceReader, with_purpose
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
@@ -48,6 +48,7 @@ from upwell.source.paging import (
 from upwell.table.types import typed_fields
 from upwell.types import (
     BrowserVisit,
+    Decision,
     IndexInterface,
     ListInterface,
     Record,
@@ -85,7 +86,7 @@ class ScriptPager:
             if self._trials >= MAX_TRIALS:
                 break
             self._trials += 1
-            answer = yield from self.reader.get(counted_on(request, argument, 1))
+            answer = yield from self.reader.get(counted_on(request, argument, 1), "page argument")
             if answer is not None:
                 self._judge(argument, records, apply(self.reader.ledger.model, answer[1], query=query).records)
             if self._argument:
@@ -172,10 +173,11 @@ class SourceSession:
             if chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
+            decision = chooser.decision or "other"
             if isinstance(chosen, Candidate):
                 chosen = yield from self._open(chosen)
             if chosen is not None:
-                yield from self._fetch_page(chosen)
+                yield from self._fetch_page(chosen, decision)
             elif not chooser.retry():
                 reason = "exhausted"
         while (
@@ -204,7 +206,7 @@ class SourceSession:
     def _take_index(self, interface: IndexInterface) -> SessionSteps:
         """Take all records of an index at once, then read record pages as far as they are wanted."""
         reader, ledger, query = self.reader, self.ledger, OpenQuery(Candidate(query=""))
-        answer = yield from reader.get(interfaces.fill(interface, ""))
+        answer = yield from reader.get(interfaces.fill(interface, ""), "index")
         if answer is None:
             return "blocked"
         records = reader.wanted(records_of_index(interface, answer[0].body), "")
@@ -214,7 +216,7 @@ class SourceSession:
         new = ledger.add(records)
         self._keep(records, new, query, answer[0])
         self.ended[""] = False
-        self._report("")
+        self._report("", answer[0], len(new))
         self.details.add([record for record in new if record.url and "#" not in record.url])
         while not reader.spent().limit_reached and (page := self.details.next(len(ledger), is_end=True)) is not None:
             yield from self._read_record_page(*page)
@@ -223,13 +225,15 @@ class SourceSession:
 
     def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Read the page of a record."""
-        answer = yield from self.reader.get(Request(url=url))
+        answer = yield from self.reader.get(Request(url=url), "record page")
         response, tree = answer or (None, None)
         is_list = tree is not None and len(apply(self.ledger.model, tree).records) >= MIN_LIST
         if is_list:
             self.details.left_out["are lists"] += 1
         else:
             self.details.take(key, response, tree)
+        if response is not None:
+            self.state.note_yield(response.number, int(not is_list), 0)
         site = urlsplit(self.reader.interface.url).netloc
         pages, waiting = self.details.pages, self.details.waiting
         requests, source = self.reader.spent().requests, self.reader.interface.url
@@ -262,12 +266,12 @@ class SourceSession:
             yield from self._look_for_sitemap(records)
         if records is not None and (seen := self.lists.seen(records)):
             for listing in seen:
-                yield from self._fetch_page(self._open_list(listing))
+                yield from self._fetch_page(self._open_list(listing), "list")
             return True
         if records is None or (url := self.lists.next(records)) is None:
             self.chooser.lists.looks = MAX_LOOKS
             return False
-        response = yield from fetch(Request(url=url))
+        response = yield from with_purpose(fetch(Request(url=url)), "list link")
         if response is None or not is_usable(response):
             return True
         self.chooser.lists.looks += 1
@@ -280,7 +284,8 @@ class SourceSession:
         self, interface: ListInterface
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Add the record URLs of the sitemap that is the source."""
-        addresses = yield from read_sitemaps((interface.url,), self.reader.discovery.home.url)
+        home = self.reader.discovery.home.url
+        addresses = yield from with_purpose(read_sitemaps((interface.url,), home), "sitemap")
         pages = record_pages_of(interface, addresses)
         self.chooser.lists.add_record_pages(self.lists.of_sitemap(pages, RecordAddresses.learn(pages, ())))
 
@@ -297,7 +302,7 @@ class SourceSession:
             places = context.discovery.sitemaps or (
                 (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
             )
-            context.sitemap_addresses = yield from read_sitemaps(places, home)
+            context.sitemap_addresses = yield from with_purpose(read_sitemaps(places, home), "sitemap")
         pages = self.lists.of_sitemap(context.sitemap_addresses, records)
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
@@ -310,12 +315,14 @@ class SourceSession:
         candidate = Candidate(query="", kind="list", listing=listing, address=listing.url)
         return self.chooser.open(candidate, Request(url=listing.url, reuses=True))
 
-    def _fetch_page(self, query: OpenQuery) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+    def _fetch_page(
+        self, query: OpenQuery, why: Decision | str
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Fetch the next page of a query, add its records, and prepare the request for the following page."""
         if query.request is None:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
-        answer = yield from reader.get(query.request)
+        answer = yield from reader.get(query.request, why)
         if answer is None or answer[0].status >= 500:
             self.chooser.fail(query)
             ledger.answers["error"] += 1
@@ -393,7 +400,7 @@ class SourceSession:
         if query.request is None or query not in self.chooser.open_queries:
             self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
             self.ended[query.asked] = not query.listing and 0 < ledger.result_cap <= query.pages.matches
-        self._report(query.candidate.address or query.query)
+        self._report(query.candidate.address or query.query, response, len(new))
 
     def _may_count_on(self, records: Sequence[Record]) -> bool:
         """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""
@@ -407,10 +414,13 @@ class SourceSession:
         fetched_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": fetched_at}
         self.state.add_later(records, origin, asked=query.asked)
+        self.state.note_yield(response.number, len(records), len(new))
         for record in new if wants_records(self.observe) else new[:1]:
             self.observe(Held(row=LazyRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 
-    def _report(self, query: str) -> None:
+    def _report(self, query: str, response: Response, new: int) -> None:
+        decision = response.request.decision
+        chosen, runner_up = (decision.chosen, decision.runner_up) if decision is not None else (None, None)
         ledger, requests = self.ledger, self.reader.spent().requests
         ledger.curve.append((requests, len(ledger), ledger.matches))
         size = ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None
@@ -432,6 +442,12 @@ class SourceSession:
                 requests_to_goal=to_goal,
                 expected=round(self.chooser.yields.best_rate, 3),
                 source=self.reader.interface.url,
+                number=response.number,
+                kind=chosen.kind if chosen else "",
+                page=chosen.page if chosen else 1,
+                expected_new=chosen.expected if chosen else None,
+                new=new,
+                runner_up=runner_up,
             )
         )
 

@@ -312,21 +312,31 @@ class Chromium:
         """
         if request.method != "GET":
             return await self.net.fetch(request)
-        page = await self.render(BrowserVisit(url=request.url, query=request.query if is_typed else ""))
+        query = request.query if is_typed else ""
+        page = await self.render(BrowserVisit(url=request.url, query=query, decision=request.decision))
         headers = {"Content-Type": "text/html; charset=utf-8"}
-        return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
+        return Response(
+            request=request, url=page.url, status=200, headers=headers, body=page.html.encode(), number=page.number
+        )
 
     async def render(self, visit: BrowserVisit) -> RenderedPage:
         """A page after its JavaScript ran; with a query, after it was typed into the page's search box and Enter was pressed."""
         typed = "\n".join((visit.query, *visit.trial_queries)).encode()
-        request = Request(url=visit.url, body=typed, content_type=VISIT_CONTENT_TYPE, query=visit.query)
+        request = Request(
+            url=visit.url,
+            body=typed,
+            content_type=VISIT_CONTENT_TYPE,
+            query=visit.query,
+            decision=visit.decision,
+        )
 
         async def send() -> Response:
             page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
             headers = {"Content-Type": VISIT_CONTENT_TYPE}
             return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
-        stored = json.loads((await self.net.replay_or_send(request, send)).body)
+        answer = await self.net.replay_or_send(request, send)
+        stored = {**json.loads(answer.body), "number": answer.number}
         calls = _calls_of(stored.pop("calls"))
         typed_queries = tuple(TypedQuery(**{**one, "calls": _calls_of(one["calls"])}) for one in stored.pop("typed"))
         return RenderedPage(**{**stored, "data": tuple(stored["data"])}, calls=calls, typed=typed_queries)

@@ -72,8 +72,8 @@ class Memory(Protocol):
         """
         ...
 
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Store the outcome of a request; it survives a kill once this returns."""
+    def store(self, request: Request, outcome: Outcome) -> int:
+        """Store the outcome of a request and return its number; it survives a kill once this returns."""
         ...
 
 
@@ -214,8 +214,8 @@ class Fetcher:
         if max_age and response.status in RETRY_STATUSES:
             return response  # the next run requests robots.txt again after a transient failure
         outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
-        await call_store(memory, lambda: memory.store(request, outcome))
-        return response
+        number = await call_store(memory, lambda: memory.store(request, outcome))
+        return replace(response, number=number)
 
     async def _send_with_retries(
         self,
