@@ -2,11 +2,13 @@
 
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from upwell.cli.network import converted, option_name
+from upwell.cli.options import HelpCommand, Verbose
 from upwell.cli.printing import warn
 from upwell.config import Settings, read_settings
 from upwell.errors import UpwellError
@@ -16,7 +18,15 @@ __all__ = ["app", "main", "settings_of"]
 
 INTERRUPTED = "interrupted; what was kept before is whole"
 
-app = typer.Typer(
+
+class _App(typer.Typer):
+    """Typer app whose verbs have the help pages of `HelpCommand`."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+        return super().command(name, **{"cls": HelpCommand, **settings})
+
+
+app = _App(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Brings up the data behind search boxes.\n\nExample: upwell harvest https://example.org/ -o harvest",
@@ -80,6 +90,7 @@ def upwell(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    verbose: Verbose = 0,
 ) -> None:
     """The options that stand before a verb."""
     context.obj = settings_of(context)

@@ -15,7 +15,10 @@ from urllib.parse import urlsplit
 
 from upwell.answers.kind import judge
 from upwell.answers.totals import read_totals
+from upwell.choose.expected_yield import GOOD_SHARE
 from upwell.errors import InUse, WrongUsage
+from upwell.harvest.reader import label
+from upwell.logs import shown_url
 from upwell.page.formats import read_page
 from upwell.records.evidence import WEIGHTS
 from upwell.records.leaves import split_leaves
@@ -27,7 +30,6 @@ from upwell.store.folder import harvest_folders
 from upwell.store.read_only import ReadOnlyState, StateLocked, StoredRequest, open_read_only
 from upwell.store.remote import local_copy
 from upwell.types import ArchivedBody, Decision, Response, WeighedCandidate
-from upwell.urls.hosts import without_login
 
 __all__ = [
     "AnswerEvidence",
@@ -35,19 +37,20 @@ __all__ = [
     "Feature",
     "OtherCut",
     "RequestLog",
-    "candidate_label",
     "explain",
     "explain_folder",
+    "lines",
     "log_of_folder",
     "purpose_of",
     "sentences",
 ]
 
 MAX_FEATURES = 6  # features shown of a cut, those with the largest contribution
-MAX_LABEL_CHARS = 60  # of a query or URL in a label
 ROBOTS = "/robots.txt"
 VISIT_TYPE = "what=seen-in-the-browser"  # in the content type of a stored browser visit
 OLDER = "older version"  # kind of requests that were stored before decisions were
+
+VALUE_MEANING = f"value: new in all, minus the records that as many requests would return at {GOOD_SHARE:.0%} of the best new/request"
 
 # What a request is for, by its kind.
 PURPOSES = {
@@ -224,7 +227,7 @@ class ExplainedRequest:
     def chosen(self) -> WeighedCandidate:
         """Return the candidate that the request was sent for."""
         decision = self.request.decision
-        return decision.chosen if decision else WeighedCandidate(self.kind, without_login(self.request.url))
+        return decision.chosen if decision else WeighedCandidate(self.kind, shown_url(self.request.url))
 
     @property
     def others(self) -> tuple[WeighedCandidate, ...]:
@@ -270,7 +273,7 @@ class ExplainedRequest:
             "reason": reason_of(self),
             "run": stored.run,
             "method": stored.method,
-            "url": without_login(stored.url),
+            "url": shown_url(stored.url),
             "source": stored.decision.source if stored.decision else "",
             "time": datetime.fromtimestamp(stored.at, UTC).isoformat(timespec="seconds"),
             "status": stored.status or None,
@@ -492,19 +495,6 @@ def purpose_of(stored: StoredRequest) -> str:
     return OLDER if stored.is_of_older_version else "other"
 
 
-def candidate_label(candidate: WeighedCandidate) -> str:
-    """Describe a candidate in a few words.
-
-    >>> candidate_label(WeighedCandidate("word", "asia", 2)), candidate_label(WeighedCandidate("given", ""))
-    ('word “asia”, page 2', 'given, the empty query')
-    """
-    text = candidate.text if len(candidate.text) <= MAX_LABEL_CHARS else candidate.text[: MAX_LABEL_CHARS - 1] + "…"
-    page = f", page {candidate.page}" if candidate.page > 1 else ""
-    if not text:
-        return f"{candidate.kind}, the empty query{page}"
-    return f"{candidate.kind} {text}{page}" if "://" in text else f"{candidate.kind} “{text}”{page}"
-
-
 def reason_of(explained: ExplainedRequest) -> str:
     """Say in one or two sentences why a request was sent."""
     decision: Decision | None = explained.request.decision
@@ -517,7 +507,7 @@ def reason_of(explained: ExplainedRequest) -> str:
     runner_up = decision.runner_up
     if runner_up is None:
         return f"{reason} There was no other candidate."
-    return f"{reason} Without it, {candidate_label(runner_up)} would have been next."
+    return f"{reason} Without it, {label(runner_up)} would have been next."
 
 
 def sentences(explained: ExplainedRequest) -> Iterator[str]:
@@ -532,6 +522,8 @@ def sentences(explained: ExplainedRequest) -> Iterator[str]:
     if stored.error:
         yield explained.note
         return
+    if stored.sent > 1:
+        yield f"It took {stored.sent} requests, with redirects and retries."
     if stored.records is not None and explained.kind != "record page":
         yield f"Actual: {explained.actual or 0:,} new records, of {stored.records:,} on the page."
     yield from _answer_sentences(explained.answer) if explained.answer else ()
@@ -568,3 +560,85 @@ def _answer_sentences(answer: AnswerEvidence) -> Iterator[str]:
 
 def _contributions(features: Sequence[Feature]) -> str:
     return ", ".join(f"{feature.meaning} {feature.points:+.1f}" for feature in features)
+
+
+# Lines for the command line.
+
+QUERY_CHARS = 50  # of a query or URL in the list of requests
+
+
+def lines(result: ExplainedRequest | RequestLog) -> Iterator[str]:
+    """Yield an explanation, or the list of requests, as lines of text."""
+    yield from _log_lines(result) if isinstance(result, RequestLog) else _request_lines(result)
+
+
+def _log_lines(log: RequestLog) -> Iterator[str]:
+    rows = [
+        (
+            f"{explained.request.number}",
+            explained.kind,
+            _shortened(explained.chosen.text),
+            f"{explained.chosen.page}",
+            _decimal(explained.chosen.expected),
+            "-" if explained.actual is None else f"{explained.actual:,}",
+        )
+        for explained in log.requests
+    ]
+    yield from _columns(
+        ("request", "kind", "query", "page", "expected", "new"), rows, "right left left right right right"
+    )
+    yield ""
+    kinds = [
+        (
+            f"{kind['requests']:,}",
+            str(kind["kind"]),
+            f"{kind['actual']:,}",
+            _decimal(kind["expected"]),
+            "-" if kind["compared"] is None else f"{kind['compared']:,}",
+        )
+        for kind in log.by_kind()
+    ]
+    names = ("requests", "kind", "new", "expected after comparison", "new after comparison")
+    yield from _columns(names, kinds, "right left right right right")
+
+
+def _request_lines(explained: ExplainedRequest) -> Iterator[str]:
+    stored = explained.request
+    yield f"Request {stored.number}: {label(explained.chosen)}"
+    yield f"  {stored.method} {shown_url(stored.url)}"
+    yield from (f"  {sentence}" for sentence in sentences(explained))
+    if not explained.others:
+        return
+    yield "Candidates compared, the chosen one first:"
+    rows = [
+        (
+            _decimal(candidate.expected),
+            _decimal(candidate.total, 0),
+            _decimal(candidate.pages, 0),
+            _decimal(candidate.value, 0),
+            label(candidate),
+        )
+        for candidate in (explained.chosen, *explained.others)
+    ]
+    names = ("new/request", "new in all", "pages", "value", "candidate")
+    yield from (f"  {line}" for line in _columns(names, rows, "right right right right left"))
+    yield f"  {VALUE_MEANING}"
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> Iterator[str]:
+    """Yield the lines of a table whose columns are aligned to the given sides."""
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    for row in (names, *rows):
+        cells = zip(row, widths, sides.split(), strict=True)
+        yield "  ".join(
+            cell.rjust(width) if side == "right" else cell.ljust(width) for cell, width, side in cells
+        ).rstrip()
+
+
+def _decimal(number: float | None, places: int = 1) -> str:
+    return "-" if number is None else f"{number:,.{places}f}"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= QUERY_CHARS else line[: QUERY_CHARS - 1] + "…"

@@ -4,6 +4,7 @@ Nothing is sent from here: the methods are generators that yield the request the
 The session and its chooser decide which queries to send. `depends_on_query` detects result lists that do not depend on the query.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from upwell.discover.steps import HOW_TO_LOG_IN, with_fresh_tokens
 from upwell.errors import BudgetSpent, Forbidden, MissingExtra, NothingLearned, Unreachable
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
+from upwell.logs import shown_url
 from upwell.page.formats import read_page
 from upwell.page.language import language_of
 from upwell.page.tokens import query_words, words_of_query
@@ -62,6 +64,7 @@ __all__ = [
     "SourceReader",
     "depends_on_query",
     "keys_on",
+    "label",
     "outline",
     "purpose",
     "unreadable_reason",
@@ -69,6 +72,10 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+logger = logging.getLogger("upwell.harvest")
+records_logger = logging.getLogger(
+    "upwell.records"
+)  # of the pure packages `source` and `records`, which are called here
 
 # Outline of an answer, for the report.
 
@@ -160,6 +167,19 @@ class SiteContext:
     # links that may lead to lists without a query, by the URL shape of the records
     list_links: dict[tuple[UrlPattern, ...], ListLinks] = field(default_factory=dict)
     sitemap_addresses: tuple[str, ...] | None = None  # page URLs; None: not read yet
+
+
+def label(candidate: WeighedCandidate) -> str:
+    """Describe a candidate in a few words, for the log and explanations.
+
+    >>> label(WeighedCandidate("word", "asia", 2)), label(WeighedCandidate("given"))
+    ('word “asia”, page 2', 'given, the empty query')
+    """
+    page = f", page {candidate.page}" if candidate.page > 1 else ""
+    if not candidate.text:
+        return f"{candidate.kind}, the empty query{page}"
+    text = shown_url(candidate.text) if "://" in candidate.text else f"“{candidate.text}”"
+    return f"{candidate.kind} {text}{page}"
 
 
 def purpose(kind: str, request: Request | BrowserVisit) -> Decision:
@@ -335,6 +355,10 @@ class SourceReader:
     def _report_learned(self, probes: int) -> None:
         """Report a learned model, and measure drift from here."""
         model = self.ledger.model
+        records_logger.info(
+            "learned from %d answers: %d rules, records in %s, %s; fits %.0f %% of the answers",
+            *(probes, len(model.rules), model.pagelet, model.leader, 100 * model.fits),
+        )
         self._drift.reset(model)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=self.interface.url))
 
@@ -412,6 +436,8 @@ class SourceReader:
             self.skip("fetch", request.url, str(error))
             return None
         self.last_tree = tree
+        if isinstance(why, str):
+            logger.info("request %d: %s: status %d", response.number, label(decision.chosen), response.status)
         return response, tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:

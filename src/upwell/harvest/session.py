@@ -5,6 +5,7 @@ Nothing is sent from here: `steps` is a generator that yields the request it wan
 
 import datetime
 import hashlib
+import logging
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ from upwell.discover.trial import is_usable
 from upwell.discover.without_search import USUAL_PLACE, read_sitemaps, record_pages_of
 from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
-from upwell.harvest.reader import SiteContext, SourceReader, with_purpose
+from upwell.harvest.reader import SiteContext, SourceReader, label, with_purpose
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
@@ -59,6 +60,8 @@ from upwell.types import (
 )
 
 __all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession"]
+
+logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
 
 MAX_TRIALS = 6  # requests sent to find the page argument
 MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one more record; not swept
@@ -421,6 +424,8 @@ class SourceSession:
     def _report(self, query: str, response: Response, new: int) -> None:
         decision = response.request.decision
         chosen, runner_up = (decision.chosen, decision.runner_up) if decision is not None else (None, None)
+        if logger.isEnabledFor(logging.INFO) and decision is not None:
+            logger.info("request %d: %s: %s", response.number, label(decision.chosen), _yield_text(decision, new))
         ledger, requests = self.ledger, self.reader.spent().requests
         ledger.curve.append((requests, len(ledger), ledger.matches))
         size = ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None
@@ -450,6 +455,19 @@ class SourceSession:
                 runner_up=runner_up,
             )
         )
+
+
+def _yield_text(decision: Decision, new: int) -> str:
+    """Return expected and actual new records of a request, and its runner-up, for the log."""
+    if decision.chosen.expected is None:
+        return f"{new} new records"
+    runner_up = decision.runner_up
+    other = (
+        f"; runner-up: {label(runner_up)}, {runner_up.expected:.1f}"
+        if runner_up and runner_up.expected is not None
+        else ""
+    )
+    return f"{new} new records, {decision.chosen.expected:.1f} expected{other}"
 
 
 def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, ValueType]) -> dict[str, object]:

@@ -8,6 +8,7 @@ robots.txt, the rate, the budget, the time, private addresses and what acts. Pop
 import asyncio
 import html
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
+from upwell.logs import shown_url
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
 from upwell.net.fetch import is_cacheable
 from upwell.page.embedded_data import largest_collection
@@ -42,6 +44,8 @@ __all__ = [
     "is_in_page",
     "open_box",
 ]
+
+logger = logging.getLogger("upwell.net")
 
 # --- Who says what may be done in a page: what may be typed into, pressed and posted.
 
@@ -331,6 +335,7 @@ class Chromium:
         )
 
         async def send() -> Response:
+            logger.debug("browser: %s, typing %r", shown_url(visit.url), visit.query or visit.trial_queries)
             page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
             headers = {"Content-Type": VISIT_CONTENT_TYPE}
             return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())

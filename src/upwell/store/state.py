@@ -13,6 +13,7 @@ of several pages are written in one transaction: after a kill their answers are 
 """
 
 import json
+import logging
 import time
 import zlib
 from collections import Counter
@@ -42,6 +43,8 @@ __all__ = [
     "decode_decision",
     "decode_row",
 ]
+
+logger = logging.getLogger("upwell.store")
 
 ASKED_BY_NOTE = "asked by"  # note with the rows of another harvest that each query comes from, by query
 CORRECTED_NOTE = "corrected"  # note with the source models that a person has corrected
@@ -127,6 +130,10 @@ class State:
             "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run_number,)
         ):
             self._unreplayed.setdefault(request_key, []).append(outcome_id)
+        if self._unreplayed:
+            logger.info(
+                "%d requests of this run are stored; they are not sent again", sum(map(len, self._unreplayed.values()))
+            )
 
     @property
     def is_remote(self) -> bool:
@@ -316,6 +323,7 @@ class State:
             db.executemany(SET_YIELD, self._unwritten_yields)
 
         self._db.transaction(write)
+        logger.debug("wrote the records of %d pages", len(self._unwritten))
         self._unwritten, self._unwritten_yields, self._written_at = [], [], time.monotonic()
 
     @property
