@@ -32,6 +32,7 @@ from upwell.store.remote import local_copy
 from upwell.types import ArchivedBody, Decision, Response, WeighedCandidate
 
 __all__ = [
+    "VALUE_MEANING",
     "AnswerEvidence",
     "ExplainedRequest",
     "Feature",

@@ -356,7 +356,7 @@ class SourceReader:
         """Report a learned model, and measure drift from here."""
         model = self.ledger.model
         records_logger.info(
-            "learned from %d answers: %d rules, records in %s, %s; fits %.0f %% of the answers",
+            "learned from %d answers, rules: %d; records in %s, %s; fits %.0f %% of the answers",
             *(probes, len(model.rules), model.pagelet, model.leader, 100 * model.fits),
         )
         self._drift.reset(model)

@@ -460,14 +460,14 @@ class SourceSession:
 def _yield_text(decision: Decision, new: int) -> str:
     """Return expected and actual new records of a request, and its runner-up, for the log."""
     if decision.chosen.expected is None:
-        return f"{new} new records"
+        return f"{new} new"
     runner_up = decision.runner_up
     other = (
         f"; runner-up: {label(runner_up)}, {runner_up.expected:.1f}"
         if runner_up and runner_up.expected is not None
         else ""
     )
-    return f"{new} new records, {decision.chosen.expected:.1f} expected{other}"
+    return f"{new} new, {decision.chosen.expected:.1f} expected{other}"
 
 
 def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, ValueType]) -> dict[str, object]:
