@@ -438,7 +438,7 @@ class Fetcher:
         step = 0.05 if self.manners.rate <= 0 else 1 / self.manners.rate
         wait = step * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 # jitter
         wait = min(max(wait, retry_after), self.manners.longest_wait)
-        logger.info("no request to %s for %.1f s", _site(url)[0], wait)
+        logger.debug("no request to %s for %.1f s", _site(url)[0], wait)
         self._pace(url).back_off(wait)
 
 

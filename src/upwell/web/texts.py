@@ -57,7 +57,10 @@ class ENGLISH:
     how_asked = "How the site is queried"
     # requests and their explanation
     requests_title = "Why did it send this?"
-    requests_sub = "Each request with the number of new records that was expected of it, and the number that its answer had. Select a request for the candidates compared and the evidence for its records."
+    requests_sub = (
+        "Each request with the new records that were expected of it, and those that its answer had. "
+        "Select a request for the candidates compared and the evidence for its records."
+    )
     requests_busy = "The requests can be explained when the harvest has ended."
     requests_by_kind = "By kind"
     requests_all = "All requests"
@@ -67,7 +70,7 @@ class ENGLISH:
     request_page = "Page"
     request_empty = "(empty query)"
     request_expected = "Expected"
-    request_expected_of = "{expected} ({new} came)"
+    request_expected_of = "{expected}, actual {new}"
     request_candidates = "Candidates compared"
     request_candidate = "Candidate"
     request_per = "New per request"
