@@ -512,7 +512,12 @@ def reason_of(explained: ExplainedRequest) -> str:
 
 
 def sentences(explained: ExplainedRequest) -> Iterator[str]:
-    """Yield the explanation of a request as sentences, in the order in which people read them."""
+    """Yield the explanation of a request as sentences: the decision, then its answer."""
+    yield from _decision_sentences(explained)
+    yield from _answer_sentences(explained)
+
+
+def _decision_sentences(explained: ExplainedRequest) -> Iterator[str]:
     stored, chosen = explained.request, explained.chosen
     yield reason_of(explained)
     if chosen.expected is not None:
@@ -520,19 +525,19 @@ def sentences(explained: ExplainedRequest) -> Iterator[str]:
             f", {chosen.total:,.0f} on its {chosen.pages:,.0f} remaining pages" if chosen.total and chosen.pages else ""
         )
         yield f"Expected: {chosen.expected:,.1f} new records per request{total}."
-    if stored.error:
-        yield explained.note
-        return
     if stored.sent > 1:
         yield f"It took {stored.sent} requests, with redirects and retries."
     if stored.records is not None and explained.kind != "record page":
         yield f"Actual: {explained.actual or 0:,} new records, of {stored.records:,} on the page."
-    yield from _answer_sentences(explained.answer) if explained.answer else ()
+
+
+def _answer_sentences(explained: ExplainedRequest) -> Iterator[str]:
+    yield from _evidence_sentences(explained.answer) if explained.answer else ()
     if explained.note:
         yield explained.note
 
 
-def _answer_sentences(answer: AnswerEvidence) -> Iterator[str]:
+def _evidence_sentences(answer: AnswerEvidence) -> Iterator[str]:
     records = f" with {answer.records:,} records" if answer.records else ""
     yield f"The answer is of kind {answer.kind}{records}: {answer.why}."
     if answer.rule is not None:
@@ -607,10 +612,17 @@ def _request_lines(explained: ExplainedRequest) -> Iterator[str]:
     stored = explained.request
     yield f"Request {stored.number}: {label(explained.chosen)}"
     yield f"  {stored.method} {shown_url(stored.url)}"
-    yield from (f"  {sentence}" for sentence in sentences(explained))
-    if not explained.others:
-        return
-    yield "Candidates compared, the chosen one first:"
+    yield from (f"  {sentence}" for sentence in _decision_sentences(explained))
+    if explained.others:
+        yield "Candidates compared, the chosen one first:"
+        yield from (f"  {line}" for line in _candidate_lines(explained))
+    answer = list(_answer_sentences(explained))
+    if answer:
+        yield "Answer:"
+        yield from (f"  {sentence}" for sentence in answer)
+
+
+def _candidate_lines(explained: ExplainedRequest) -> Iterator[str]:
     rows = [
         (
             _decimal(candidate.expected),
@@ -621,9 +633,10 @@ def _request_lines(explained: ExplainedRequest) -> Iterator[str]:
         )
         for candidate in (explained.chosen, *explained.others)
     ]
-    names = ("new/request", "new in all", "pages", "value", "candidate")
-    yield from (f"  {line}" for line in _columns(names, rows, "right right right right left"))
-    yield f"  {VALUE_MEANING}"
+    yield from _columns(
+        ("new/request", "new in all", "pages", "value", "candidate"), rows, "right right right right left"
+    )
+    yield VALUE_MEANING
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> Iterator[str]:
