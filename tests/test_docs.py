@@ -30,6 +30,7 @@ from upwell import errors
 from upwell.choose.plan import Reason
 from upwell.cli import app, network
 from upwell.demo import Running, serve
+from upwell.harvest.explain import log_of_folder
 
 ROOT = Path(__file__).parents[1]
 PYPI = ROOT / "docs" / "pypi.md"  # the README as PyPI shows it
@@ -235,6 +236,10 @@ def test_every_key_and_column_of_a_harvest_is_in_the_reference(demo: Running, tm
     assert set(json.loads((result.folder / "source.json").read_text())) <= _named(_section("source.json"))
     columns = pq.read_schema(result.records).names
     assert {name for name in columns if name.startswith("_")} <= _named(_section("Columns of the table"))
+    number = next(e.request.number for e in log_of_folder(Path(result.folder)).requests if e.others)
+    for arguments in ([], [str(number)]):
+        explained = CliRunner().invoke(app, ["explain", str(result.folder), *arguments, "--json"])
+        assert set(_keys(json.loads(explained.stdout))) <= _named(_section("upwell explain"))
     files = _section("Files of a harvest")
     assert all(path.name in files for path in result.folder.iterdir())
 

@@ -5,6 +5,7 @@
 >>> result = upwell.harvest("https://example.org/", out="harvest")  # doctest: +SKIP
 """
 
+import logging
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         compare,
         demo,
         entities,
+        explain,
         export,
         extract,
         forms,
@@ -56,8 +58,10 @@ if TYPE_CHECKING:
 
     __version__: str
 
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that uses Upwell decides what is logged
+
 _VERBS = (
-    "blocks", "cluster", "compare", "demo", "entities", "export", "extract", "forms", "harvest", "harvest_all", "links",
+    "blocks", "cluster", "compare", "demo", "entities", "explain", "export", "extract", "forms", "harvest", "harvest_all", "links",
     "match", "match_columns", "open", "probe", "queries", "records", "status",
 )  # fmt: skip
 _EVENTS = (
@@ -99,6 +103,7 @@ __all__ = [
     "compare",
     "demo",
     "entities",
+    "explain",
     "export",
     "extract",
     "forms",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from upwell.combine.catalogue import Catalogue, compare, match, match_columns
     from upwell.demo import Switches
     from upwell.harvest.events import Event, Observer
+    from upwell.harvest.explain import explain
     from upwell.harvest.files import Result
     from upwell.harvest.folders import export, status
     from upwell.harvest.run_log import run_status
@@ -79,6 +80,7 @@ else:
             "cluster": "upwell.offline.inspect",
             "compare": "upwell.combine.catalogue",
             "entities": "upwell.offline.entity_pages",
+            "explain": "upwell.harvest.explain",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
@@ -100,7 +102,7 @@ else:
 
 
 __all__ = [
-    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "explain", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
     "queries", "read_in_parts", "records", "run_status", "sites_of", "status",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Values that packages exchange: frozen, picklable, without parser or driver objects.
 
 Request → Response             an HTTP request and its response
+Decision                       why a request is sent: the candidate chosen and those compared with it
 ArchivedBody                   location of a response body in the archive
 Outcome                        how a request ended, and its cost
 BrowserVisit → RenderedPage    a page to open in the browser, and its content after JavaScript
@@ -14,7 +15,7 @@ Skipped                        a page that could not be used, and why
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "PAGE_PREFIX",
@@ -22,6 +23,7 @@ __all__ = [
     "AddressInterface",
     "ArchivedBody",
     "BrowserVisit",
+    "Decision",
     "Estimate",
     "Field",
     "Form",
@@ -41,6 +43,7 @@ __all__ = [
     "TypedInterface",
     "TypedQuery",
     "Via",
+    "WeighedCandidate",
     "interface_of",
 ]
 
@@ -52,6 +55,33 @@ FormKind = Literal["search", "login", "registration", "password recovery", "cont
 Via = Literal[
     "search-action", "opensearch", "form", "link", "browser", "index", "list", "sitemap"
 ]  # how a search interface was found
+
+
+class WeighedCandidate(NamedTuple):
+    """A candidate as a decision records it."""
+
+    kind: str  # `choose.expected_yield.CandidateKind`; of a request that no comparison chose: its purpose, such as "probe"
+    text: str = ""  # the query, or the URL of a facet, sort order or list
+    page: int = 1  # of its answer; 1: it has not been asked yet
+    expected: float | None = None  # new records per request; None: chosen without a comparison
+    total: float | None = None  # new records expected of all its remaining pages
+    pages: float | None = None  # remaining pages
+    # what was compared: `total` minus the records that as many requests would return at a good share of the best yield
+    value: float | None = None
+
+
+class Decision(NamedTuple):
+    """The candidate that a request was sent for, and the best of those that were compared with it."""
+
+    chosen: WeighedCandidate
+    others: tuple[WeighedCandidate, ...] = ()  # best first; a few of them
+    prefers_list: bool = False  # chosen because it lists everything, not because of the highest value
+    source: str = ""  # URL of the search interface
+
+    @property
+    def runner_up(self) -> WeighedCandidate | None:
+        """Return the candidate that would have been chosen without this one."""
+        return self.others[0] if self.others else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +97,7 @@ class Request:
     # how the request is handled; not sent
     reuses: bool = field(default=False, compare=False)  # a response to the same request earlier in this run may be used
     is_consent: bool = field(default=False, compare=False)  # it clicks the button of a consent page
+    decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +121,7 @@ class Response:
     blocked: str = ""  # why this is a refusal instead of an answer; "" if it is an answer or was not checked
     archived: ArchivedBody | None = field(default=None, compare=False)  # location of the body, if it is archived
     received_at: float = field(default=0.0, compare=False)  # seconds since 1970; 0: now
+    number: int = field(default=0, compare=False)  # of the request in the state of the harvest; 0: not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +142,7 @@ class BrowserVisit:
     query: str = ""
     # typed one after the other to find out how the page searches, followed by words of the page
     trial_queries: tuple[str, ...] = ()
+    decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is visited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +164,7 @@ class RenderedPage:
     calls: tuple[Request, ...] = ()
     typed: tuple[TypedQuery, ...] = ()  # results of the trial queries
     data: tuple[str, ...] = ()  # URLs of fetched data with many similar objects, the largest first
+    number: int = 0  # of the visit in the state of the harvest; 0: not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from upwell.demo import serve
 from upwell.errors import CannotKeep
 from upwell.net.fetch import Fetcher, Manners
 from upwell.store.archive import Archive, warc_files
+from upwell.store.database import ADDED_COLUMNS, VERSION
 from upwell.store.folder import open_folder
 from upwell.store.state import State
 from upwell.table.writers import read_keys
@@ -192,7 +193,7 @@ def test_a_state_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
     old, new = page(1), page(2)
     store(tmp_path, old)
     db = sqlite3.connect(tmp_path / "state.sqlite")
-    for name in ("archive_file", "archive_offset", "archive_digest"):
+    for _, name, _ in (column for added in ADDED_COLUMNS.values() for column in added):
         db.execute(f"ALTER TABLE outcomes DROP COLUMN {name}")
     db.execute("UPDATE outcomes SET body = ?", (zlib.compress(old.body, 1),))
     db.execute("UPDATE about SET value = '1' WHERE name = 'version'")
@@ -208,7 +209,9 @@ def test_a_state_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     """The message says who wrote it and what to do."""
     path = tmp_path / "state.sqlite"
     with State(path) as state:
-        state.set_note("version", "4")
+        state.set_note("version", str(VERSION + 1))
     with pytest.raises(CannotKeep, match="newer Upwell"):
         State(path)
-    assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'version'").fetchone() == ("4",)
+    assert sqlite3.connect(path).execute("SELECT value FROM about WHERE name = 'version'").fetchone() == (
+        str(VERSION + 1),
+    )

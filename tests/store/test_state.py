@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from upwell.errors import CannotKeep
+from upwell.store.database import VERSION
 from upwell.store.state import State
 from upwell.types import Outcome, Request, Response
 
@@ -40,4 +41,4 @@ def test_a_full_disk(tmp_path: Path) -> None:
         large = Outcome(response=answer(request, random.Random(0).randbytes(1_000_000)))  # no secrets
         with pytest.raises(CannotKeep, match="full"):
             state.store(request, large)
-        assert state.note("version") == "3"
+        assert state.note("version") == str(VERSION)

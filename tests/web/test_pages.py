@@ -116,6 +116,28 @@ def test_a_record_says_where_it_came_from(harvested: tuple[Serving, Path]) -> No
         assert said == []
 
 
+def test_requests_are_explained(harvested: tuple[Serving, Path]) -> None:
+    """From the page of a harvest to its requests, those of one kind, and why one of them was sent."""
+    pages, folder = harvested
+    with browser() as page:
+        said = problems_of(page)
+        page.goto(f"{pages.url}harvests/{next(folder.iterdir()).name}")
+        page.click(f"text={texts.requests_title}")
+        assert page.locator("tbody >> nth=1 >> tr").count() == 60
+        page.click("td a:has-text('word')")
+        assert set(page.locator("tbody >> nth=1 >> tr td:nth-child(2)").all_inner_texts()) == {"word"}
+        page.click("tbody >> nth=1 >> tr >> nth=2 >> a")
+        assert "It had the highest value of the candidates that were compared." in page.inner_text("main")
+        assert page.locator(f"section:has-text('{texts.request_candidates}') tbody tr").count() > 2
+        assert "records begin with the same element" in page.inner_text("main")
+        page.click(f"text={texts.next}")
+        assert said == []
+        answer = page.goto(f"{pages.url}harvests/{next(folder.iterdir()).name}/requests/999")
+        assert answer is not None
+        assert answer.status == 404
+        assert "numbered from 1 to" in page.inner_text("main")
+
+
 def test_sorting_searching_and_ranges(harvested: tuple[Serving, Path]) -> None:
     """The table shows the rows that match search, filters and sort order."""
     pages, folder = harvested
@@ -163,6 +185,8 @@ def test_no_page_scrolls_sideways(harvested: tuple[Serving, Path], width: int) -
             f"harvests/{place}",
             f"harvests/{place}/records",
             f"harvests/{place}/columns",
+            f"harvests/{place}/requests",
+            f"harvests/{place}/requests/30",
             "record",
         ):
             page.goto(pages.url + (f"harvests/{place}/record?key={key}" if path == "record" else path))

@@ -15,7 +15,7 @@ from upwell.harvest.files import write_tables
 from upwell.store.folder import open_folder
 from upwell.store.read_only import is_running
 from upwell.table.build import build_tables
-from upwell.types import Record
+from upwell.types import Decision, Outcome, Record, Request, Response, WeighedCandidate
 
 XSS = [
     "<script>window.hit=1</script>",
@@ -59,6 +59,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
         state.add(
             records, {"_source": XSS[0], "_query": XSS[1], "_page": "00", "_fetched": "2026-01-01T00:00:00+00:00"}
         )
+        for number, text in enumerate(XSS, 1):
+            others = (WeighedCandidate("word", text, 2, 1.0, 2.0, 3.0, 4.0),)
+            decision = Decision(WeighedCandidate(text, text, 1, 1.0, 2.0, 3.0, 4.0), others, source=text)
+            request = Request(url=f"http://evil.example/{text}", decision=decision)
+            response = Response(request=request, url=text, status=200, headers={}, body=text.encode())
+            state.store(request, Outcome(response=response))
+            state.note_yield(number, 1, 1)
         write_tables(build_tables(state), place, "parquet")
     size = {"estimate": 30, "low": 30, "high": 30}
     summary = {
@@ -99,7 +106,8 @@ def test_nothing_of_a_site_is_executed(hostile: tuple[Serving, Path]) -> None:
     with browser() as page:
         for address in (
             pages.url, base, f"{base}/records", f"{base}/records?pictures=1", f"{base}/records?{filters}", f"{base}/record?key={key}", f"{base}/columns",
-            f"{base}/facet?column=title", f"{pages.url}new?url={quote(XSS[1])}", f"{pages.url}{quote(XSS[0])}",
+            f"{base}/requests", f"{base}/requests?kind={quote(XSS[0])}&page={quote(XSS[0])}", *(f"{base}/requests/{n}" for n in range(1, 8)),
+            f"{base}/requests/{quote(XSS[0])}", f"{base}/facet?column=title", f"{pages.url}new?url={quote(XSS[1])}", f"{pages.url}{quote(XSS[0])}",
         ):  # fmt: skip
             answer = page.goto(address)
             assert answer is not None

@@ -2,7 +2,6 @@
 
 AnswerPage          one page of an answer as plain values: all that the chooser and the ledger see of a source
 Candidate           a query, facet, sort order or list that could be asked next
-WeighedCandidate    a candidate as a decision records it
 OpenQuery           a query that was asked, with the request for its next page
 """
 
@@ -11,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from upwell.answers.facets import SecondLevelLink
 from upwell.answers.totals import StatedTotals
@@ -33,7 +32,6 @@ __all__ = [
     "Candidate",
     "OpenQueries",
     "OpenQuery",
-    "WeighedCandidate",
     "distinct",
 ]
 
@@ -89,15 +87,6 @@ class Candidate:
     def is_check(self) -> bool:
         """Return True for a check query, which is asked to estimate the size of the source."""
         return self.kind == "check"
-
-
-class WeighedCandidate(NamedTuple):
-    """A candidate as a decision records it."""
-
-    kind: CandidateKind
-    text: str  # the query, or the URL of a facet, sort order or list
-    page: int  # of its answer; 1: it has not been asked yet
-    expected: float | None  # new records per request; None: chosen without a comparison
 
 
 @dataclass(eq=False)

@@ -13,12 +13,13 @@ All are compared by `expected_yield.advantage`: the new records expected of thei
 would return elsewhere. The chooser sees pages as values, never as HTML, so that it also runs against simulated sources.
 """
 
+import heapq
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from upwell.choose.candidates import AnswerPage, Candidate, OpenQueries, OpenQuery, WeighedCandidate, distinct
+from upwell.choose.candidates import AnswerPage, Candidate, OpenQueries, OpenQuery, distinct
 from upwell.choose.coverage import CheckQueries
 from upwell.choose.expected_yield import (
     GOOD_SHARE,
@@ -41,24 +42,18 @@ from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
 from upwell.choose.word_index import SeenRecord
 from upwell.lexicon.frequent_words import EVERYTHING
 from upwell.page.tokens import query_words
-from upwell.types import Record, Request
+from upwell.types import Decision, Record, Request, WeighedCandidate
 
-__all__ = ["Chooser", "Decision"]
+__all__ = ["Chooser"]
 
 CAPPED_PATIENCE = 5  # patience multiplier while answers are capped and the coverage goal is not met; not swept
 # share of the records held that a request may return as new while the source counts as saturated
 SATURATED_SHARE = 3e-5
 MAX_CHECK_PAGES = 5  # pages of a check query if the source states no total
+MAX_OTHERS = 4  # candidates that a decision records besides the chosen one
 MAX_FAILURES = 2  # failures of one page in a row before its query is postponed
 # a capped query without a total is assumed to have at least twice the matches that were returned
 UNCOUNTED_FACTOR = 2.0
-
-
-class Decision(NamedTuple):
-    """The candidate that was chosen last, and the one that would have been chosen without it."""
-
-    chosen: WeighedCandidate
-    runner_up: WeighedCandidate | None = None
 
 
 class _Option(NamedTuple):
@@ -147,7 +142,7 @@ class Chooser:
     def next(self) -> Candidate | OpenQuery | None:
         """Return a candidate to ask, or an open query whose next page to fetch; None if nothing is left.
 
-        `decision` records the choice and the runner-up.
+        `decision` records the choice and the best of the others.
         """
         choice = self._next_uncompared()
         if choice is not None:
@@ -161,18 +156,21 @@ class Chooser:
         # a list of everything contains the records of all other candidates, so a good share of the best yield is enough
         at = next((i for i, option in enumerate(options) if self._is_good_list(option, best)), None)
         values = [option.rate for option in options]
+        prefers_list = at is not None
         if at is None:
             values = [advantage(option.expected, best) for option in options]
             for option, value in zip(options, values, strict=True):
                 if isinstance(option.choice, OpenQuery):
                     option.choice.last_value = value
             at = values.index(max(values))
-        others = [option for i, option in enumerate(options) if i != at]
-        other_values = [value for i, value in enumerate(values) if i != at]
-        runner_up = others[other_values.index(max(other_values))] if others else None
         chosen = options[at]
+        others = heapq.nlargest(MAX_OTHERS + 1, range(len(options)), key=values.__getitem__)
         self.decision = Decision(
-            _weighed(chosen.choice, chosen.rate), runner_up and _weighed(runner_up.choice, runner_up.rate)
+            _weighed(chosen.choice, chosen, None if prefers_list else values[at]),
+            tuple(
+                _weighed(options[i].choice, options[i], None if prefers_list else values[i]) for i in others if i != at
+            )[:MAX_OTHERS],
+            prefers_list,
         )
         if isinstance(chosen.choice, Candidate) and chosen.choice.facet:
             self.facets.mark_asked()
@@ -455,8 +453,14 @@ def _option(choice: Candidate | OpenQuery, expected: ExpectedYield) -> _Option:
     return _Option(choice, expected, new_per_request(expected))
 
 
-def _weighed(choice: Candidate | OpenQuery, rate: float | None = None) -> WeighedCandidate:
+def _weighed(
+    choice: Candidate | OpenQuery, option: _Option | None = None, value: float | None = None
+) -> WeighedCandidate:
     """Return a candidate or an open query as a decision records it."""
-    if isinstance(choice, OpenQuery):
-        return WeighedCandidate(choice.candidate.kind, choice.candidate.text, choice.pages.pages + 1, rate)
-    return WeighedCandidate(choice.kind, choice.text, 1, rate)
+    candidate, page = (choice.candidate, choice.pages.pages + 1) if isinstance(choice, OpenQuery) else (choice, 1)
+    is_sort_order = candidate.facet is not None and not candidate.facet.link.narrows
+    kind = "sort order" if is_sort_order else candidate.kind
+    if option is None:
+        return WeighedCandidate(kind, candidate.text, page)
+    new, pages, chance = option.expected
+    return WeighedCandidate(kind, candidate.text, page, option.rate, chance * new, pages, value)

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from upwell.cli.network import converted, option_name
-from upwell.cli.options import FORMER_NAMES, HelpCommand
+from upwell.cli.options import FORMER_NAMES, HelpCommand, Verbose
 from upwell.cli.printing import warn
 from upwell.config import Origin, Settings, read_settings
 from upwell.errors import UpwellError
@@ -139,6 +139,7 @@ def upwell(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Read the settings for all verbs."""
     context.obj = settings_of(context)

@@ -13,7 +13,7 @@ from upwell.cli.printing import as_json_text, print_result, printable, warn
 from upwell.config import SECRETS, Origin
 from upwell.errors import UpwellError
 
-__all__ = ["config", "export", "status"]
+__all__ = ["config", "explain", "export", "status"]
 
 
 @app.command(epilog="Example: upwell status harvest")
@@ -35,6 +35,21 @@ def status(folder: options.HarvestFolder = "harvest", as_json: options.Json = Fa
         print(f"{number} harvests, {records:,} records")
     if run is not None and run.sites != 1:
         print_result(run, as_json)
+
+
+@app.command(
+    epilog="Example: upwell explain harvest/example.org\n\nExample: upwell explain harvest/example.org 30 --json"
+)
+def explain(folder: options.HarvestFolder, number: options.RequestNumber = None, as_json: options.Json = False) -> None:
+    """Why was a request sent? Shows what was expected of it, what its answer had, the candidates compared, and the evidence for its records.
+
+    Without a number, lists all requests with their yield, and a summary by kind.
+    """
+    from upwell.harvest.explain import lines
+
+    result = api.explain(folder, number)
+    for line in [as_json_text(result.as_dict())] if as_json else map(printable, lines(result)):
+        print(line)
 
 
 @app.command(epilog="Example: upwell export harvest/example.org --format xlsx -o table.xlsx")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -627,8 +628,47 @@ ComparisonFolder = Annotated[
 Word = TypeVar("Word", bound=str)
 
 
+def _start_log(verbosity: int) -> int:
+    """Show the log on stderr; `-v` may be given before the verb, after it, or both."""
+    from upwell import logs
+
+    logs.start(verbosity)
+    return verbosity
+
+
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        show_default=False,
+        callback=_start_log,
+        rich_help_panel=ENGINE,
+        help="Log decisions on stderr, one line per request; -vv: details of HTTP and storage as well.",
+    ),
+]
+
+
+@cache
+def _verbose_option() -> Any:
+    """Return `-v` as a parameter that Typer has made from its annotation."""
+    made = typer.Typer(add_completion=False)
+
+    @made.command()
+    def verb(verbose: Verbose = 0) -> None:
+        """Take the option."""
+
+    return typer.main.get_command(made).params[0]
+
+
 class HelpCommand(TyperCommand):
     """Command with a readable `--help`, former names of options, and an option `--details` that needs no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the verb and `-v`, which every verb takes."""
+        return [*super().get_params(ctx), _verbose_option()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; replace former names of options, and `--details` alone by `--details last`."""

@@ -7,6 +7,7 @@ nothing, so that a folder from elsewhere can at worst contain wrong values.
 
 import hashlib
 import io
+import logging
 import os
 import pickle
 import sys
@@ -33,6 +34,8 @@ from upwell.table.types import typed_fields
 from upwell.types import PAGE_PREFIX
 
 __all__ = ["Checkpoint", "ScratchFile", "replayed_events"]
+
+logger = logging.getLogger("upwell.store")
 
 # Bytes that a harvest rarely needs, on disk instead of in memory; the checkpoint stores their size and checksum.
 
@@ -159,6 +162,7 @@ class Checkpoint:
             file.seek(0)
             file.write(data.digest.digest())
         partial.replace(self.folder / CHECKPOINT_FILE)
+        logger.info("checkpoint after %d requests, %d records", sent, held)
 
     def load(
         self, *, plan: Plan, observe: Observer, spent: Callable[[], BudgetUse]

@@ -4,6 +4,7 @@ Generators that send nothing decide what to request (`discover.discovery`, `sess
 """
 
 import asyncio
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
@@ -37,10 +38,11 @@ from upwell.errors import (
 )
 from upwell.harvest.checkpoint import Checkpoint, replayed_events
 from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
-from upwell.harvest.reader import BudgetUse, SiteContext
+from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
 from upwell.harvest.summary import SiteHarvest
+from upwell.logs import shown_url
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.net.reading_thread import ReadingThread
@@ -62,6 +64,9 @@ from upwell.types import (
 
 __all__ = ["Plan", "Probed", "SiteHarvest", "drive", "interleave", "probe", "run"]
 
+
+logger = logging.getLogger("upwell.harvest")
+discover_logger = logging.getLogger("upwell.discover")  # of the pure package `discover`, whose requests are sent here
 
 PendingSession = tuple[SourceSession, SessionSteps, Response | RenderedPage | Exception | SafePoint | None]
 
@@ -133,8 +138,10 @@ async def drive(
     """Run a generator that yields requests: send each, pass the response back, and return its result.
 
     The generator runs in its own thread, because reading a page may take long. A query that was answered before is not sent again. Answers
-    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it.
+    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it. A request without a decision gets
+    the purpose that a search for interfaces has for it.
     """
+    is_first = True
 
     def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
         try:
@@ -145,6 +152,10 @@ async def drive(
     with ReadingThread() as thread:
         wanted, result = await thread.run(lambda: advance(lambda: next(steps)))
         while wanted is not None:
+            if wanted.decision is None:
+                wanted = replace(wanted, decision=purpose(_purpose_of(wanted, is_first), wanted))
+                discover_logger.info("%s: %s", wanted.decision.chosen.kind, _shown(wanted))
+            is_first = False
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
@@ -155,10 +166,25 @@ async def drive(
                 else:
                     answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
             except (Unreachable, Forbidden, MissingExtra) as error:
+                logger.info("%s: %s", shown_url(wanted.url), net.access.hide(str(error)))
                 wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound as default
             else:
                 wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound as default
     return result  # type: ignore[no-any-return] # the generator's result
+
+
+def _shown(wanted: Request | BrowserVisit) -> str:
+    """Return a request for the log: its query and URL."""
+    return f"“{wanted.query}” {shown_url(wanted.url)}" if wanted.query else shown_url(wanted.url)
+
+
+def _purpose_of(wanted: Request | BrowserVisit, is_first: bool) -> str:
+    """Return the purpose of a request that a search for interfaces sends, as `harvest.explain` describes it."""
+    if isinstance(wanted, BrowserVisit):
+        return "browser visit"
+    if wanted.is_consent:
+        return "consent page"
+    return "start page" if is_first else "trial query" if wanted.query else "discovery"
 
 
 async def run(
@@ -201,6 +227,7 @@ async def run(
         if (saved := checkpoint.load(plan=plan, observe=observe, spent=spent)) is not None:
             discovery, earlier_sessions, net.sent, net.bytes = saved
             sessions += earlier_sessions
+            logger.info("continuing from a checkpoint after %d requests", net.sent)
             for event in replayed_events(site.state, sessions, has_all_records=wants_records(observe)):
                 observe(event)
         else:
@@ -267,8 +294,35 @@ async def run(
         site.keep_size()
         if site.stopped in ENDS:
             checkpoint.remove()
+        logger.info(
+            "%s: stopped (%s) after %d requests, %d records",
+            urlsplit(url).hostname,
+            site.stopped,
+            net.sent,
+            len(site.state),
+        )
         observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
+
+
+def _log_interfaces(discovery: Discovery, min_score: float) -> None:
+    """Log which search interfaces were accepted, which were rejected, and why."""
+    if not discover_logger.isEnabledFor(logging.INFO):
+        return
+    for interface in discovery.interfaces:
+        verdict = "accepted" if interface.score >= min_score else f"rejected: its score is below {min_score:.2f}"
+        url, score = shown_url(interface.url), interface.score
+        discover_logger.info("%s %s, found by %s, score %.2f: %s", interface.method, url, interface.via, score, verdict)
+    accepted = {interface.url for interface in discovery.interfaces}
+    for interface in discovery.decoys:
+        if interface.url not in accepted:
+            discover_logger.info(
+                "%s %s: rejected: words returned nothing that nonsense does not",
+                interface.method,
+                shown_url(interface.url),
+            )
+    for reason in discovery.out_of_reach:
+        discover_logger.info("not tried: %s", reason)
 
 
 def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
@@ -415,6 +469,7 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
                 around += f" ({discovery.out_of_reach[0]})"
             raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery, kinds)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
+        _log_interfaces(discovery, min_score)
         return replace(
             discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= min_score]
         )

@@ -9,6 +9,7 @@ workers and pictures are blocked.
 import asyncio
 import html
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_plus, urljoin
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable, UpwellError
+from upwell.logs import shown_url
 from upwell.net.chromium_process import CLOSE_SECONDS, ChromiumProcess, shared_process
 from upwell.net.fetch import is_cacheable
 from upwell.page.embedded_data import largest_collection
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from upwell.net.fetch import Fetcher
 
 __all__ = ["MAX_REQUESTS", "BrowserPolicy", "Chromium", "ReadOnlyPolicy"]
+
+logger = logging.getLogger("upwell.net")
 
 QUIET_SECONDS = 0.6  # time without a request after which a page counts as finished
 
@@ -292,21 +296,28 @@ class Chromium:
         """
         if request.method != "GET":
             return await self.net.fetch(request)
-        page = await self.render(BrowserVisit(url=request.url, query=request.query if is_typed else ""))
+        query = request.query if is_typed else ""
+        page = await self.render(BrowserVisit(url=request.url, query=query, decision=request.decision))
         headers = {"Content-Type": "text/html; charset=utf-8"}
-        return Response(request=request, url=page.url, status=200, headers=headers, body=page.html.encode())
+        return Response(
+            request=request, url=page.url, status=200, headers=headers, body=page.html.encode(), number=page.number
+        )
 
     async def render(self, visit: BrowserVisit) -> RenderedPage:
         """Return a page after its JavaScript ran; a query is typed into its search box and submitted with Enter."""
         body = "\n".join((visit.query, *visit.trial_queries)).encode()
-        request = Request(url=visit.url, body=body, content_type=VISIT_CONTENT_TYPE, query=visit.query)
+        request = Request(
+            url=visit.url, body=body, content_type=VISIT_CONTENT_TYPE, query=visit.query, decision=visit.decision
+        )
 
         async def send() -> Response:
+            logger.debug("browser: %s, typing %r", shown_url(visit.url), visit.query or visit.trial_queries)
             page = json.dumps(asdict(await self._render(visit)), default=lambda value: value.decode("latin-1"))
             headers = {"Content-Type": VISIT_CONTENT_TYPE}
             return Response(request=request, url=visit.url, status=200, headers=headers, body=page.encode())
 
-        stored = json.loads((await self.net.replay_or_send(request, send)).body)
+        answer = await self.net.replay_or_send(request, send)
+        stored = {**json.loads(answer.body), "number": answer.number}
         calls = _calls_of(stored.pop("calls"))
         typed_queries = tuple(
             TypedQuery(**{**typed, "calls": _calls_of(typed["calls"])}) for typed in stored.pop("typed")

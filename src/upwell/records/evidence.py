@@ -12,7 +12,7 @@ Thor §VI ranks subtrees by change alone, which needs several pages. Here change
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = [
     "Evidence",
     "cut_features",
     "query_words",
+    "score",
     "score_cut",
     "smallest_row_with",
     "stated_page_sizes",
@@ -138,7 +139,12 @@ def query_words(query: str) -> list[str]:
 
 def score_cut(evidence: Evidence, cut: Cut) -> float:
     """Return the score of a cut; only the order among the cuts of one source is meaningful."""
-    return float(sum(WEIGHTS[name] * value for name, value in cut_features(evidence, cut).items()))
+    return score(cut_features(evidence, cut))
+
+
+def score(features: Mapping[str, float]) -> float:
+    """Return the weighted sum of the features of a cut."""
+    return float(sum(WEIGHTS[name] * value for name, value in features.items()))
 
 
 def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:

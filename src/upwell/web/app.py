@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from upwell.errors import UpwellError, WrongUsage
 from upwell.store.location import has_state
-from upwell.web import combine_views, record_views
+from upwell.web import combine_views, explain_views, record_views
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
 from upwell.web.harvests import Harvest, Library, Runs
 from upwell.web.progress import Progress
@@ -87,6 +87,7 @@ def create_app(
         Route("/harvests/{id}/report", report),
         *record_views.routes,
         *combine_views.routes,
+        *explain_views.routes,
         Mount("/static", StaticFiles(directory=HERE / "static")),
         Route("/look.css", look),
     ]

@@ -12,11 +12,11 @@ import pytest
 
 from tests.store.conformance.conftest import Place
 from upwell.errors import CannotKeep
-from upwell.store.database import VERSION, StateDatabase
+from upwell.store.database import ADDED_COLUMNS, VERSION, StateDatabase
 from upwell.store.location import PostgresLocation, open_database
 from upwell.store.read_only import ReadOnlyState
 from upwell.store.state import ASKED_BY_NOTE, MAX_BATCH_RECORDS, MAX_BATCH_SECONDS, State
-from upwell.types import PAGE_PREFIX, ArchivedBody, Outcome, Record, Request, Response
+from upwell.types import PAGE_PREFIX, ArchivedBody, Decision, Outcome, Record, Request, Response, WeighedCandidate
 
 ORIGIN = {"_source": "http://h/s", "_query": "q", "_page": "p1"}
 
@@ -325,6 +325,33 @@ def test_an_older_version_is_upgraded(place: Place) -> None:
         assert outcome.response.archived is None
 
 
+def test_a_request_is_stored_with_its_decision_and_its_yield(place: Place) -> None:
+    """The highest number of new records counts; without a decision there is none; rereading everything starts from nothing."""
+    chosen, other = WeighedCandidate("word", "lima\0", 2, 19.51, 200.0, 10.3, 80.0), WeighedCandidate("check", "cusco")
+    decision = Decision(chosen, (other,), True, "http://h/s")
+    request = Request(url="http://h/s?q=lima", query="lima", decision=decision)
+    with State(place) as state:
+        number = state.store(request, Outcome(response=answer(request), sent=2))
+        plain = state.store(Request(url="http://h/robots.txt"), Outcome(error="down"))
+        for records_read, new in ((20, 7), (20, 0)):
+            state.note_yield(number, records_read, new)
+        state.note_yield(0, 20, 20)  # a response that no state has stored
+    with written(place) as db:
+        first, second = ReadOnlyState(db).stored_requests()
+        assert (first.number, first.method, first.url, first.sent, first.status) == (number, "GET", request.url, 2, 200)
+        assert (first.decision, first.records, first.new) == (decision, 20, 7)
+        assert (second.number, second.decision, second.records, second.error) == (plain, None, None, "down")
+        assert not second.is_of_older_version
+        assert list(ReadOnlyState(db).stored_requests(plain)) == [second]
+        stored = ReadOnlyState(db).answer(number, NoBodies())
+        assert stored is not None
+        assert (stored.body, stored.number) == (b"x", number)
+    with State(place) as state:
+        state.forget_records()
+    with written(place) as db:
+        assert [stored.new for stored in ReadOnlyState(db).stored_requests(number)] == [None]
+
+
 def test_what_the_window_reads(place: Place) -> None:
     """Rows, details, queries, history and places in the archive, as the page in the browser shows them."""
     request, digest = Request(url="http://h/%20?q=é"), "sha1:" + "A" * 32
@@ -371,7 +398,7 @@ def set_version(place: Place, version: int) -> None:
 
 
 def drop_columns(place: Place) -> None:
-    columns = ("archive_file", "archive_offset", "archive_digest")
+    columns = [column for added in ADDED_COLUMNS.values() for _, column, _ in added]
     if isinstance(place, PostgresLocation):
         with psycopg.connect(place.address) as db:
             for column in columns:
