@@ -49,7 +49,7 @@ MIN_SHOWING_SHARE = 0.8
 def write_pair(form: str, a: str, b: str) -> str:
     """Write a query of two words.
 
-    >>> write(FORMS["not"][0], "red", "car")
+    >>> write_pair(FORMS["not"][0], "red", "car")
     'red -car'
     """
     return form.format(a=a, b=b)

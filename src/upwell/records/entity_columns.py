@@ -107,7 +107,7 @@ class ColumnCandidate:
 def letters_and_digits(text: str) -> str:
     """Return the letters and digits of a text, case-folded.
 
-    >>> plain("ISBN: 978-0")
+    >>> letters_and_digits("ISBN: 978-0")
     'isbn9780'
     """
     return "".join(filter(str.isalnum, text.casefold()))
@@ -359,7 +359,7 @@ def _target_words(target: str, text: str) -> list[str]:
 def text_form(texts: Sequence[str]) -> str:
     """Return the form of texts: phone, email or website; "" if they have none of these.
 
-    >>> form_of(["(020) 7946-0018"]), form_of(["a@example.org"]), form_of(["www.example.org/a"]), form_of(["12-7-2010"])
+    >>> text_form(["(020) 7946-0018"]), text_form(["a@example.org"]), text_form(["www.example.org/a"]), text_form(["12-7-2010"])
     ('phone', 'email', 'website', '')
     """
     texts = [text.strip() for text in texts]

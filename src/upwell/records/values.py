@@ -92,11 +92,11 @@ class DateReader(NamedTuple):
 def date_reader(texts: Collection[str]) -> DateReader | None:
     """How to read a column in which every text is a date; None where some is none, or where nothing says which number is the month.
 
-    >>> reader_of(["03/04/2005", "25/04/2005"]), reader_of(["03/04/2005", "05/04/2005"])
+    >>> date_reader(["03/04/2005", "25/04/2005"]), date_reader(["03/04/2005", "05/04/2005"])
     (DateReader(order='DMY', has_time=False), None)
-    >>> reader_of(["11/17/26 05:30"]).read("11/17/26 05:30").isoformat(), reader_of(["1.2.10"])
+    >>> date_reader(["11/17/26 05:30"]).read("11/17/26 05:30").isoformat(), date_reader(["1.2.10"])
     ('2026-11-17T05:30:00', None)
-    >>> reader_of(["2004-02-01T10:30:00Z"]).read("2004-02-01T10:30:00Z").isoformat()
+    >>> date_reader(["2004-02-01T10:30:00Z"]).read("2004-02-01T10:30:00Z").isoformat()
     '2004-02-01T10:30:00+00:00'
     """
     if not texts or any(len(text) > MAX_CHARS or not any(map(str.isnumeric, text)) for text in texts):
