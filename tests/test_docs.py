@@ -127,6 +127,14 @@ def test_modules_that_a_page_names_exist(name: str) -> None:
     assert not [path for path in named if not ((ROOT / path).exists() or (ROOT / "src" / "upwell" / path).exists())]
 
 
+def test_the_architecture_page_names_every_module() -> None:
+    """Every module of the program is in docs/architecture.md."""
+    source = ROOT / "src" / "upwell"
+    named = set(re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    modules = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if not path.name.startswith("__")}
+    assert modules <= named
+
+
 def test_nothing_cites_what_is_not_in_the_repository() -> None:
     """The design document is not part of the project: what is true of it is in docs/architecture.md."""
     citation = " §".join(("DESIGN", "")).encode()
