@@ -18,7 +18,7 @@ from wordfreq.numbers import has_digit_sequence
 from upwell.lexicon.frequent_words import MAX_SHARED, NO_LETTER_SHARED, expand
 from upwell.lexicon.scripts import CJK_RUN
 
-FOLDER = Path(__file__).parents[1] / "src/upwell/queries/word_lists"
+FOLDER = Path(__file__).parents[1] / "src/upwell/lexicon/word_lists"
 FREQUENT = 10_000  # words listed in order, with their zipf values; `lexicon.frequent_words` uses this number
 MIN_ZIPF = 2.0  # smallest zipf value that `discover.probe_words` asks for
 MIN_LETTERS = 4  # letters of a rarer word: `discover.probe_words` uses no shorter ones
