@@ -1,4 +1,4 @@
-"""The rules of the house that import-linter cannot see."""
+"""Rules of the code that import-linter cannot check."""
 
 import ast
 import importlib
@@ -14,8 +14,8 @@ def trees() -> list[tuple[str, ast.Module]]:
     return [(p.relative_to(SOURCE).as_posix(), ast.parse(p.read_text())) for p in sorted(SOURCE.rglob("*.py"))]
 
 
-def test_async_lives_where_it_may() -> None:
-    """Only net/, engines/, the loop and its refresh, together/ask and enrich, offline/crawl, aio, the demo and the page in the browser contain `async def`."""
+def test_async_functions_are_confined_to_some_modules() -> None:
+    """`async def` occurs only in net/, engines/, demo/, web/ and the modules listed here."""
     found = {name for name, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
     of_harvest = ("loop.py", "refresh.py", "harvest_folder.py", "site_work.py")
     assert all(
@@ -34,8 +34,8 @@ def test_async_lives_where_it_may() -> None:
     )
 
 
-def test_print_lives_in_the_command_line() -> None:
-    """Nothing but the command line prints."""
+def test_only_the_command_line_prints() -> None:
+    """No other package calls `print`."""
     calls = {
         name
         for name, tree in trees()
@@ -45,8 +45,8 @@ def test_print_lives_in_the_command_line() -> None:
     assert {name.split("/")[0] for name in calls} == {"cli"}
 
 
-def test_every_module_says_what_it_is_and_exports_what_exists() -> None:
-    """A docstring everywhere; `__all__` names only what is there."""
+def test_every_module_has_a_docstring_and_a_valid_all() -> None:
+    """`__all__` contains only names that exist."""
     for found in pkgutil.walk_packages(upwell.__path__, "upwell."):
         module = importlib.import_module(found.name)
         assert module.__doc__, found.name
@@ -54,8 +54,8 @@ def test_every_module_says_what_it_is_and_exports_what_exists() -> None:
             assert hasattr(module, name), f"{found.name}.{name}"
 
 
-def test_the_public_surface() -> None:
-    """What people import is exactly what `upwell.__all__` says."""
+def test_every_public_name_can_be_imported() -> None:
+    """`upwell.__all__` has no duplicates and only existing names."""
     assert len(upwell.__all__) == len(set(upwell.__all__)) <= 37
     for name in upwell.__all__:
         assert hasattr(upwell, name)
