@@ -1,4 +1,4 @@
-"""Forms are sent as a browser sends them, whoever presses the button (search forms: tests/site/test_forms.py)."""
+"""Forms are sent as a browser sends them, whoever presses the button (search forms: tests/discover/test_forms.py)."""
 
 from urllib.parse import quote
 
