@@ -10,8 +10,8 @@ from upwell.demo import serve
 from upwell.places import addresses_to_try
 
 
-def test_where_a_value_comes_from(tmp_path: Path) -> None:
-    """The command line goes before variables, these before the table of a site, of a verb, and the top of the file; a file above will do."""
+def test_precedence_of_options(tmp_path: Path) -> None:
+    """The command line, then variables, then the table of a site, of a verb, and the top of the file; a file in a parent folder is found."""
     (tmp_path / "upwell.toml").write_text(
         'rate = 0\ncontact = "ann@example.org"\n[harvest]\nbudget = 31\nformat = "jsonl"\nout = "kept"\n'
         '[site."127.0.0.1"]\nbudget = 29\n'
@@ -35,8 +35,8 @@ def test_where_a_value_comes_from(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["requests"] == 31
 
 
-def test_sites_of_one_command_differ(tmp_path: Path) -> None:
-    """Each site of a list has its own options."""
+def test_each_site_of_a_list_has_its_own_options(tmp_path: Path) -> None:
+    """From its table in upwell.toml."""
     with serve() as one:
         other = one.url.replace("127.0.0.1", "localhost")
         (tmp_path / "upwell.toml").write_text("rate = 0\n[site.localhost]\nbudget = 25\n[harvest]\nbudget = 35\n")
@@ -44,7 +44,7 @@ def test_sites_of_one_command_differ(tmp_path: Path) -> None:
         done = upwell("harvest", "sites.txt", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     sent = {line["site"].partition(":")[0]: line["requests"] for line in map(json.loads, done.stdout.splitlines())}
-    assert sent == {"127.0.0.1": 35, "localhost": 25}  # in whatever order they ended
+    assert sent == {"127.0.0.1": 35, "localhost": 25}  # in any order
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_sites_of_one_command_differ(tmp_path: Path) -> None:
         ('token = "${NOT_SET_AT_ALL}"', "NOT_SET_AT_ALL, which is not set"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(text: str, said: str, tmp_path: Path) -> None:
-    """The key, the place, and what was meant."""
+def test_errors_in_the_file_name_key_and_table(text: str, said: str, tmp_path: Path) -> None:
+    """With the nearest known key."""
     (tmp_path / "upwell.toml").write_text(text)
     done = upwell("forms", "http://127.0.0.1:9/", cwd=tmp_path)
     assert done.returncode == 2
@@ -70,7 +70,7 @@ def test_what_is_wrong_in_the_file_is_named(text: str, said: str, tmp_path: Path
 
 
 def test_config_show_hides_secrets(tmp_path: Path) -> None:
-    """Every value with where it was said; the token of a variable and the header of a site are not shown; a stranger is named."""
+    """Every value with its origin; the token of a variable and the header of a site are not shown; an unknown variable is named."""
     (tmp_path / "upwell.toml").write_text('rate = 0.5\n[site."a.org"]\nheader = ["X-Key: ${KEY}"]\n')
     shown = upwell("config", "--show", cwd=tmp_path, UPWELL_TOKEN="s3cret", KEY="h1dden", UPWELL_BUDGT="3")
     assert shown.returncode == 0
@@ -84,8 +84,8 @@ def test_config_show_hides_secrets(tmp_path: Path) -> None:
     assert as_json["file"].endswith("upwell.toml")
 
 
-def test_an_address_without_a_scheme(tmp_path: Path) -> None:
-    """As people type it; elsewhere than on this machine HTTPS comes first."""
+def test_a_host_without_a_scheme_is_accepted(tmp_path: Path) -> None:
+    """HTTPS is tried first, except on this machine."""
     with serve() as site:
         place = site.url.removeprefix("http://").rstrip("/")
         done = upwell("forms", place, "--rate", "0", cwd=tmp_path)
@@ -94,8 +94,8 @@ def test_an_address_without_a_scheme(tmp_path: Path) -> None:
     assert addresses_to_try("example.org/a") == ("https://example.org/a", "http://example.org/a")
 
 
-def test_shell_completion(tmp_path: Path) -> None:
-    """On for the shells that Typer knows."""
+def test_shell_completion_is_available(tmp_path: Path) -> None:
+    """For the shells that Typer supports."""
     script = upwell("--show-completion", "bash", cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert script.returncode == 0
     assert "COMP_WORDS" in script.stdout

@@ -1,4 +1,4 @@
-"""What people see while a harvest runs."""
+"""The progress line of a harvest."""
 
 import io
 import json
@@ -23,7 +23,7 @@ def asked(source: str, records: int, requests: int, **more: object) -> Asked:
 
 
 def test_several_sources_add_up_on_a_line_of_80_columns() -> None:
-    """Records, coverage with its interval, forecast, requests of the budget and problems, for all sources together."""
+    """Records, coverage with its interval, forecast, requests and problems, for all sources together."""
     line = ProgressLine(1000, visible=True)
     line.console = line.bar.live.console = Console(file=io.StringIO(), force_terminal=True, width=80)
     line.follow(asked("a", 1000, 20))
@@ -36,11 +36,11 @@ def test_several_sources_add_up_on_a_line_of_80_columns() -> None:
     assert line.bar.tasks[0].description.startswith("1,500 records of at least 2,250 · 23/1,000 requests")
     with line.bar.live.console.capture() as shown:
         line.bar.live.console.print(line.bar.get_renderable())
-    assert max(map(len, shown.get().splitlines())) <= 120  # 80 signs, and the colours
+    assert max(map(len, shown.get().splitlines())) <= 120  # 80 characters, and the colours
 
 
-def test_a_site_that_is_over_is_added_up_and_forgotten() -> None:
-    """Of a hundred thousand sites only those that run are kept; the line goes on counting all."""
+def test_finished_sites_are_counted_but_not_kept() -> None:
+    """Of a hundred thousand sites only the running ones are kept; the line counts all."""
     line = ProgressLine(1000, visible=True)
     line.follow(asked("a", 1000, 20))
     line.follow(Stopped(reason="budget", site="example.org"))
@@ -50,10 +50,10 @@ def test_a_site_that_is_over_is_added_up_and_forgotten() -> None:
     assert line.bar.tasks[0].description.startswith("1,500 records, 50% (33%–67%) · 90% in ~40 · 41/1,000 requests")
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(
+def test_without_a_terminal_a_line_is_printed_at_intervals(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A file or a pipe gets a plain line at intervals; the log has every event with its source and time."""
+    """To a file or a pipe; the log has every event with its source and time."""
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     with ProgressLine(100, visible=True, log=tmp_path / "log.jsonl") as observe:
         observe(asked("a", 10, 5, size=None))

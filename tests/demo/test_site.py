@@ -1,4 +1,4 @@
-"""The demo site: what it truly holds, its layouts, its traps and its switches."""
+"""The demo site: its true content, layouts, traps and switches."""
 
 import json
 import re
@@ -21,7 +21,7 @@ def page(url: str) -> TagTree:
 
 
 def answer_of(url: str) -> tuple[str, list[str]]:
-    """The visible text and the links of an answer, also of one that is JSON."""
+    """Return the visible text and the links of an answer, also for JSON."""
     with urlopen(url) as answer:  # noqa: S310 # our own server
         body = answer.read()
         if answer.headers.get_content_type() == "application/json":
@@ -37,8 +37,8 @@ def shows(text: str, city: City) -> bool:
     return city.name in text and (f"{city.population:,}" in text or f'"population": {city.population}' in text)
 
 
-def test_the_truth_is_34_000_cities() -> None:
-    """Every record has a number of its own; a search for a country finds all of its cities."""
+def test_the_site_has_34_000_cities() -> None:
+    """Every record has its own number; a search for a country returns all of its cities."""
     assert len({city.id for city in all_cities()}) == len(all_cities()) > 33_000
     assert {c.id for c in search("iceland")} == {c.id for c in all_cities() if "iceland" in c.words}
 
@@ -51,14 +51,14 @@ def test_every_layout_shows_the_same_answer(layout: str) -> None:
     expected = search("germany", "rank")[20:40]
     assert all(shows(text, city) for city in expected)
     assert not any(shows(text, city) for city in (*search("germany", "rank")[:20], *search("germany", "rank")[40:60]))
-    if layout != "lines":  # the layout without links
+    if layout != "lines":  # the layout has no links
         linked = {int(number) for number in re.findall(r"/city/(\d+)\b", " ".join(links))}
         assert {city.id for city in expected} <= linked
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_has_total_limit_pager_and_an_empty_answer(layout: str) -> None:
-    """The total is stated; 200 results are in 10 pages with a link from each to the next; nonsense finds nothing, one match its page."""
+    """The total is stated; 200 results are on 10 pages with a link from each to the next; nonsense has no match, and a single match redirects to its page."""
     with serve(Switches.parse([f"layout={layout}"])) as site:
         first, first_links = answer_of(f"{site.url}search?q=asia")
         _, last_links = answer_of(f"{site.url}search?q=asia&page=10")
@@ -74,8 +74,8 @@ def test_every_layout_has_total_limit_pager_and_an_empty_answer(layout: str) -> 
     assert ("/city/" in only.url) is (layout != "json")
 
 
-def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
-    """At most 200 results in 10 pages; a facet narrows; nonsense finds nothing but offers suggestions; one match is its own page."""
+def test_result_cap_pager_facets_and_empty_answers(demo: Running) -> None:
+    """At most 200 results on 10 pages; a facet filters; nonsense has no match but suggestions; a single match redirects to its page."""
     tree = page(f"{demo.url}search?q=asia&page=10")
     assert "181–200 of" in tree.text()
     assert "only the first 200 are shown" in tree.text()
@@ -87,8 +87,8 @@ def test_limit_pager_facets_and_nothing_found(demo: Running) -> None:
     assert "/city/" in page(f"{demo.url}search?q=timbuktu").url
 
 
-def test_the_old_layout_is_not_utf_8() -> None:
-    """Its pages are ISO-8859-1, with references for the characters that it lacks; both are read as they were meant."""
+def test_the_old_layout_is_iso_8859_1() -> None:
+    """With character references; both are decoded correctly."""
     with serve(Switches(layout="old")) as site, urlopen(f"{site.url}search?q=poland") as answer:  # noqa: S310 # ours
         body = answer.read()
         assert answer.headers.get_content_charset() == "iso-8859-1"
@@ -96,8 +96,8 @@ def test_the_old_layout_is_not_utf_8() -> None:
     assert "Łódź" in read(body).text()
 
 
-def test_pictures_and_absolute_addresses() -> None:
-    """Cards show a picture that exists; microdata names the host that it was asked at."""
+def test_pictures_exist_and_microdata_has_absolute_urls() -> None:
+    """Cards show an existing picture; microdata uses the requested host."""
     lima = search("lima")[0]
     with serve(Switches(layout="cards")) as site, urlopen(f"{site.url}map/{lima.id}.svg") as answer:  # noqa: S310 # ours
         assert answer.headers.get_content_type() == "image/svg+xml"
@@ -105,13 +105,13 @@ def test_pictures_and_absolute_addresses() -> None:
         assert f"{site.url}city/{lima.id}" in [url.split("?")[0] for _, url in page(f"{site.url}search?q=lima").links()]
 
 
-def test_equal_requests_get_different_decoration(demo: Running) -> None:
-    """The same request twice gives another advertisement, other recent cities or another tracking argument."""
+def test_equal_requests_have_different_decoration(demo: Running) -> None:
+    """Another advertisement, other recent cities or another tracking argument."""
     assert page(f"{demo.url}search?q=lima").chunks != page(f"{demo.url}search?q=lima").chunks
 
 
 def test_orders_differ_and_none_is_fixed_for_a_query() -> None:
-    """Rank goes by population; none is another order, the same each time."""
+    """`rank` sorts by population; `none` is another order, always the same for a query."""
     ranked, mixed = search("spain", "rank"), search("spain", "none")
     assert [c.population for c in ranked] == sorted((c.population for c in ranked), reverse=True)
     assert ranked != mixed
@@ -120,16 +120,16 @@ def test_orders_differ_and_none_is_fixed_for_a_query() -> None:
     assert search("spain", "none") == mixed
 
 
-def test_drift_changes_the_template() -> None:
-    """After so many answers the class names are others."""
+def test_drift_changes_the_class_names() -> None:
+    """After the given number of answers."""
     with serve(Switches(drift_after=1)) as site:
         first, second = (page(f"{site.url}search?q=spain") for _ in range(2))
     assert "results" in first.classes
     assert "results" not in second.classes
 
 
-def test_login_wall_and_token() -> None:
-    """Without a sign-in, or with a token that the site never gave, there is no answer."""
+def test_login_wall_and_token_block_searches() -> None:
+    """Without a login, or with an invalid token, there is no answer."""
     with serve(Switches(login_wall=True)) as site:
         assert "Please sign in" in page(f"{site.url}search?q=spain").text()
     with serve(Switches(token=True)) as site:
@@ -137,8 +137,8 @@ def test_login_wall_and_token() -> None:
 
 
 @pytest.mark.parametrize("script", ["form", "results"])
-def test_a_form_that_only_javascript_makes(script: str) -> None:
-    """The plain page has no search form; a browser sees one, and it works."""
+def test_a_scripted_form_works_in_a_browser_only(script: str) -> None:
+    """The plain page has no search form."""
     with serve(Switches.parse([f"script={script}"])) as site, browser() as tab:
         assert "q" not in [page(site.url).attr(i, "name") for i in page(site.url).rows("input")]
         tab.goto(site.url)
@@ -165,14 +165,14 @@ def test_requests_are_counted_with_their_times() -> None:
         assert site.received[1].time - site.received[0].time >= 0.05
 
 
-def test_json_behind_the_script() -> None:
+def test_the_scripted_form_has_a_json_endpoint() -> None:
     """The endpoint that the scripted form calls."""
     with serve(Switches(script="results")) as site, urlopen(f"{site.url}api/search?q=iceland") as answer:  # noqa: S310 # ours
         assert json.load(answer)["total"] == len(search("iceland"))
 
 
 @pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "limit=many", "page_size=0"])
-def test_a_wrong_switch_is_refused(setting: str) -> None:
-    """A switch that does not exist, or a value that it cannot take, names what there is."""
+def test_an_invalid_switch_is_rejected(setting: str) -> None:
+    """The message names the valid switches or values."""
     with pytest.raises(WrongUsage, match=setting.split("=")[0]):
         Switches.parse([setting])

@@ -1,4 +1,4 @@
-"""Where harvests run makes no difference to what they bring; work of a lost process goes on elsewhere."""
+"""The engine makes no difference to the results of a harvest; work of a lost process continues elsewhere."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ FREE = Manners(rate=0)
 
 
 def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every table below a folder, but for when each came and the digest of its page, which in the demo says how long it took."""
+    """Return the rows of every table below a folder, without their times and the digests of their pages, which in the demo depend on the time."""
     return {
         str(table.relative_to(folder)): [
             {name: value for name, value in row.items() if name not in ("_fetched", "_page")}
@@ -35,8 +35,8 @@ def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.usefixtures("ray_cluster")
-def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
-    """Local, processes and a Ray cluster: the same folders, the same rows in the same order, the same events of each site."""
+def test_all_engines_give_the_same_rows(tmp_path: Path) -> None:
+    """Local, processes and Ray: the same folders, the same rows in the same order, the same events of each site."""
     with serve() as one, serve(Switches(layout="table")) as two, serve(Switches(layout="cards")) as three:
         urls = [one.url, two.url, three.url]
         asked: dict[str, list[tuple[str, str, int]]] = {}
@@ -65,14 +65,14 @@ def test_engines_bring_the_same_rows(tmp_path: Path) -> None:
 
 
 def workers() -> list[int]:
-    """The worker processes of this process."""
+    """Return the worker processes of this process."""
     children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
     pids = [int(pid) for file in children for pid in file.read_text().split()]
     return [pid for pid in pids if b"upwell.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
-    """All workers are killed with -9 in the middle: the rows are the same, and what was answered before is not asked again."""
+def test_sites_of_a_killed_worker_continue_in_another(tmp_path: Path) -> None:
+    """All workers are killed (SIGKILL) in the middle: the rows are the same, and answered requests are not repeated."""
     killed: list[int] = []
 
     def observe(event: object) -> None:
@@ -95,12 +95,12 @@ def test_sites_of_a_killed_worker_go_on_in_another(tmp_path: Path) -> None:
             assert not any(isinstance(result, UpwellError) for result in results)
         asked = len(one.received) - before
     assert killed
-    assert asked <= 25 + 2  # what was in flight
+    assert asked <= 25 + 2  # requests in flight
     assert rows_of(tmp_path / "local") == rows_of(tmp_path / "processes")
 
 
 async def say_process(work: str, observe: Any) -> int:
-    """Says in which process it runs; waits where it is told to."""
+    """Report the process in which it runs; wait if told to."""
     observe(os.getpid())
     try:
         await asyncio.sleep(60 if work == "wait" else 0)
@@ -111,10 +111,10 @@ async def say_process(work: str, observe: Any) -> int:
 
 @pytest.mark.parametrize("name", ["processes", "ray"])
 @pytest.mark.usefixtures("ray_cluster")
-def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(name: str) -> None:
-    """kill -9 of a worker ends its call with WorkerLost and the next call runs; a cancelled call returns the function's last word.
+def test_a_lost_process_is_replaced_and_a_cancelled_call_returns_its_result(name: str) -> None:
+    """SIGKILL of a worker ends its call with WorkerLost, and the next call runs; a cancelled call returns the last result of the function.
 
-    What an observer raises is raised where the result is awaited, and nowhere else.
+    An exception of an observer is raised where the result is awaited, and nowhere else.
     """
 
     async def program() -> None:
@@ -144,7 +144,7 @@ def test_a_lost_process_is_replaced_and_a_cancelled_call_gives_what_there_is(nam
 
 
 def test_the_schedule_keeps_its_bounds() -> None:
-    """A hundred thousand pieces: so many at once, one at a time for each host, no more than a few taken ahead; a failed one runs again."""
+    """A hundred thousand jobs: a bounded number at once, one at a time per host, few taken in advance; a failed job runs again."""
     taken = most_at_once = most_ahead = 0
     active: set[str] = set()
     failed: list[int] = []
@@ -191,15 +191,15 @@ def test_the_schedule_keeps_its_bounds() -> None:
     assert [tries for result, tries in ended if result == 7] == [3]
 
 
-def test_without_ray_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`--engine ray` where the package is missing."""
+def test_a_missing_ray_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`--engine ray` without the package says what to install."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'upwell\[ray\]'"):
         api.harvest_all(["http://127.0.0.1:9/"], out=tmp_path, running=api.RunOptions(engine="ray"))
 
 
-def test_a_piece_that_brings_little_makes_room_for_others() -> None:
-    """One place for three: the poor one goes when its turn is over and the others bring more; it is finished last, and goes on where it was."""
+def test_an_unproductive_job_makes_room_for_others() -> None:
+    """One place for three: the least productive job is suspended when its turn is over; it is finished last, and continues where it was."""
     reached: dict[str, int] = {}
     order: list[str] = []
 
@@ -207,7 +207,7 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
         order.append(name)
         is_poor = name.startswith("poor")
         try:
-            for requests in range(1, 301):  # what was done before is told again, at once
+            for requests in range(1, 301):  # earlier results are reported again immediately
                 reached[name] = max(requests, reached.get(name, 0))
                 if requests >= reached[name]:
                     await asyncio.sleep(0.0001)
@@ -228,8 +228,8 @@ def test_a_piece_that_brings_little_makes_room_for_others() -> None:
     assert turns == 1
 
 
-def test_events_are_told_once_though_a_worker_is_lost() -> None:
-    """What goes on elsewhere tells all records again, and some requests: observers hear only what is new."""
+def test_events_are_reported_once_although_a_worker_is_lost() -> None:
+    """A continued job reports all records again, and some requests: observers receive only new events."""
 
     def asked(requests: int) -> Asked:
         return Asked(site="", query="", requests=requests, answers={}, records=0, overlap_rate=1.0, size=None)

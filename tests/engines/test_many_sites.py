@@ -1,4 +1,4 @@
-"""One command over many sites: all end, the rate holds, a kill costs nothing, and what it says of itself is true."""
+"""One command over many sites: all end, rates are respected, a kill costs nothing, and the reports are correct."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from upwell.many_sites import TotalBudget
 from upwell.net.manners import Manners
 
 FREE = Manners(rate=0)
-CLOCK_SECONDS = 0.006  # by which the server's note of when a request came may be off
+CLOCK_SECONDS = 0.006  # error of the server's time of a request
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def sites(tmp_path: Path) -> Path:
 
 
 def wait_for(done: Iterator[bool]) -> None:
-    """Waits until a generator says that it is so."""
+    """Wait until a condition is true."""
     while not next(done):
         time.sleep(0.05)
 
 
-def test_twenty_five_sites_with_few_open_files(tmp_path: Path, sites: Path) -> None:
-    """All end under a limit of open files that has no room for all at once; no host is asked faster than it may; each has a line."""
+def test_many_sites_end_with_few_open_files(tmp_path: Path, sites: Path) -> None:
+    """All end under a limit of open files that is too small for all at once; no host is queried too fast; each site has a line."""
     with serving(25) as hosts:
         sites.write_text("\n".join(hosts.urls))
         run = command(sites, tmp_path / "out", "--budget", "8", "--rate", "4", "--engine", "processes")
@@ -57,20 +57,20 @@ def test_twenty_five_sites_with_few_open_files(tmp_path: Path, sites: Path) -> N
 
 
 def begun(out: Path, number: int) -> Iterator[bool]:
-    """Whether so many sites have ended."""
+    """Return True if a number of sites have ended."""
     while True:
         status = run_status(out)
         yield status is not None and status.done >= number
 
 
-def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
-    """kill -9 in the middle, then the same command: the rows are those of a run that nobody killed, finished sites are not asked again."""
+def test_a_killed_run_continues(tmp_path: Path, sites: Path) -> None:
+    """SIGKILL in the middle, then the same command: the rows are those of an undisturbed run, and finished sites are not queried again."""
     plan = ("--budget", "20", "--rate", "0", "--at-once", "2", "--engine", "processes")
     with serving(5) as hosts:
         sites.write_text("\n".join(hosts.urls))
         with subprocess.Popen(command(sites, tmp_path / "killed", *plan), stdout=subprocess.DEVNULL) as process:
             wait_for(begun(tmp_path / "killed", 1))
-            process.send_signal(signal.SIGSTOP)  # or it may be over before anybody looks
+            process.send_signal(signal.SIGSTOP)  # otherwise it may end before it is checked
             found = upwell("status", str(tmp_path / "killed"), "--json", cwd=tmp_path).stdout.splitlines()
             process.kill()
         status = json.loads(found[-1])
@@ -78,7 +78,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
         assert status["done"] >= 1
         assert status["done"] + status["running"] + status["waiting"] == 5
         ended = {str(line["url"]) for line in lines_of(tmp_path / "killed")}
-        time.sleep(1)  # its workers notice that nobody reads, and keep what there is
+        time.sleep(1)  # its workers notice the closed pipe, and keep their results
         again = upwell("harvest", str(sites), "-o", str(tmp_path / "killed"), "--json", *plan, cwd=tmp_path)
         assert again.returncode == 0, again.stderr
         upwell("harvest", str(sites), "-o", str(tmp_path / "whole"), "--json", *plan[:-2], cwd=tmp_path)
@@ -87,11 +87,11 @@ def test_a_killed_run_goes_on(tmp_path: Path, sites: Path) -> None:
     assert all(last[url]["was_finished"] for url in ended)
     assert json.loads(upwell("status", "killed", "--json", cwd=tmp_path).stdout.splitlines()[-1])["run"] == "over"
     sent = {host: len(times) for host, times in hosts.times.items()}
-    assert max(sent.values()) <= 2 * 20 + 3  # both runs, and what was in flight
+    assert max(sent.values()) <= 2 * 20 + 3  # both runs, and requests in flight
 
 
-def test_ctrl_c_keeps_everything(tmp_path: Path, sites: Path) -> None:
-    """One Ctrl-C: exit code 3, the sites that ran are kept as stopped, those that waited are said to wait."""
+def test_ctrl_c_keeps_the_results_of_all_sites(tmp_path: Path, sites: Path) -> None:
+    """Exit code 3; running sites are stopped and kept, and waiting ones are reported as waiting."""
     with serving(6) as hosts:
         sites.write_text("\n".join(hosts.urls))
         run = command(sites, tmp_path / "out", "--rate", "5", "--at-once", "2", "--engine", "processes")
@@ -107,8 +107,8 @@ def test_ctrl_c_keeps_everything(tmp_path: Path, sites: Path) -> None:
     assert (status["run"], status["running"], status["waiting"]) == ("over", 0, 4)
 
 
-def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
-    """The same site in three spellings: one folder, asked once; another page of it has a folder of its own."""
+def test_urls_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
+    """The same site in three spellings: one folder, queried once; another page of it has its own folder."""
     with serve() as site:
         plain = site.url.removeprefix("http://").rstrip("/")
         results = api.harvest_all(
@@ -127,7 +127,7 @@ def test_addresses_of_one_host_run_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
-    """Four sites and 130 requests: each gets a part, together they send no more; a site for which nothing is left says so."""
+    """Four sites and 130 requests: each gets a share, together they send no more; a site without a share says so."""
     with serving(4) as hosts:
         running = api.RunOptions(total_budget=130, sites=4)
         results = api.harvest_all(hosts.urls, out=tmp_path, plan=Plan(budget=100), manners=FREE, running=running)
@@ -147,13 +147,13 @@ def test_a_total_budget_is_shared_and_never_exceeded(tmp_path: Path) -> None:
     assert isinstance(results[1], BudgetSpent)
 
 
-def test_the_purse_gives_unneeded_requests_to_others() -> None:
-    """Equal parts of what is left; a part that came back is shared by those that come later."""
+def test_unused_requests_are_given_to_other_sites() -> None:
+    """Equal shares of what is left; a returned share is divided among later sites."""
     purse = TotalBudget(1000, 4, [])
     assert purse.take("a", 5000) == 250
     assert purse.take("b", 100) == 100
     assert purse.take("c", 5000) == 325
-    assert purse.take("c", 5000) == 325  # the same again when it goes on
+    assert purse.take("c", 5000) == 325  # the same share when it continues
     purse.settle("a", UpwellError("nobody knows what it sent"))
     assert purse.take("d", 5000) == 325
     assert purse.take("e", 5000) == 0
@@ -163,8 +163,8 @@ def test_the_purse_gives_unneeded_requests_to_others() -> None:
     assert purse.take("f", 5000) == 300
 
 
-def test_what_a_site_did_not_use_lets_others_go_on(tmp_path: Path) -> None:
-    """Three begin at once with a third each: one is not there, one cannot be read, and the last goes on with what they did not use."""
+def test_unused_requests_let_other_sites_continue(tmp_path: Path) -> None:
+    """Three start with a third each: one is unreachable, one unreadable, and the last continues with their requests."""
     with serving(1) as hosts, serve(Switches(country="LI"), host="127.0.0.7") as small:
         running = api.RunOptions(total_budget=300, sites=3, at_once=3)
         places = ["http://127.0.0.1:9/", small.url, *hosts.urls]
@@ -183,7 +183,7 @@ def test_what_a_site_did_not_use_lets_others_go_on(tmp_path: Path) -> None:
 
 
 def test_a_site_that_does_not_answer_is_tried_again(tmp_path: Path, sites: Path) -> None:
-    """A server that begins late is harvested; one that never answers fails after its tries, and the exit code says that some failed."""
+    """A server that starts late is harvested; one that never answers fails after its retries, and the exit code says that some failed."""
     import threading
 
     with serve() as site:
@@ -209,7 +209,7 @@ def test_a_site_that_does_not_answer_is_tried_again(tmp_path: Path, sites: Path)
     assert (outcomes["9"]["outcome"], outcomes["9"]["error"]) == ("failed", "Unreachable")
 
 
-def test_room_follows_the_limit_of_open_files() -> None:
+def test_the_number_of_sites_follows_the_limit_of_open_files() -> None:
     """A small limit leaves room for a few sites, at least one."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)); "

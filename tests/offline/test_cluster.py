@@ -1,4 +1,4 @@
-"""`upwell cluster` over folders: the top clusters only, and pages that join the clusters of earlier ones."""
+"""`upwell cluster` over folders: the top clusters only, and pages that join earlier clusters."""
 
 from pathlib import Path
 
@@ -26,16 +26,16 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "earlier", tmp_path / "later"
 
 
-def test_top_clusters(folders: tuple[Path, Path]) -> None:
-    """Thor §V-D: with one cluster passed on, only the pages with matches come."""
+def test_only_pages_of_the_top_clusters_are_returned(folders: tuple[Path, Path]) -> None:
+    """Thor §V-D: with one cluster passed on, only pages with matches are returned."""
     everything = list(api.cluster(folders[0]))
     assert len(everything) == 12
     top = list(api.cluster(folders[0], top=1))
     assert [row.page for row in top] == [f"{i:02d}.html" for i in range(8)]
 
 
-def test_later_pages_join(folders: tuple[Path, Path]) -> None:
-    """Thor §V-E: later pages get the labels that earlier pages of their template have; some signatures have no centres."""
+def test_later_pages_join_earlier_clusters(folders: tuple[Path, Path]) -> None:
+    """Thor §V-E: later pages get the labels of earlier pages of their template; some signatures have no centres."""
     earlier, later = (list(api.cluster(folders[0])), list(api.cluster(folders[1], known=folders[0])))
     assert [row.cluster for row in later] == [row.cluster for row in earlier]
     assert [row.page for row in later] == [row.page for row in earlier]

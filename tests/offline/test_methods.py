@@ -1,4 +1,4 @@
-"""The papers' own methods as choices of the verbs: `upwell extract --method thor`, `upwell blocks --method wisdom`."""
+"""Methods of the papers as options: `upwell extract --method thor`, `upwell blocks --method wisdom`."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ KEYS = {"page", "kind", "cluster", "pagelets", "records", "checks"}
 
 
 def answers(folder: Path, shape: str, count: int = 8) -> Path:
-    """Answers with six records each, three without records, and an empty page."""
+    """Return answers with six records each, three without records, and an empty page."""
     for i in range(count):
         rng = np.random.default_rng(i)
         records = "".join(
@@ -47,8 +47,8 @@ def results(folder: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_thor_with_settings_that_work_here(tmp_path: Path, shape: str) -> None:
-    """The list is the pagelet, its items are the objects; pages that say nothing new have none; lines are those of our method."""
+def test_thor_tuned_finds_list_and_objects(tmp_path: Path, shape: str) -> None:
+    """The list is the pagelet, its items are the objects; pages without new text have none; the output has the same format as ours."""
     rows = results(answers(tmp_path, shape), method="thor-tuned")
     assert [row["kind"] for row in rows] == ["multi"] * 8 + ["none"] * 3 + ["error"]
     ours = results(tmp_path)
@@ -62,8 +62,8 @@ def test_thor_with_settings_that_work_here(tmp_path: Path, shape: str) -> None:
     assert len({row["cluster"] for row in rows[:8]}) == 1
 
 
-def test_thor_as_published(tmp_path: Path) -> None:
-    """With the paper's settings the pagelet may lie inside a record: the nearest of all records of a list is often the same one."""
+def test_thor_as_published_may_choose_a_part_of_a_record(tmp_path: Path) -> None:
+    """With the paper's parameters, the nearest record of another page is often the same one."""
     rows = results(answers(tmp_path, "ul"), method="thor")
     assert all(set(row) == KEYS for row in rows)
     assert all(row["pagelets"][0]["path"].startswith(f"{LIST}ul[1]") for row in rows[:8])
@@ -71,15 +71,15 @@ def test_thor_as_published(tmp_path: Path) -> None:
 
 
 def test_thor_takes_many_pages_in_batches(tmp_path: Path) -> None:
-    """Past what is learned from, pages join the clusters and are compared with the pages around them; all come out, in order."""
+    """Beyond the sample, pages join the clusters and are compared with adjacent pages; all are returned, in order."""
     rows = results(answers(tmp_path, "table", 620), method="thor-tuned", links=True)
     assert [row["page"] for row in rows] == sorted(row["page"] for row in rows)
     assert all(len(row["records"]) == 6 for row in rows[:620])
     assert rows[619]["records"][5]["text"].endswith(" /5")
 
 
-def test_wisdom_as_published(tmp_path: Path) -> None:
-    """The subtree that the site does not repeat is the article; the lines are those of our method."""
+def test_wisdom_as_published_finds_the_article(tmp_path: Path) -> None:
+    """The subtree that the site does not repeat is the article; the output has the same format as ours."""
     words = ["harbour", "glacier", "orchard", "violin", "comet", "saffron"]
     for word in words:
         text = "".join(f"<p>{' '.join(f'{word}{i}{j}' for j in range(20))}.</p>" for i in range(6))
@@ -103,7 +103,7 @@ def test_wisdom_as_published(tmp_path: Path) -> None:
 
 
 def test_wrong_names_list_the_choices(tmp_path: Path) -> None:
-    """Before anything is read; Thor has no model to save or to apply."""
+    """Before anything is read; Thor has no model to save or apply."""
     with pytest.raises(WrongUsage, match="method must be one of upwell, thor, thor-tuned, not 'thunder'"):
         upwell.extract(tmp_path, method="thunder")
     with pytest.raises(WrongUsage, match="method must be one of upwell, wisdom, not 'wise'"):
@@ -112,7 +112,7 @@ def test_wrong_names_list_the_choices(tmp_path: Path) -> None:
         upwell.extract(tmp_path, method="thor", save=tmp_path / "source.json")
 
 
-def test_the_command_line_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_accepts_the_methods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--method` of both verbs."""
     answers(tmp_path, "ul")
     for verb, method, keys in (("extract", "thor", KEYS), ("blocks", "wisdom", {"page", "structure", "blocks"})):

@@ -1,4 +1,4 @@
-"""`--engine`: many WARC files at once, learned on a sample, a part of each table a file; equal on all engines, goes on where it ended."""
+"""`--engine`: many WARC files in parallel, learned on a sample, one part of each table per file; the same with all engines, and resumable."""
 
 import json
 from functools import partial
@@ -36,7 +36,7 @@ def record_page(n: int) -> str:
 
 
 def archived(folder: Path, pages: list[str], per_file: int = 6) -> Path:
-    """Pages in WARC files of a few each."""
+    """Write pages to WARC files of a few pages each."""
     for start in range(0, len(pages), per_file):
         with Archive(folder / f"part{start // per_file:02}") as archive:
             for number, text in enumerate(pages[start : start + per_file], start):
@@ -58,12 +58,12 @@ def rows(folder: Path, table: str) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty answers in five files."""
+    """Write thirty answers to five files."""
     return archived(tmp_path_factory.mktemp("answers") / "archive", [answer(10 * k) for k in range(30)])
 
 
-def test_all_engines_write_the_same(answers: Path, tmp_path: Path) -> None:
-    """One process, several and Ray: the same files, byte for byte, and the records that `extract` finds without parts."""
+def test_all_engines_write_the_same_files(answers: Path, tmp_path: Path) -> None:
+    """One process, several and Ray: the same bytes, and the same records as `extract` without parts."""
     written = {}
     for engine in ENGINES:
         out = tmp_path / engine
@@ -80,8 +80,8 @@ def test_all_engines_write_the_same(answers: Path, tmp_path: Path) -> None:
         assert {name: part.get(name) for name in one} == one
 
 
-def test_what_is_done_is_not_done_again(answers: Path, tmp_path: Path) -> None:
-    """A part that is there stays as it is, one that is missing is made anew, and is as it was; a grown file is read again."""
+def test_finished_parts_are_not_repeated(answers: Path, tmp_path: Path) -> None:
+    """An existing part is kept, a missing one is written again and is equal; a grown file is read again."""
     import shutil
 
     place, out = tmp_path / "archive", tmp_path / "out"
@@ -99,15 +99,17 @@ def test_what_is_done_is_not_done_again(answers: Path, tmp_path: Path) -> None:
     archived(place, [answer(5000), *[answer(10 * k) for k in range(1)]], per_file=2)
     third = list(api.read_in_parts("extract", place, out=out, engine="local"))
     assert [part.was_done for part in third] == [False, True, True, True, True]
-    assert third[0].rows == {"records": 40}  # the second of the two new pages is a revisit, read where its body lies
+    assert third[0].rows == {
+        "records": 40
+    }  # the second of the two new pages is a revisit record, read where its body is
     (out / "parts" / lost.name).unlink()
     with pytest.raises(WrongUsage, match="contains results of `upwell extract`"):
         list(api.read_in_parts("entities", place, out=out, engine="local"))
 
 
 @pytest.mark.parametrize("engine", ["local", "processes"])
-def test_a_broken_file_is_told_and_the_rest_is_done(engine: PartEngine, answers: Path, tmp_path: Path) -> None:
-    """What can be read of it is kept; mended, it is read again."""
+def test_a_damaged_file_is_reported_and_the_rest_is_read(engine: PartEngine, answers: Path, tmp_path: Path) -> None:
+    """Its readable part is used; once repaired, it is read again."""
     import shutil
 
     place, out = tmp_path / "archive", tmp_path / "out"
@@ -125,7 +127,7 @@ def test_a_broken_file_is_told_and_the_rest_is_done(engine: PartEngine, answers:
 
 
 def test_a_large_file_is_read_in_sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its parts together have the rows of the whole, with a revisit of a body in another section; what is done is not done again."""
+    """Together they have the rows of the whole file, including a revisit of a body in another section; finished sections are not repeated."""
     place = archived(tmp_path / "archive", [*[answer(10 * k) for k in range(60)], answer(0)], per_file=61)
     whole = list(api.read_in_parts("extract", place, out=tmp_path / "whole", engine="local"))
     monkeypatch.setattr(parts_module, "sections", partial(sections, size=4000))
@@ -142,7 +144,7 @@ def test_a_large_file_is_read_in_sections(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_sections_begin_at_responses(answers: Path) -> None:
-    """Wherever a file is cut, its sections have each page once, with its query; three bytes that look like a member are none."""
+    """Wherever a file is divided, its sections have each page once, with its query; bytes that look like a gzip member are ignored."""
     (file,) = warc_files(answers)[:1]
     whole = list(pages_in_file(file, "f", {}))
     for size in (1, 300, 1000, 100_000):
@@ -152,8 +154,8 @@ def test_sections_begin_at_responses(answers: Path) -> None:
     assert all(page.query for page in whole)
 
 
-def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:
-    """A column of prices and dates by the sample: elsewhere a price that is none stands in `_other`."""
+def test_a_text_without_the_column_type_goes_to_other(tmp_path: Path) -> None:
+    """A column of prices and dates according to the sample: other texts are put into `_other`."""
     pages = [answer(10 * k) for k in range(28)]
     model_pages = archived(
         tmp_path / "archive", [*pages[:27], pages[27].replace("$ 272.50", "on request")], per_file=28
@@ -161,7 +163,7 @@ def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:
     from upwell.offline import many_archives as parts
 
     before = parts.SAMPLED_PAGES["extract"]
-    parts.SAMPLED_PAGES["extract"] = 20  # sample_evenly takes every second page: not the last
+    parts.SAMPLED_PAGES["extract"] = 20  # sample_evenly uses every second page: not the last
     try:
         list(api.read_in_parts("extract", model_pages, out=tmp_path / "out", engine="local"))
     finally:
@@ -171,7 +173,7 @@ def test_a_text_that_is_no_value_is_not_lost(tmp_path: Path) -> None:
     assert str(odd["title"]).endswith("amber report 272")
 
 
-def test_entities_and_blocks(tmp_path: Path) -> None:
+def test_entities_and_blocks_are_read_in_parts(tmp_path: Path) -> None:
     """Record pages become parts of one table with the same columns; articles and tables of contents become two."""
     things = archived(tmp_path / "things", [record_page(n) for n in range(24)])
     list(api.read_in_parts("entities", things, out=tmp_path / "e", engine="processes", workers=2))
@@ -186,8 +188,10 @@ def test_entities_and_blocks(tmp_path: Path) -> None:
     assert [row["position"] for row in rows(tmp_path / "b", "toc")][:6] == [1, 2, 3, 4, 5, 6]
 
 
-def test_archives_and_parts_in_an_object_store(answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process fetches its file and puts its part; the parts are those of a folder."""
+def test_parts_in_an_object_store_equal_those_in_a_folder(
+    answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process downloads its file and uploads its part."""
     from upwell.store.remote import RemoteFolder, local_copy
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -204,8 +208,8 @@ def test_archives_and_parts_in_an_object_store(answers: Path, tmp_path: Path, mo
         assert all(part.was_done for part in again)
 
 
-def test_the_command_line(answers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line a file; options that do not go with parts are refused."""
+def test_parts_on_the_command_line(answers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line per file; incompatible options are rejected."""
     from upwell.cli import app
 
     with pytest.raises(SystemExit) as end:

@@ -19,8 +19,8 @@ from upwell.papers.entity import Affixes, EntityNames, LogCleaning, LogRow
 NAMES = ["new york", "where to", "hyatt", "seattle", "review", "harry potter", "star trek"]
 
 
-def test_mentions_of_the_paper() -> None:
-    """Example 1: two matches of the same greatest length are both kept; three single words too."""
+def test_mentions_reproduce_example_1() -> None:
+    """Two matches of the same greatest length are both kept; so are three single words."""
     names = EntityNames(NAMES)
     words = ["where", "to", "stay", "in", "new", "york"]
     assert names.mentions(words) == [(0, 2), (4, 6)]
@@ -29,7 +29,7 @@ def test_mentions_of_the_paper() -> None:
 
 
 def test_affixes_are_aggregated_and_stripped() -> None:
-    """What stands around many names is stripped; a suffix with a preposition stays; a query is never stripped away."""
+    """Frequent contexts of names are stripped; a suffix with a preposition stays; a query is never stripped completely."""
     names = EntityNames(["ipad", "wii", "iphone"])
     queries = [f"price of {n}" for n in ("ipad", "wii", "iphone")] + [f"{n} review" for n in ("ipad", "wii")]
     queries += ["ipad in uk", "wii in uk", "odd wii"]
@@ -49,7 +49,7 @@ def test_a_preposition_makes_a_prefix_count_more() -> None:
 
 
 def test_navigational_queries_are_left_out_and_duplicates_merged() -> None:
-    """At least 2 pages of the site with 3 clicks each; cleaned queries that become equal are one."""
+    """At least 2 pages of the site with 3 clicks each; queries that are equal after cleaning are merged."""
     rows = [LogRow("ebay uk", "http://shop.example/", 90)]
     for query in ("ipad", "ipad review", "wii review"):
         rows += [LogRow(query, f"http://www.shop.example/{query}/{i}", 3) for i in range(2)]
@@ -69,7 +69,7 @@ def base() -> knowledge.Knowledge:
 
 
 def test_sites_are_ranked_for_each_type() -> None:
-    """TFIDF penalises names that every site mentions: the flower shop is no travel site (Entity §4.2)."""
+    """TFIDF penalises names that every site mentions: the flower shop is not a travel site (Entity §4.2)."""
     sites = {
         "flowers.example": Counter({"flowers": 50, "love": 30, "baskets": 20}),
         "travel.example": Counter({"zanesville": 3, "old harbour": 2, "love": 1, "flowers": 1, "baskets": 1}),
@@ -81,7 +81,7 @@ def test_sites_are_ranked_for_each_type() -> None:
 
 
 def test_types_are_ranked_for_one_site() -> None:
-    """Without other sites: names that say little (one word, several types) weigh little."""
+    """Without other sites: ambiguous names (one word, several types) have little weight."""
     found = knowledge.count_mentions(
         ["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names
     )
@@ -91,8 +91,8 @@ def test_types_are_ranked_for_one_site() -> None:
     assert base().skipped == 2
 
 
-def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
-    """Snapshot as JSON Lines, log as TSV and Parquet, knowledge as TSV; broken lines are counted and named."""
+def test_queries_reads_all_file_formats_and_reports_bad_lines(tmp_path: Path) -> None:
+    """Snapshot as JSON Lines, log as TSV and Parquet, knowledge base as TSV; bad lines are counted and named."""
     (tmp_path / "s.jsonl").write_text(
         "".join(json.dumps({"text": f"word{i % 7} other{i % 3}"}) + "\n" for i in range(40)) + "{broken\n"
     )
@@ -118,8 +118,10 @@ def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_log", [False, True])
-def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words, then queries, then the log's; the knowledge base with a log and without, one object for all sites."""
+def test_queries_of_the_user_are_put_into_the_plan(
+    has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words, then queries, then those of the log; the knowledge base with a log and without, one object for all sites."""
     plans: list[Plan] = []
 
     async def run(_: str, plan: Plan, *__: object, **___: object) -> None:
@@ -154,7 +156,7 @@ def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, mon
         ({"knowledge_base": "log.tsv"}, "no row"),
     ],
 )
-def test_wrong_files_are_said_to_be_wrong(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_unusable_files_are_reported(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
     """Missing, empty, binary, of another kind: one clear error each."""
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "binary.jsonl").write_bytes(bytes(range(256)) * 9)

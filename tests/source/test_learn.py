@@ -1,4 +1,4 @@
-"""Records on one page alone, in the shapes that answers have, and the model that is learned from several answers."""
+"""Records on a single page, in the layouts that answers have, and the model learned from several answers."""
 
 import pytest
 
@@ -11,22 +11,22 @@ from upwell.source.model import SourceModel
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_one_page_alone(shape: str) -> None:
-    """Every record whole and by itself, the navigation and the footer left out, whatever the markup."""
+def test_records_are_found_on_a_single_page(shape: str) -> None:
+    """Every record is complete, and navigation and footer are left out, whatever the markup."""
     tree = page(shape, things())
     texts = [record.text for record in apply(learn_source([tree]), tree).records]
     assert texts == [f"{title} {text}" for _, title, text in things()]
 
 
-def test_lines_of_a_preformatted_list() -> None:
-    """In <pre> each line is a record."""
+def test_each_line_of_a_preformatted_list_is_a_record() -> None:
+    """In <pre>."""
     lines = "\n".join(f"{i}. {title:<30} {text}" for i, (_, title, text) in enumerate(things(), 1))
     tree = read(f"<h1>Found</h1><pre>\n{lines}\n</pre>")
     assert len(apply(learn_source([tree]), tree).records) == len(things())
 
 
 def test_an_empty_answer_has_no_records() -> None:
-    """What answers to nonsense have too is never a record."""
+    """Texts that answers to nonsense have are never records."""
     empty = read(FRAME.format("<p>Nothing found."), url="http://h/s?q=x")
     model = learn_source([page("list", things(first)) for first in (0, 4, 8)], [empty])
     assert apply(model, empty).kind == "none"
@@ -35,8 +35,8 @@ def test_an_empty_answer_has_no_records() -> None:
     assert not learn_source([empty, empty, empty]).leader
 
 
-def test_a_match_in_a_form_that_no_rule_knows() -> None:
-    """Links where empty answers have nothing are the matches of an answer that does not say what empty ones say."""
+def test_links_missing_from_empty_answers_are_matches() -> None:
+    """If no rule matches an answer and it lacks the texts of empty answers."""
     nothing = [
         read(FRAME.format("<p class=note>Nothing found."), url=f"http://h/s?q={word}") for word in ("xqv", "vqx")
     ]
@@ -53,8 +53,8 @@ def test_a_match_in_a_form_that_no_rule_knows() -> None:
     assert apply(model, nothing[0], query="xqv").kind == "none"
 
 
-def test_a_first_match_beside_the_area_of_the_rest() -> None:
-    """A sibling of the list with the look of its records is a record."""
+def test_a_sibling_of_the_list_may_be_a_record() -> None:
+    """If it looks like the records of the list."""
 
     def answer(first: int) -> TagTree:
         items = [
@@ -68,8 +68,8 @@ def test_a_first_match_beside_the_area_of_the_rest() -> None:
     assert texts == [[f"{title} {text}" for _, title, text in things(first)] for first in (0, 3, 6)]
 
 
-def test_it_checks_itself() -> None:
-    """The page's own count and the query's words are compared with what was read; both may be unknown."""
+def test_a_reading_is_checked_against_count_and_query() -> None:
+    """Both may be unknown."""
     around, one = SHAPES["list"]
     tree = read(FRAME.format("Results 1 - 6 of 80" + around.format("".join(one.format(*thing) for thing in things()))))
     reading = apply(learn_source([tree]), tree)
@@ -79,7 +79,7 @@ def test_it_checks_itself() -> None:
 
 
 def test_answers_of_two_templates_have_a_rule_each() -> None:
-    """A source whose answers differ in their markup is read by more than one rule."""
+    """A source whose answers have different markup is read by more than one rule."""
     first, second = [page("list", things(k)) for k in (0, 3)], [page("divs", things(k)) for k in (6, 9)]
     model = learn_source([*first, *second])
     assert len(model.rules) == 2
@@ -88,14 +88,14 @@ def test_answers_of_two_templates_have_a_rule_each() -> None:
         assert [record.text for record in found] == [f"{title} {text}" for _, title, text in things(2, 5)]
 
 
-def test_answers_with_the_same_matches_are_no_frame() -> None:
-    """Two of three answers that show the same list: it is still an answer."""
+def test_answers_with_the_same_matches_are_not_frame() -> None:
+    """Two of three answers show the same list: it is still an answer."""
     pages = [page("divs", things(0)), page("divs", things(0)), page("divs", things(6))]
     model = learn_source(pages)
     assert [len(apply(model, tree).records) for tree in pages] == [6, 6, 6]
 
 
-def test_what_a_match_says_twice_is_said_once() -> None:
+def test_repeated_texts_of_a_match_are_read_once() -> None:
     """Texts for small and large screens are one text."""
     hits = "".join(f"<li><a href={a}>{t}</a><p class=s>{x}</p><p class=l>{x}</p>" for a, t, x in things())
     tree = read(FRAME.format(f"<ol>{hits}</ol>"))
@@ -107,8 +107,8 @@ def test_what_a_match_says_twice_is_said_once() -> None:
 @pytest.mark.parametrize(
     "html", ["", "x", "<table><tr><td><b>a<table></td>", "<li>" * 500, "<a href=//[>b</a>" * 4, "\0<ul><li>\0"]
 )
-def test_odd_pages_alone_and_among_others(html: str) -> None:
-    """Whatever the markup, learning and reading end with a result."""
+def test_unusual_pages_do_not_fail(html: str) -> None:
+    """Whatever the markup, learning and reading give a result."""
     good = [page("list", things(first)) for first in (0, 4, 8)]
     model = learn_source([*good, read(html)])
     assert [len(apply(model, tree).records) for tree in good] == [6, 6, 6]
@@ -117,8 +117,8 @@ def test_odd_pages_alone_and_among_others(html: str) -> None:
     assert not learn_source([]).leader
 
 
-def test_what_can_be_chosen_is_no_match() -> None:
-    """A box to sort by stands only on answers that have records, is longer than a short list of them, and as regular as a list can be."""
+def test_options_of_a_select_are_not_matches() -> None:
+    """A sort box occurs only on answers with records, is longer than a short list, and is as regular as a list can be."""
     box = "".join(
         f"<option value={text}>{text}"
         for text in ["nothing", "activity", "actor", "creation", "creator", "files", "keyword"]
@@ -144,8 +144,8 @@ def test_what_can_be_chosen_is_no_match() -> None:
     assert all("bug no" in text for text in found)
 
 
-def test_headings_of_a_table_are_no_records() -> None:
-    """Names of columns and of groups of rows: in a short answer nothing else tells them from records."""
+def test_table_headings_are_not_records() -> None:
+    """Names of columns and of groups of rows, also in a short answer."""
 
     def answer(word: str, n: int) -> TagTree:
         group = "<tr><th class=group colspan=4>{}</tr>"
@@ -171,8 +171,8 @@ def test_headings_of_a_table_are_no_records() -> None:
     assert {word: len(apply(model, answer(word, n)).records) for word, n in counts.items()} == counts
 
 
-def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
-    """On later pages the addresses of records have an argument of the pager: they are the records of the first page all the same."""
+def test_pager_arguments_do_not_distinguish_records() -> None:
+    """On later pages the URLs of records have an argument of the pager: they are still the same records."""
 
     def answer(word: str, n: int, more: str = "") -> TagTree:
         rows = "".join(f"<li><a href='/rev/{word}{i}{more}'>{word} change no {i}</a> by someone" for i in range(n))
@@ -184,8 +184,8 @@ def test_what_the_pager_adds_does_not_tell_matches_apart() -> None:
     assert [record.key for record in second[:10]] == [record.key for record in first]
 
 
-def test_a_menu_of_the_whole_site_on_every_page_does_not_hide_ten_records() -> None:
-    """The records are a hundredth of the page's text; what differs between answers is where they are looked for."""
+def test_a_large_menu_does_not_hide_ten_records() -> None:
+    """The records are a hundredth of the page's text; they are searched in the text that differs between answers."""
     menu = "".join(f"<li><a href=/thing/{i}>A thing of the catalogue, number {i}</a>" for i in range(2000))
     frame = f"<nav><ul>{menu}</ul></nav><div><p>Search</p><form><input name=q></form>{{}}<p>About this site</div>"
     answers = [
@@ -204,7 +204,7 @@ def test_a_menu_of_the_whole_site_on_every_page_does_not_hide_ten_records() -> N
     ids=["headings between records", "a list for each group"],
 )
 def test_the_heading_of_a_group_is_a_field_of_its_records(group: str) -> None:
-    """A heading between records belongs to those after it, never to the one before it."""
+    """A heading between records belongs to the following ones."""
 
     def answer(word: str) -> TagTree:
         groups = ""

@@ -1,1 +1,1 @@
-"""Tests of the page in the browser and of the MCP server."""
+"""Tests of the web interface and of the MCP server."""

@@ -1,4 +1,4 @@
-"""Tools that people have already: Scrapy, Datasette, Frictionless."""
+"""Integration with Scrapy, Datasette and Frictionless."""
 
 import json
 import sqlite3
@@ -22,13 +22,13 @@ class Cities(UpwellSpider):
     max_pages = 3
     custom_settings = {"ITEM_PIPELINES": {"upwell.scrapy.UpwellPipeline": 300}, "LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False}
 """
-# how Datasette looks for the index of a table (its utils, `detect_fts_sql`)
+# how Datasette finds the index of a table (`detect_fts_sql` of its utils)
 DETECT = """SELECT name FROM sqlite_master WHERE rootpage = 0 AND (sql LIKE '%VIRTUAL TABLE%USING FTS%content="records"%'
 OR sql LIKE '%VIRTUAL TABLE%USING FTS%content=[records]%')"""
 
 
-def test_a_scrapy_spider_asks_a_learned_source(demo: Running, tmp_path: Path) -> None:
-    """Scrapy fetches, Upwell fills and reads: items of several pages, the same thing once, a typed table."""
+def test_a_scrapy_spider_queries_a_learned_source(demo: Running, tmp_path: Path) -> None:
+    """Scrapy fetches, Upwell fills and reads: items of several pages, each entity once, a typed table."""
     result = api.harvest(demo.url, out=tmp_path, plan=Plan(budget=50), manners=Manners(rate=0))
     (tmp_path / "spider.py").write_text(SPIDER)
     command = [
@@ -50,8 +50,8 @@ def test_a_scrapy_spider_asks_a_learned_source(demo: Running, tmp_path: Path) ->
     assert all(isinstance(row["population"], int) for row in rows)
 
 
-def test_what_datasette_and_frictionless_read(demo: Running, tmp_path: Path) -> None:
-    """The index is found by Datasette's own query and searches; the data package names every column with its type."""
+def test_datasette_and_frictionless_read_the_files(demo: Running, tmp_path: Path) -> None:
+    """Datasette's own query finds the index, and the search works; the data package describes every column with its type."""
     result = api.harvest(demo.url, out=tmp_path, plan=Plan(budget=50), manners=Manners(rate=0), format="sqlite")
     with closing(sqlite3.connect(result.records)) as db:
         assert db.execute(DETECT).fetchall() == [("records_fts",)]

@@ -1,4 +1,4 @@
-"""The MCP server, asked with the SDK's own client as a process of its own: tools, resources, progress, limits."""
+"""The MCP server as a separate process, used with the client of the SDK: tools, resources, progress, limits."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ def server(folder: Path, *options: str) -> StdioServerParameters:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
-    """What a tool answers, as values; a tool's error is raised."""
+    """Return the values of a tool's answer; raise its error."""
     result = await client.call_tool(tool, arguments)
     if result.is_error:
         raise RuntimeError(result.content[0].text)  # type: ignore[union-attr] # errors are texts
@@ -32,14 +32,14 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """The sentence with which a tool refuses."""
+    """Return the sentence with which a tool refuses."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)  # type: ignore[union-attr] # errors are texts
 
 
-def test_over_http_on_this_machine(tmp_path: Path) -> None:
-    """The same tools by streamable HTTP; another host name is refused; a signal ends it with 0."""
+def test_streamable_http_offers_the_same_tools(tmp_path: Path) -> None:
+    """Another host name is refused; a signal ends it with 0."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "upwell", "mcp", str(tmp_path), "--http", "--port", str(port)]
@@ -64,8 +64,8 @@ def test_over_http_on_this_machine(tmp_path: Path) -> None:
         assert process.wait(30) == 0
 
 
-def test_a_models_way(demo: Running, tmp_path: Path) -> None:
-    """Find, harvest with progress, look, search, query; a budget beyond the limit is cut, another host and writing SQL are refused."""
+def test_a_model_can_find_harvest_search_and_query(demo: Running, tmp_path: Path) -> None:
+    """With progress; a budget beyond the limit is cut, another host and writing SQL are refused."""
 
     async def way() -> None:
         with serve() as other:
