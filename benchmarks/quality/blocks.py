@@ -1,10 +1,10 @@
 """Informative blocks: article texts of the news corpus, and tables of contents of index pages that were labelled by hand.
 
-How the tables were labelled: of each of the twelve applications one answer was read by hand, link group by link group, and
-the element that holds the list of matches was named; the same element was then marked on its first four answers with at
-least three matches (`toc_labels.json`). The demo site's home page and an answer in each layout likewise (`DEMO`). Menus, sort
-links, facets, pagers, exports and footers are not marked. Anchors are counted inside and outside (Wisdom's SNC); a page
-weighs one, an application weighs one. The method was developed on these same pages: there is no held-out part.
+How the tables of contents were labelled: one answer of each of the twelve applications was read by hand, link group by link group, and
+the element that contains the list of matches was named. The same element was then marked on the first four answers with at least three
+matches (`toc_labels.json`). The home page of the demo site and one answer in each layout were labelled in the same way (`DEMO`). Menus,
+sort links, facets, pagers, exports and footers are not marked. Anchors are counted inside and outside (Wisdom's SNC); every page of an
+application, and every application, has the same weight. The method was developed on these pages: there is no held-out part.
 """
 
 import json
@@ -33,7 +33,7 @@ DEMO = {
 
 
 def articles(corpus: str, alone: bool) -> dict[str, float]:
-    """Article texts: from each page alone, or with the pages of its site."""
+    """Score article texts, from each page alone or with the pages of its site."""
     rows, found = labels(corpus), []
     for pages in by_site(rows).values():
         trees = [read((CORPORA / corpus / row["page"]).read_bytes()) for row in pages]
@@ -46,7 +46,7 @@ def articles(corpus: str, alone: bool) -> dict[str, float]:
 
 
 def tocs(alone: bool) -> dict[str, float]:
-    """Tables of contents of index pages, by anchors."""
+    """Score tables of contents of index pages, by anchors."""
     marked: dict[str, list[str]] = json.loads(LABELS.read_text())
     sites = [_application(rows, marked) for rows in by_site(labels("kinds")).values()]
     scores = [_score(trees, wanted, alone) for trees, wanted in (*sites, _demo())]

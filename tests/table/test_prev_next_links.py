@@ -1,12 +1,12 @@
-"""The pages before and after a record are not about it."""
+"""Links to the previous and next record do not describe the record."""
 
 from upwell.table.extraneous_fields import prev_next_fields
 from upwell.table.rows import FieldColumns
 from upwell.types import PAGE_PREFIX
 
 
-def test_titles_of_the_pages_before_and_after_go_and_parents_stay() -> None:
-    """ "← Title 3" on the page of record 4; what many records belong to is a field of theirs."""
+def test_titles_of_adjacent_records_are_removed_and_parents_kept() -> None:
+    """ "← Title 3" on the page of record 4 is removed; a parent shared by many records is a field."""
     rows = [
         {
             "title": f"Title {i}",
@@ -20,4 +20,4 @@ def test_titles_of_the_pages_before_and_after_go_and_parents_stay() -> None:
     sample = rows[::10]
     assert prev_next_fields(FieldColumns.of(sample), rows) == {
         PAGE_PREFIX + "previous"
-    }  # of a sample, the titles are those of all rows
+    }  # for a sample, the titles of all rows are used

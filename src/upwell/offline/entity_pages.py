@@ -122,7 +122,7 @@ def _write(rows: Sequence[list[dict[str, object]]], folder: Path, format: writer
 def entity_table_name(number: int) -> str:
     """Return the table name of a template, by its number from 0.
 
-    >>> entity_table(0), entity_table(1)
+    >>> entity_table_name(0), entity_table_name(1)
     ('entities', 'entities-2')
     """
     return "entities" if number == 0 else f"entities-{number + 1}"
