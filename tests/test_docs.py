@@ -165,7 +165,7 @@ def _section(heading: str) -> str:
 
 def _named(text: str) -> set[str]:
     """Return the texts in backticks, and the keys of JSON."""
-    return set(re.findall(r"`([^`]+)`", text)) | set(re.findall(r'"(\w+)":', text))
+    return set(re.findall(r"`([^`]+)`", FENCE.sub("", text))) | set(re.findall(r'"(\w+)":', text))
 
 
 def _defaults(section: str) -> dict[str, str]:
