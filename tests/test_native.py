@@ -66,9 +66,9 @@ stale = types.ModuleType("upwell.native._native")
 stale.walk = stale.tokens = lambda *_: 1 / 0
 sys.modules["upwell.native._native"] = stale
 from upwell.page import tokens, tree
-from upwell.records.leaves import leaves_of
+from upwell.records.leaves import split_leaves
 page = tree.read("<p>one <b>two</b>")
-print(tokens.terms_of(page).words, leaves_of(page).text(0, 2))
+print(tokens.terms_of(page).words, split_leaves(page).text(0, 2))
 """
 
 
