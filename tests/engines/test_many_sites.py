@@ -57,7 +57,7 @@ def test_twenty_five_sites_with_few_open_files(tmp_path: Path, sites: Path) -> N
 
 
 def begun(out: Path, number: int) -> Iterator[bool]:
-    """Return True if enough sites have ended."""
+    """Yield True once enough sites have ended."""
     while True:
         status = run_status(out)
         yield status is not None and status.done >= number
