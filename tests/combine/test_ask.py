@@ -45,7 +45,7 @@ def test_json_has_one_line_per_entity(two_sites: TwoSites) -> None:
     assert list(rows[0]["sources"][0]) == ["source", "rank", "url", "fields"]
     people = command("ask", "san juan", str(two_sites.folder), "--rate", "0", "--limit", "2", cwd=two_sites.folder)
     assert people.stdout.startswith("  1. San Juan · Puerto Rico")
-    assert "things from 2 of 2 sources" in people.stderr
+    assert "entities from 2 of 2 sources" in people.stderr
 
 
 def test_more_pages_return_more_records(two_sites: TwoSites) -> None:

@@ -105,7 +105,7 @@ def test_match_and_compare_on_the_command_line(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["title"] == "name"
     done = upwell("match", "a.jsonl", "c.csv", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "no row of the one is the same thing" in done.stderr
+    assert "no row of one table matches" in done.stderr
     done = upwell("compare", "a.jsonl", "b.jsonl", "c.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "written: compared/compared.parquet" in done.stdout

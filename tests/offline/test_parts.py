@@ -212,5 +212,5 @@ def test_the_command_line(answers: Path, tmp_path: Path, capsys: pytest.CaptureF
         app(["extract", str(answers), "-o", str(tmp_path / "out"), "--engine", "local", "--json"])
     assert end.value.code == 0
     assert [json.loads(line)["pages"] for line in capsys.readouterr().out.splitlines()] == [6] * 5
-    with pytest.raises(WrongUsage, match="--regions does not go with --engine"):
+    with pytest.raises(WrongUsage, match="--regions cannot be combined with --engine"):
         app(["extract", str(answers), "-o", "x", "--engine", "local", "--regions", "2"], standalone_mode=False)

@@ -340,18 +340,6 @@ EventLog = Annotated[
     Path | None,
     typer.Option(metavar="FILE", rich_help_panel=ENGINE, help="Write every event to this file (JSON Lines)."),
 ]
-Verbosity = Annotated[
-    int,
-    typer.Option(
-        "-v",
-        "--verbose",
-        count=True,
-        metavar="",
-        show_default=False,
-        rich_help_panel=ENGINE,
-        help="Log decisions to stderr; -vv logs details of each component.",
-    ),
-]
 ProbeCount = Annotated[
     int, typer.Option(min=1, metavar="N", help="Largest number of probe words; the Thor paper uses 100.")
 ]
