@@ -1,7 +1,8 @@
-"""Runs the compiled page under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of the native code is merged.
+"""Run the native code under AddressSanitizer and UBSan: `python scripts/sanitize.py [EVERY [FIRST]]`, before a change of it is merged.
 
-A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY, from number FIRST on), whole,
-cut off, and with bytes changed, and asks all that the module answers. Leaks are left to tests/test_native.py. It needs gcc.
+A copy of the package with an instrumented module reads the saved answers of the tests and the pages of the corpora (one of EVERY,
+starting with number FIRST): unchanged, truncated, and with changed bytes; and calls every function of the module. Leaks are tested by
+tests/test_native.py. It needs gcc.
 """
 
 import os
@@ -18,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CORPORA = Path(os.environ.get("CORPORA", ROOT.parent / "shared" / "data"))
 FLAGS = ["-g", "-O1", "-std=c11", "-fPIC", "-shared", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
-MAX_CUTS = 2  # of a page whose records are read
-MAX_PAGE_BYTES = 300_000  # of a page that is also read in changed forms
+MAX_CUTS = 2  # cuts of a page whose records are read
+MAX_PAGE_BYTES = 300_000  # largest page in bytes that is also read in changed forms
 CHANGES = (
     b"<",
     b">",
@@ -38,7 +39,7 @@ CHANGES = (
 
 
 def main(every: str = "1", first: str = "0") -> int:
-    """Builds the module in a copy, and runs this file again with it."""
+    """Build the module in a copy, and run this file again with it."""
     with tempfile.TemporaryDirectory() as scratch:
         package = Path(scratch) / "upwell"
         shutil.copytree(ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -57,7 +58,7 @@ def main(every: str = "1", first: str = "0") -> int:
 
 
 def read_all(every: int, first: int) -> None:
-    """Reads every page in every form."""
+    """Read every page in every form."""
     from upwell.native import compiled
 
     if compiled is None:
@@ -76,7 +77,7 @@ def read_all(every: int, first: int) -> None:
 
 
 def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
-    """A page as it is, a piece of it, and with bytes changed."""
+    """Yield a page unchanged, truncated, and with changed bytes."""
     yield page
     if not page or len(page) > MAX_PAGE_BYTES:
         return
@@ -92,7 +93,7 @@ def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
 
 
 def use(html: bytes) -> None:
-    """Asks all that is compiled about one page."""
+    """Call every compiled function with one page."""
     from upwell.answers.totals import numbered_lines
     from upwell.content.lines import line_features, split_lines
     from upwell.page import tokens as terms
@@ -117,7 +118,7 @@ def use(html: bytes) -> None:
     line_features(page, split_lines(page))
     count_words(page.text().split("\n")[:200])
     leaves = split_leaves(page)
-    if len(leaves) < 2000:  # looking for cuts takes long on larger pages
+    if len(leaves) < 2000:  # searching for cuts takes long on larger pages
         for cut in candidate_cuts(leaves)[:MAX_CUTS]:
             columns = learn_columns([RecordReader(leaves, cut)])
             for record in columns.records(RecordReader(leaves, cut, columns.marks)):
@@ -128,7 +129,7 @@ def use(html: bytes) -> None:
 
 
 def count_words(lines: list[str]) -> None:
-    """Takes lines in as records, asks for words and pairs, and reads the numbers of words from their pickle."""
+    """Add lines as records, query words and pairs, and read the numbers of words from their pickle."""
     from upwell.choose.pairs import WordPairs
     from upwell.choose.word_candidates import WordYield
     from upwell.choose.word_index import SeenRecord
@@ -141,13 +142,13 @@ def count_words(lines: list[str]) -> None:
     for _ in range(5):
         if (proposed := index.propose(1.0, 1000, 0.6)) is not None:
             index.asked(proposed[0], 1)
-            pairs.add_cut_off(proposed[0], 1000)
+            pairs.add_capped(proposed[0], 1000)
         if (pair := pairs.next()) is not None:
             pairs.asked(pair)
 
 
 def misuse() -> None:
-    """Calls the functions with what does not fit: they must raise, not read beyond the end."""
+    """Call the functions with invalid arguments: they must raise, not read out of bounds."""
     from upwell.native import compiled
     from upwell.page.tree import read
 

@@ -20,7 +20,7 @@ from w3lib.encoding import to_unicode
 
 from tests.page.test_tree import pages
 from upwell import native
-from upwell.answers.totals import numbered_lines, plain_numbered_lines
+from upwell.answers.totals import numbered_lines, numbered_lines_python
 from upwell.content.lines import line_features, split_lines
 from upwell.native import compiled
 from upwell.page import charset as charset_module
@@ -66,9 +66,9 @@ stale = types.ModuleType("upwell.native._native")
 stale.walk = stale.tokens = lambda *_: 1 / 0
 sys.modules["upwell.native._native"] = stale
 from upwell.page import tokens, tree
-from upwell.records.leaves import leaves_of
+from upwell.records.leaves import split_leaves
 page = tree.read("<p>one <b>two</b>")
-print(tokens.terms_of(page).words, leaves_of(page).text(0, 2))
+print(tokens.terms_of(page).words, split_leaves(page).text(0, 2))
 """
 
 
@@ -156,14 +156,14 @@ def read_both(html: bytes) -> list[ReadRecord]:
     found: list[ReadRecord] = []
     for cut in candidate_cuts(leaves)[:MAX_CUTS]:
         compiled_reader, plain_reader = RecordReader(leaves, cut), RecordReader(leaves, cut)
-        plain_reader._add_pieces = plain_reader.add_plain_pieces  # type: ignore[method-assign] # as where nothing is compiled
+        plain_reader._add_pieces = plain_reader.add_pieces_python  # type: ignore[method-assign] # as where nothing is compiled
         for record in compiled_reader.records:
             fast = compiled_reader.pieces(record), leaves.text(record.first, record.last)
-            assert fast == (plain_reader.pieces(record), leaves.plain_text(record.first, record.last))
+            assert fast == (plain_reader.pieces(record), leaves.text_python(record.first, record.last))
         columns = learn_columns([compiled_reader])
         for some in (columns, replace(columns, columns=columns.columns[1:], labels=(), link="")):
             records = some.records(RecordReader(leaves, cut, some.marks))
-            assert records == some.plain_records(RecordReader(leaves, cut, some.marks))
+            assert records == some.records_python(RecordReader(leaves, cut, some.marks))
             found += records
         for rule in learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]):
             for other in (rule, replace(rule, all_containers=not rule.all_containers, longest=1)):
@@ -227,14 +227,14 @@ def test_texts_and_their_lines_are_the_same(html: str) -> None:
         assert page.text(row) == (page.plain_text_of(first, last) if first < last else "")
     for text in (page.text(), html):
         for most in (0, 3, 240):
-            assert numbered_lines(text, most) == plain_numbered_lines(text, most)
+            assert numbered_lines(text, most) == numbered_lines_python(text, most)
 
 
 @given(st.text(alphabet="a1\n \u0661\u00b2Ⅷ深\U0001d7ce\x1c\x85\u2028"))
 @settings(max_examples=300)
 def test_lines_with_numbers_are_the_same(text: str) -> None:
     """A digit is one in any script; only a line feed ends a line."""
-    assert numbered_lines(text, 5) == plain_numbered_lines(text, 5)
+    assert numbered_lines(text, 5) == numbered_lines_python(text, 5)
 
 
 @given(

@@ -1,4 +1,4 @@
-"""A query log that is made, because nobody has a search engine's: entities of a knowledge base with the affixes of Entity's Table 3."""
+"""A generated query log, because no public one exists: entities of a knowledge base with the affixes of Entity's Table 3."""
 
 import gzip
 import time
@@ -41,13 +41,13 @@ SITES = {
 
 
 def knowledge_of(corpora: Path) -> Knowledge:
-    """The real knowledge base of the corpora."""
+    """Read the knowledge base of the corpora."""
     with gzip.open(corpora / "knowledge" / "entities.tsv.gz", "rt", encoding="utf-8") as lines:
         return Knowledge.of_rows(line.rstrip("\n").split("\t") for line in lines)
 
 
 def rows_of(base: Knowledge, count: int, seed: int = 0) -> Iterator[LogRow]:
-    """So many log rows: 60 % bare names, 30 % with an affix, 5 % navigational, 5 % two names together; clicks are skewed."""
+    """Generate log rows: 60 % bare names, 30 % with an affix, 5 % navigational, 5 % two names; clicks are skewed."""
     rng = np.random.default_rng(seed)
     names = {kind: sorted(found) for kind, found in base.types.items()}
     by_site: list[tuple[str, list[EntityType]]] = [(s, [t for t in names if t.domain in ds]) for s, ds in SITES.items()]
@@ -81,7 +81,7 @@ def rows_of(base: Knowledge, count: int, seed: int = 0) -> Iterator[LogRow]:
 
 
 def tables(corpora: Path) -> Iterator[Table]:
-    """Entity Figures 5 and 6 on a made log, and the speed of finding mentions."""
+    """Yield Entity's Figures 5 and 6 for a generated log, and the speed of finding mentions."""
     base = knowledge_of(corpora)
     rows = list(rows_of(base, 1_000_000))
     names = base.names

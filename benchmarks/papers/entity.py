@@ -73,7 +73,7 @@ def judged(source: Source, n: int, seed: int) -> list[Counts]:
     for i, row in enumerate(source.rows):
         if i not in chosen:
             full = row["kind"] in ("multi", "single")
-            verdict = empty.judge(model, source.trees[i], source.queries[i])
+            verdict = empty.judge_answer(model, source.trees[i], source.queries[i])
             said = np.array([*(verdict.similarity < theta for theta in THETA), verdict.kind == "matches"])
             counts += np.stack([full & said, ~np.bool_(full) & said, full & ~said], axis=1)
     return [(int(a), int(b), int(c)) for a, b, c in counts]

@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -241,7 +241,7 @@ def _leaves(kind: Any, shortest: int) -> Callable[[Page], list[int]]:
 
 
 def _ours(kind: str, page: Page) -> list[int]:
-    return [row for block in blocks.find_blocks(page.tree).blocks if block.type == kind for row in block.rows]
+    return [row for block in blocks.find_blocks(page.tree) if block.type == kind for row in block.rows]
 
 
 def peers(corpora: Path) -> Table:
@@ -290,8 +290,8 @@ def peers(corpora: Path) -> Table:
     )
 
 
-def _text(found: blocks.PageBlocks) -> str:
-    return "\n".join(block.text for block in found.blocks if block.type == "article")
+def _text(found: Sequence[blocks.Block]) -> str:
+    return "\n".join(block.text for block in found if block.type == "article")
 
 
 def _peer_methods() -> dict[str, Callable[[bytes], str]]:

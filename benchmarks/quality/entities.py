@@ -1,4 +1,4 @@
-"""Record pages as tables: columns learned from the pages of a site, against the attributes that people labelled."""
+"""Record pages as tables: columns learned from the pages of a site, compared with labelled attributes."""
 
 import json
 from concurrent.futures import ProcessPoolExecutor
@@ -7,16 +7,16 @@ from typing import Any
 
 from benchmarks.corpora import CORPORA, scorer
 from upwell.page.tree import read
-from upwell.records.entities import apply_entity_model, learn_entities
+from upwell.records.entity_model import apply_entity_model, learn_entities
 
 __all__ = ["entities", "entities_alone"]
 
 FOLDER = CORPORA / "entities"
-ALONE_PAGES = 3  # of each site that are read as if there were no others
+ALONE_PAGES = 3  # pages of each site that are read as single pages
 
 
 def entities(learned: int = 0) -> dict[str, float]:
-    """All pages of 40 sites with what was learned from all of them, or from the first `learned`; the scorer's means."""
+    """Score all pages of 40 sites with the columns learned from all pages, or from the first `learned`; return the means of the scorer."""
     with ProcessPoolExecutor(2) as pool:
         scores = list(pool.map(partial(_score, learned), _sites()))
     columns = sum(score["columns"] for score in scores)
@@ -30,7 +30,7 @@ def entities(learned: int = 0) -> dict[str, float]:
 
 
 def entities_alone() -> dict[str, float]:
-    """Single pages, each learned from itself: the share of attributes that a column has, and of those whose column says what it is."""
+    """Score single pages, each learned from itself: the share of attributes with a column, and with a meaningful column name."""
     with ProcessPoolExecutor(2) as pool:
         scores = [score for found in pool.map(_score_alone, _sites()) for score in found]
     return {name: sum(score[name] for score in scores) / len(scores) for name in ("f1", "named")}

@@ -1,7 +1,8 @@
 """Speed as one table: `python -m benchmarks.speed [PART…]` (`make speed`); a part is one of `PARTS`.
 
-Each pair takes turns in one process, so that other work on the machine slows both alike; whole harvests, spiders and servers are processes
-of their own. How the same grows is measured up to `growth.USUAL`; `python -m benchmarks.speed.growth` goes on to a million records and 1,000 sites.
+The two members of a pair alternate in one process, so that other programs on the machine slow both equally; complete harvests, spiders
+and servers are separate processes. Growth is measured up to `growth.USUAL`; `python -m benchmarks.speed.growth` continues to a million
+records and 1,000 sites.
 """
 
 import sys
@@ -20,7 +21,7 @@ from upwell.page.tree import read
 from upwell.source.learn import learn_source
 
 READ_BAR, APPLY_BAR, WORST_APPLY_BAR = 2.0, 5.0, 8.0
-EVERY_PAGE, EVERY_SITE, EVERY_ARTICLE = 4, 3, 5  # of the corpora, one of so many is read
+EVERY_PAGE, EVERY_SITE, EVERY_ARTICLE = 4, 3, 5  # one of this number of pages of the corpora is read
 BLOCKS_BAR = 1 / 8
 
 
@@ -31,7 +32,7 @@ def page_rows() -> Iterator[Row]:
 
 
 def apply_rows() -> Iterator[Row]:
-    """Reading a page and applying the model of its source: all sources together, and the worst."""
+    """Measure reading a page and applying the model of its source: all sources together, and the slowest."""
     ratios, ours, parsing, count = {}, 0.0, 0.0, 0
     for site, rows in by_site(labels("kinds")).items():
         pages = [(CORPORA / "kinds" / row["page"]).read_bytes() for row in rows[:30]]
@@ -47,7 +48,7 @@ def record_page_rows() -> Iterator[Row]:
 
 
 def article_rows() -> Iterator[Row]:
-    """The article of a page alone, from its bytes, against trafilatura."""
+    """Measure the article of a single page, from its bytes, relative to trafilatura."""
     import trafilatura
 
     pages = [(CORPORA / "articles" / row["page"]).read_bytes() for row in labels("articles")[::EVERY_ARTICLE]]
@@ -62,7 +63,7 @@ def article_rows() -> Iterator[Row]:
 
 
 def harvest_rows() -> Iterator[Row]:
-    """A harvest of the demo site and of each of `SITES`, against a Scrapy spider, and going on with it against the harvest."""
+    """Measure a harvest of the demo site and of each of `SITES` relative to a Scrapy spider, and continuing it relative to the harvest."""
     with harvest.demo_site() as demo:
         for number, (url, selectors) in enumerate(harvest.sites(demo)):
             rows, stages, requests = harvest.measure(url, selectors)

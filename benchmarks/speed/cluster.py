@@ -1,4 +1,4 @@
-"""Clustering 110 answers, k = 1 … 5 with 10 starts, against reading them: `python -m benchmarks.speed.cluster`."""
+"""Clustering of 110 answers, k = 1 … 5 with 10 restarts, relative to reading them: `python -m benchmarks.speed.cluster`."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ from benchmarks.corpora import CORPORA, by_site, labels, require
 from upwell.page.tree import read
 from upwell.papers.thor import ClusterParams, cluster_pages
 
-BAR = 1.0  # clustering with the default signature may cost this many times the CPU of reading the pages
+BAR = 1.0  # largest ratio of the CPU of clustering with the default signature to that of reading the pages
 SIGNATURES = ("idf-classes", "tfidf-tags", "tfidf-classes", "tfidf-paths", "tfidf-content", "url", "size")
 
 

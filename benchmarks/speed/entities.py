@@ -1,4 +1,4 @@
-"""Reading record pages with learned columns against the parser alone: `python -m benchmarks.speed.entities`."""
+"""Reading record pages with learned columns relative to the parser alone: `python -m benchmarks.speed.entities`."""
 
 import json
 import sys
@@ -11,14 +11,14 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.corpora import CORPORA, require
 from benchmarks.speed.turns import in_turns
 from upwell.page.tree import read
-from upwell.records.entities import EntityModel, apply_entity_model, learn_entities
+from upwell.records.entity_model import EntityModel, apply_entity_model, learn_entities
 
-BAR = 6.0  # reading a page and applying the columns may cost this many times the parser alone
+BAR = 6.0  # largest ratio of reading a page and applying the columns to the parser alone
 ROUNDS = 3
 
 
 def measure(every: int = 1) -> tuple[list[float], int]:
-    """CPU seconds of parsing, of reading, of reading and applying, and of learning; of every so many sites. And the number of sites."""
+    """Return CPU seconds of parsing, of reading, of reading and applying, and of learning, for every n-th site; and the number of sites."""
     total = [0.0, 0.0, 0.0, 0.0]
     folders = sorted(path.parent for path in (CORPORA / "entities").glob("*/labels.jsonl"))[::every]
     for folder in folders:

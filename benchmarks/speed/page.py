@@ -1,4 +1,4 @@
-"""Decode + parse + columns + terms against the parser alone, on real pages: `python -m benchmarks.speed.page`."""
+"""Decoding, parsing, columns and terms relative to the parser alone, on real pages: `python -m benchmarks.speed.page`."""
 
 import sys
 import time
@@ -12,13 +12,13 @@ from benchmarks.corpora import CORPORA, require
 from upwell.page import tokens as terms
 from upwell.page.tree import read
 
-BAR = 6.0  # decoding, parsing, columns and terms together may cost this many times the parser alone
+BAR = 6.0  # largest ratio of decoding, parsing, columns and terms together to the parser alone
 ROUNDS = 5
-SLOW_ROUNDS = 1  # for the references that take long
+SLOW_ROUNDS = 1  # for slow references
 
 
 def cpu(work: Callable[[bytes], object], pages: list[bytes], rounds: int) -> float:
-    """The best CPU time of several rounds over all pages."""
+    """Return the best CPU time of several rounds over all pages."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()

@@ -26,7 +26,7 @@ from upwell.places import address_of
 if TYPE_CHECKING:
     from upwell.combine.enrich import EnrichResult
     from upwell.combine.merge import AskResult
-    from upwell.discover.discover import Browser
+    from upwell.discover.discovery import Browser
     from upwell.harvest.events import Event, Observer
     from upwell.harvest.files import Result
     from upwell.results import FormsOnPage, ProbeSummary

@@ -44,12 +44,13 @@ if TYPE_CHECKING:
     from upwell.combine.catalogue import Catalogue, compare, match, match_columns
     from upwell.demo import Switches
     from upwell.harvest.events import Event, Observer
+    from upwell.harvest.explain import explain
     from upwell.harvest.files import Result
     from upwell.harvest.folders import export, status
     from upwell.harvest.run_log import run_status
     from upwell.many_sites import RunOptions, SiteOutcome
     from upwell.offline.blocks import blocks
-    from upwell.offline.entities import entities
+    from upwell.offline.entity_pages import entities
     from upwell.offline.extract import extract
     from upwell.offline.inspect import cluster, links
     from upwell.offline.many_archives import read_in_parts
@@ -78,7 +79,8 @@ else:
             "blocks": "upwell.offline.blocks",
             "cluster": "upwell.offline.inspect",
             "compare": "upwell.combine.catalogue",
-            "entities": "upwell.offline.entities",
+            "entities": "upwell.offline.entity_pages",
+            "explain": "upwell.harvest.explain",
             "export": "upwell.harvest.folders",
             "extract": "upwell.offline.extract",
             "folder_of": "upwell.store.folder",
@@ -100,7 +102,7 @@ else:
 
 
 __all__ = [
-    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "export",
+    "Catalogue", "Job", "Result", "RunOptions", "ask", "blocks", "cluster", "compare", "demo", "enrich", "entities", "explain", "export",
     "extract", "folder_of", "forms", "harvest", "harvest_all", "harvest_each", "links", "match", "match_columns", "open", "probe",
     "queries", "read_in_parts", "records", "run_status", "sites_of", "status",
 ]  # fmt: skip
@@ -187,17 +189,15 @@ def demo(
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Result, DemoTruth]:
     """Start the bundled site, harvest it, and compare the records with the true content of the site."""
-    from upwell.demo import Switches, serve_anywhere
+    from upwell.demo import SMALL_SITE, Switches, serve_anywhere
     from upwell.results import DemoTruth
     from upwell.table.writers import read_keys
 
-    changed = [
-        f"{name}={value}"
-        for name, value in asdict(switches or Switches()).items()
-        if value != getattr(Switches(), name)
-    ]
+    switches = switches or Switches()
+    changed = [f"{name}={value}" for name, value in asdict(switches).items() if value != getattr(Switches(), name)]
+    folders = [] if switches == SMALL_SITE else changed or ["hard"]  # each variant of the site has its own folder
     options: HarvestOptions = {
-        "out": "/".join([str(out), *changed]),
+        "out": "/".join([str(out), *folders]),
         "plan": plan or Plan(budget=700),
         "manners": manners or Manners(rate=0),
     }

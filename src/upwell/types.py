@@ -1,12 +1,13 @@
-"""The values that packages hand to each other: frozen, picklable, without parser or driver objects.
+"""Values that packages exchange: frozen, picklable, without parser or driver objects.
 
-Request → Response             what is sent over HTTP and what came back
-ArchivedBody                   where the archive holds the body of a response
-Outcome                        how a request ended, and what it cost
-BrowserVisit → RenderedPage    a page to show in the browser, and what it shows
-Form, Field                    a form of a page, and what it is for
-SearchInterface                how a source is asked: FormInterface, AddressInterface, JsonInterface, TypedInterface;
-                               or taken whole: IndexInterface, ListInterface
+Request → Response             an HTTP request and its response
+Decision                       why a request is sent: the candidate chosen and those compared with it
+ArchivedBody                   location of a response body in the archive
+Outcome                        how a request ended, and its cost
+BrowserVisit → RenderedPage    a page to open in the browser, and its content after JavaScript
+Form, Field                    a form of a page, and its purpose
+SearchInterface                how a source is queried: FormInterface, AddressInterface, JsonInterface, TypedInterface;
+                               or fetched as a whole: IndexInterface, ListInterface
 Record                         one match in an answer, with its fields
 Estimate                       a number with its 95 % interval
 Skipped                        a page that could not be used, and why
@@ -14,14 +15,15 @@ Skipped                        a page that could not be used, and why
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
-    "PAGE",
-    "TEMPLATE",
+    "PAGE_PREFIX",
+    "PAGE_TEMPLATE",
     "AddressInterface",
     "ArchivedBody",
     "BrowserVisit",
+    "Decision",
     "Estimate",
     "Field",
     "Form",
@@ -41,17 +43,45 @@ __all__ = [
     "TypedInterface",
     "TypedQuery",
     "Via",
+    "WeighedCandidate",
     "interface_of",
 ]
 
-PAGE = "page."  # begins the name of a field that the own page of a record has, beside those of the lists
-TEMPLATE = "_template"  # the field of a record's own page that says which template of its source it is of
+PAGE_PREFIX = "page."  # prefix of the names of fields that come from record pages and not from answers
+PAGE_TEMPLATE = "_template"  # field of a record page with the number of its page template
 
-Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one, none, or no answer at all
+Kind = Literal["multi", "single", "none", "error"]  # of an answer: several records, one record, none, or an error
 FormKind = Literal["search", "login", "registration", "password recovery", "contact", "mailing list", "order", "other"]
 Via = Literal[
     "search-action", "opensearch", "form", "link", "browser", "index", "list", "sitemap"
-]  # how an interface was found
+]  # how a search interface was found
+
+
+class WeighedCandidate(NamedTuple):
+    """A candidate as a decision records it."""
+
+    kind: str  # `choose.expected_yield.CandidateKind`; of a request that no comparison chose: its purpose, such as "probe"
+    text: str = ""  # the query, or the URL of a facet, sort order or list
+    page: int = 1  # of its answer; 1: it has not been asked yet
+    expected: float | None = None  # new records per request; None: chosen without a comparison
+    total: float | None = None  # new records expected of all its remaining pages
+    pages: float | None = None  # remaining pages
+    # what was compared: `total` minus the records that as many requests would return at a good share of the best yield
+    value: float | None = None
+
+
+class Decision(NamedTuple):
+    """The candidate that a request was sent for, and the best of those that were compared with it."""
+
+    chosen: WeighedCandidate
+    others: tuple[WeighedCandidate, ...] = ()  # best first; a few of them
+    prefers_list: bool = False  # chosen because it lists everything, not because of the highest value
+    source: str = ""  # URL of the search interface
+
+    @property
+    def runner_up(self) -> WeighedCandidate | None:
+        """Return the candidate that would have been chosen without this one."""
+        return self.others[0] if self.others else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +92,17 @@ class Request:
     method: Literal["GET", "POST"] = "GET"
     body: bytes = b""
     content_type: str = ""
-    query: str = ""  # the query that it asks, where it asks one; kept in the archive
-    headers: tuple[tuple[str, str], ...] = ()  # of a page's script, without which the site answers otherwise
-    # how it is treated here; neither is a part of what is sent
-    reuses: bool = field(default=False, compare=False)  # an answer that this run had before will do
-    passes_gate: bool = field(default=False, compare=False)  # it presses a button of a page in front of the site
+    query: str = ""  # the query that it sends, if any; stored in the archive
+    headers: tuple[tuple[str, str], ...] = ()  # set by a script of the page; the site may require them
+    # how the request is handled; not sent
+    reuses: bool = field(default=False, compare=False)  # a response to the same request earlier in this run may be used
+    is_consent: bool = field(default=False, compare=False)  # it clicks the button of a consent page
+    decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedBody:
-    """Where the archive holds a body: a WARC file of its folder, the offset of the record in it, and the body's digest."""
+    """Location of a body in the archive: WARC file, offset of the record, and digest of the body."""
 
     file: str
     offset: int
@@ -80,16 +111,17 @@ class ArchivedBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What came back: the address after redirects, and the decompressed body."""
+    """Response to a request: the URL after redirects, and the decompressed body."""
 
     request: Request
     url: str
     status: int
     headers: Mapping[str, str]
     body: bytes
-    blocked: str = ""  # why this is a refusal and no answer; "" where it is an answer or nobody has looked
-    archived: ArchivedBody | None = field(default=None, compare=False)  # where the body lies in the archive, if it does
-    came_at: float = field(default=0.0, compare=False)  # seconds since 1970; 0: just now
+    blocked: str = ""  # why this is a refusal instead of an answer; "" if it is an answer or was not checked
+    archived: ArchivedBody | None = field(default=None, compare=False)  # location of the body, if it is archived
+    received_at: float = field(default=0.0, compare=False)  # seconds since 1970; 0: now
+    number: int = field(default=0, compare=False)  # of the request in the state of the harvest; 0: not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,23 +130,24 @@ class Outcome:
 
     response: Response | None = None
     error: str = ""  # why there is no response
-    sent: int = 1  # requests, with redirects and repeated tries
+    sent: int = 1  # requests, including redirects and retries
     bytes: int = 0  # received
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserVisit:
-    """A page to show in the browser, and a query to type into its search box ("": nothing is typed)."""
+    """A page to open in the browser, and a query to type into its search box ("": none)."""
 
     url: str
     query: str = ""
-    # other than `query`, these are typed one after the other to find out how the page searches, and words of the page after them
+    # typed one after the other to find out how the page searches, followed by words of the page
     trial_queries: tuple[str, ...] = ()
+    decision: Decision | None = field(default=None, compare=False, repr=False)  # why it is visited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedQuery:
-    """What the browser shows after a query was typed into a page, and the requests that scripts made then."""
+    """Content of a page after a query was typed into it, and the requests that its scripts sent then."""
 
     query: str
     url: str
@@ -124,61 +157,62 @@ class TypedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPage:
-    """What the browser shows: the page after JavaScript, and the requests that its scripts made since the query was typed."""
+    """Content of a page after JavaScript, and the requests that its scripts sent since the query was typed."""
 
     url: str
     html: str
     calls: tuple[Request, ...] = ()
-    typed: tuple[TypedQuery, ...] = ()  # what trial queries brought
-    data: tuple[str, ...] = ()  # addresses of what scripts fetched that holds many alike objects, the largest first
+    typed: tuple[TypedQuery, ...] = ()  # results of the trial queries
+    data: tuple[str, ...] = ()  # URLs of fetched data with many similar objects, the largest first
+    number: int = 0  # of the visit in the state of the harvest; 0: not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One control of a form."""
 
-    row: int  # in the page's tree
+    row: int  # of its element in the page's tree
     name: str
     type: str
-    preset: tuple[str, ...] = ()  # what a browser sends when nobody touches it; a `multiple` select may send several
-    choices: tuple[str, ...] = ()  # what a select, checkbox or radio can be set to; what a submit button sends
-    words: str = ""  # label, placeholder, id and the like, which say what the field is for
-    is_required: bool = False  # a browser does not send the form as long as it is empty
-    min_chars: int = 0  # of a text, below which a browser does not send it
+    preset: tuple[str, ...] = ()  # values that a browser sends by default; a `multiple` select may have several
+    choices: tuple[str, ...] = ()  # values of a select, checkbox, radio or submit button
+    words: str = ""  # label, placeholder, id and similar texts that describe the field
+    is_required: bool = False  # a browser does not submit the form while it is empty
+    min_chars: int = 0  # minimum length of a text that a browser submits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """One form of a page, and what it is for."""
+    """One form of a page, and its purpose."""
 
     index: int  # among the forms of the page, in document order
     kind: FormKind
-    score: float  # how sure: 0 … 1
-    query_field: str | None  # the field that takes the query, where it is a search form with a text field
+    score: float  # confidence, 0 … 1
+    query_field: str | None  # field for the query, if it is a search form with a text field
     method: Literal["GET", "POST"]
-    action: str  # the address that it is sent to
+    action: str  # URL that it is sent to
     fields: tuple[Field, ...]
     charset: str = "utf-8"
-    enctype: str = ""  # of a POST, where it is not application/x-www-form-urlencoded
-    acts: tuple[str, ...] = ()  # words that say that sending it changes something: then it is no search form
+    enctype: str = ""  # of a POST, if it is not application/x-www-form-urlencoded
+    acts: tuple[str, ...] = ()  # words that show that submitting it changes something, so that it is not a search form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Interface:
-    """What every search interface has."""
+    """Attributes of every search interface."""
 
     url: str
-    score: float = 1.0  # how sure: 0 … 1
+    score: float = 1.0  # confidence, 0 … 1
     via: Via = "form"  # how it was found
-    page: str = ""  # the page that offers it: cookies and tokens come from there
-    rendered: bool = False  # its answers exist only after JavaScript
+    page: str = ""  # URL of the page that contains it, which sets cookies and tokens
+    rendered: bool = False  # answers need JavaScript
     headers: tuple[tuple[str, str], ...] = ()  # as Request.headers
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON files keep it: the same keys for every type, empty where a type has no such thing.
+        """Return the interface for JSON: the same keys for every type, with empty values for attributes that a type does not have.
 
-        >>> said = JsonInterface(url="http://x/api", body='{"q": "{query}"}').as_dict()
-        >>> said["method"], said["query_field"], said["body"]
+        >>> saved = JsonInterface(url="http://x/api", body='{"q": "{query}"}').as_dict()
+        >>> saved["method"], saved["query_field"], saved["body"]
         ('POST', '', '{"q": "{query}"}')
         """
         own = asdict(self)
@@ -210,41 +244,41 @@ _JSON_DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormInterface(_Interface):
-    """A form with a field that takes the query, or an address with an argument that does."""
+    """A form with a field for the query, or a URL with an argument for it."""
 
     method: Literal["GET", "POST"]
     query_field: str
-    fields: tuple[tuple[str, str], ...] = ()  # in document order; the query field is among them, empty
+    fields: tuple[tuple[str, str], ...] = ()  # in document order, including the query field with an empty value
     charset: str = "utf-8"
-    tokens: tuple[str, ...] = ()  # the names of fields whose values grow old: they are fetched anew before each request
-    choices: tuple[str, ...] = ()  # the only queries that it takes, where the query field is a select; empty: any text
+    tokens: tuple[str, ...] = ()  # names of fields whose values expire and are fetched again before each request
+    choices: tuple[str, ...] = ()  # the queries that it accepts, if the query field is a select; empty: any text
     enctype: str = ""  # as Form.enctype
-    min_chars: int = 0  # of a query
+    min_chars: int = 0  # minimum length of a query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WithoutField(_Interface):
-    """An interface without a form field that takes the query."""
+    """An interface without a form field for the query."""
 
     @property
     def query_field(self) -> str:
-        """No field of a request takes the query."""
+        """Return "": the query is not sent in a field."""
         return ""
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """There is nothing to choose from."""
+        """Return (): queries are not restricted to a list."""
         return ()
 
     @property
     def min_chars(self) -> int:
-        """Of any length."""
+        """Return 0: queries may have any length."""
         return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressInterface(_WithoutField):
-    """An address with `{query}` in it."""
+    """A URL that contains `{query}`."""
 
     method: Literal["GET", "POST"] = "GET"
     fields: tuple[tuple[str, str], ...] = ()  # sent in the body of a POST
@@ -252,59 +286,59 @@ class AddressInterface(_WithoutField):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonInterface(_WithoutField):
-    """A POST whose JSON body has `{query}` in it."""
+    """A POST whose JSON body contains `{query}`."""
 
     body: str
 
     @property
     def method(self) -> Literal["POST"]:
-        """JSON is always posted."""
+        """Return POST."""
         return "POST"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PageInterface(_WithoutField):
-    """A page that is opened as it is: no request takes a query."""
+    """A page that is requested as it is, without a query."""
 
     @property
     def method(self) -> Literal["GET"]:
-        """It is a page like any other."""
+        """Return GET."""
         return "GET"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedInterface(_PageInterface):
-    """A search box whose answers are written into the page without an address: every query is typed in the browser."""
+    """A search box whose answers have no URL, so that every query is typed in the browser."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexInterface(_PageInterface):
-    """A response that holds all records at once, which the site's own search looks into: it is taken whole, and asked for nothing."""
+    """A response with all records, in which the site's own search looks: it is fetched once and not queried."""
 
-    # how a record's address is made: which column, what stands before its value, and what after it
+    # how the URL of a record is formed: a column, and the text before and after its value
     address: tuple[str, str, str] = ("", "", "")
-    is_whole: bool = False  # the page was seen to answer queries from it alone
+    is_whole: bool = False  # the page was observed to answer queries from it alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListInterface(_PageInterface):
-    """A list of records that is walked through without a query, where a site has no search; a sitemap lists their own pages."""
+    """A list of records without a query, for sites without a search; a sitemap lists record pages."""
 
-    examples: tuple[str, ...]  # addresses of records that it lists
+    examples: tuple[str, ...]  # URLs of records that it lists
 
 
 SearchInterface = FormInterface | AddressInterface | JsonInterface | TypedInterface | IndexInterface | ListInterface
 
 
 def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
-    """The interface that `as_dict` wrote.
+    """Return the interface that `as_dict` saved.
 
     >>> form = FormInterface(method="GET", url="http://x/find", query_field="q", fields=(("q", ""),))
     >>> interface_of(form.as_dict()) == form
     True
     >>> index = IndexInterface(url="http://x/all.json", address=("id", "http://x/", ""), is_whole=True, via="index")
-    >>> walked = ListInterface(url="http://x/all", examples=("http://x/1",), via="list")
-    >>> interface_of(index.as_dict()) == index, interface_of(walked.as_dict()) == walked
+    >>> listed = ListInterface(url="http://x/all", examples=("http://x/1",), via="list")
+    >>> interface_of(index.as_dict()) == index, interface_of(listed.as_dict()) == listed
     (True, True)
     """
     kind: type[SearchInterface] = AddressInterface if "{query}" in saved["url"] else TypedInterface
@@ -323,12 +357,12 @@ def interface_of(saved: Mapping[str, Any]) -> SearchInterface:
 class Record:
     """One match in an answer."""
 
-    key: str  # the same for all sightings of the record
+    key: str  # identical whenever the record is seen
     url: str | None  # of its record page
     path: str  # of its first element on the page
     text: str
     fields: Mapping[str, str] = field(default_factory=dict)
-    links: tuple[str, ...] = ()  # the targets of its links, as the page writes them
+    links: tuple[str, ...] = ()  # targets of its links, as written in the page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,8 +376,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A page that could not be used: counted and reported, never raised."""
+    """A page that could not be used; it is counted and reported, never raised."""
 
-    stage: str  # of the work: fetch, learn, extract …
+    stage: str  # of the processing: fetch, learn, extract …
     page: str
     reason: str

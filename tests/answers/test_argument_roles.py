@@ -1,11 +1,13 @@
-"""Roles of arguments are learned from answers; second-level URLs are kept once for each thing they ask for."""
+"""Roles of URL arguments are learned from answers, and one second-level URL is kept per partition."""
 
 import json
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
 import pytest
+from hypothesis import given
 
+from tests.answers.malformed_pages import QUERIES, malformed_pages
 from upwell.answers.argument_roles import Roles, learn_roles
 from upwell.answers.facets import FacetParams, related_queries, urls_to_fetch
 from upwell.demo import Running
@@ -30,15 +32,15 @@ def roles(answers: list[TagTree]) -> Roles:
     return learn_roles(answers, WORDS)
 
 
-def test_the_demo_site(roles: Roles) -> None:
-    """Query, page, sort, tracking and two filters, each for what it is; `city` is of links that add to a trip."""
+def test_roles_of_the_demo_site(roles: Roles) -> None:
+    """`city` is an argument of links that add to a trip, not of the search."""
     assert {name: argument.role for name, argument in roles.arguments.items() if name != "city"} == {
         "q": "query", "page": "page", "sort": "sort", "ref": "tracking", "continent": "filter", "country": "filter",
     }  # fmt: skip
 
 
-def test_one_of_each_partition(answers: list[TagTree], roles: Roles) -> None:
-    """No page, no order, no tracking: one address for each facet, and every facet that is offered has one."""
+def test_one_url_per_partition_is_kept(answers: list[TagTree], roles: Roles) -> None:
+    """Every facet has exactly one URL, without page, sort order and tracking."""
     kept = urls_to_fetch(answers, roles, WORDS)
     offered = {
         (split_url(url).arguments[0][1], name, value)
@@ -47,16 +49,15 @@ def test_one_of_each_partition(answers: list[TagTree], roles: Roles) -> None:
         for name, value in split_url(url).arguments
         if name in ("continent", "country")
     }
-    said = [parse_qs(urlsplit(url).query) for url in kept.by_partition.values()]
-    there = {(a["q"][0], name, a[name][0]) for a in said for name in ("continent", "country") if name in a}
-    assert offered == there
-    assert len(kept.by_partition) == len(there)
+    arguments = [parse_qs(urlsplit(url).query) for url in kept.by_partition.values()]
+    facets = {(a["q"][0], name, a[name][0]) for a in arguments for name in ("continent", "country") if name in a}
+    assert offered == facets
+    assert len(kept.by_partition) == len(facets)
     assert kept.dropped > 0
     assert kept.reduction > 1.5
 
 
-def test_what_is_dropped_asks_for_nothing_else(answers: list[TagTree], roles: Roles) -> None:
-    """Each address that is not fetched brings the same records as one that is: checked by asking the site for some."""
+def test_dropped_urls_have_the_partition_of_a_kept_one(answers: list[TagTree], roles: Roles) -> None:
     kept = urls_to_fetch(answers[:2], roles, WORDS)
     known = {*kept.by_partition, *(canonical(split_url(tree.url), roles.irrelevant) for tree in answers)}
     urls = {url for tree in answers[:2] for _, url in tree.links() if "q" in parse_qs(urlsplit(url).query)}
@@ -64,12 +65,11 @@ def test_what_is_dropped_asks_for_nothing_else(answers: list[TagTree], roles: Ro
 
 
 def test_the_order_of_answers_does_not_matter(answers: list[TagTree], roles: Roles) -> None:
-    """What is learned is learned from all of them together."""
     assert learn_roles(answers[::-1], WORDS[::-1]).arguments == roles.arguments
 
 
-def test_worked_example() -> None:
-    """The paper's own: sort, from and page are irrelevant, mfgid is not; one URL of each group is left (Entity Table 7)."""
+def test_the_example_of_the_paper() -> None:
+    """Entity Table 7: sort, from and page are irrelevant, mfgid is not; three partitions remain."""
     head = "/sr/searchresults.aspx?qu=gps"
     made = [f"{head}&sort={s}&from=7&mfgid=-652&page=1" for s in (4, 1, 2, 3)]
     made += [f"{head}&sort=4&from={f}&mfgid=-652&page={p}" for f in (1, 2, 7) for p in (1, 2, 3)]
@@ -111,13 +111,11 @@ def source(links: str, words: tuple[str, ...] = ("cat", "dog", "cow", "hen", "pi
         ('<form><input name=q value=WORD><input type=checkbox name=zz value=1></form>', "zz", "filter"),
     ],
 )  # fmt: skip
-def test_what_tells_roles(link: str, name: str, role: str) -> None:
-    """What values do, what names say, and where an argument stands."""
+def test_roles_follow_from_values_names_and_positions(link: str, name: str, role: str) -> None:
     assert source(link).arguments[name].role == role
 
 
-def test_queries_in_the_path() -> None:
-    """A source whose query and page are steps of the path."""
+def test_query_and_page_may_be_path_segments() -> None:
     words = ("cat", "dog", "cow")
     pages = [
         read(
@@ -134,7 +132,7 @@ def test_queries_in_the_path() -> None:
 
 
 def test_facet_traps_are_bounded() -> None:
-    """Filters of filters without end: not more at once than are worth it, not more a query than it may bring."""
+    """Neither the filters of a URL nor the URLs of a query exceed `FacetParams`."""
     roles = source('<a href="?q=WORD&f=a">a</a> (1)')
     deep = read(
         "".join(f'<a href="?q=cat&{"&".join(f"f={n}{m}" for m in range(n))}">x</a>' for n in range(1, 8)),
@@ -146,30 +144,33 @@ def test_facet_traps_are_bounded() -> None:
     assert len(urls_to_fetch([wide], roles, ["cat"], params=FacetParams(max_per_query=10)).by_partition) == 10
 
 
-def test_what_acts_is_never_kept(roles: Roles) -> None:
-    """A link that deletes is no facet."""
+def test_a_link_that_deletes_is_not_a_facet(roles: Roles) -> None:
     page = read('<a href="?q=cat&f=1">x</a><a href="?q=cat&delete=1">y</a>', url="http://h/s?q=cat")
     kept = urls_to_fetch([page], roles, ["cat"])
     assert list(kept.by_partition.values()) == ["http://h/s?q=cat&f=1"]
 
 
-def test_posted_queries_are_not_asked_again() -> None:
-    """Where the query was posted, the pager's own address is known to ask for the same."""
+def test_the_pager_of_a_posted_query_belongs_to_its_partition() -> None:
     page = read('<b>1</b> <a href="?w=cat&page=2">Next</a><a href="?w=cat&page=2&kind=b">b</a>', url="http://h/s")
     roles = learn_roles([page] * 3, ["cat"] * 3, query_field="w")
     assert list(urls_to_fetch([page], roles, ["cat"]).by_partition.values()) == ["http://h/s?w=cat&page=2&kind=b"]
 
 
-def test_there_and_back(roles: Roles) -> None:
-    """What a source model keeps is what was learned."""
-    assert Roles.of_dict(json.loads(json.dumps(roles.as_dict()))) == roles
+def test_saved_roles_are_equal(roles: Roles) -> None:
+    assert Roles.from_dict(json.loads(json.dumps(roles.as_dict()))) == roles
 
 
-def test_related_queries() -> None:
-    """Links that ask for something else are related queries; filters, pages and orders of the same query are none."""
+def test_links_with_another_query_are_related_queries() -> None:
+    """Filters, pages and sort orders of the same query are not."""
     page = "<a href='/s?q=green+tea'>green tea</a><a href='/s?q=tea&page=2'>2</a><a href='/s?q=tea&cat=1'>Pots</a><a href='/s?q=mint'>mint</a>"
     trees = [
         read(page.replace("tea&", f"{word}&").encode(), url=f"http://h/s?q={word}") for word in ("tea", "pots", "cups")
     ]
     learned = learn_roles(trees, ("tea", "pots", "cups"), query_field="q")
     assert related_queries(trees[0], learned, "tea") == ("green tea", "mint")
+
+
+@given(malformed_pages(), QUERIES)
+def test_second_level_urls_of_malformed_pages_are_kept_dropped_or_trapped(tree: TagTree, query: str) -> None:
+    kept = urls_to_fetch([tree, tree], learn_roles([tree, tree], [query, query]), [query, query])
+    assert kept.seen >= len(kept.by_partition) + kept.trapped

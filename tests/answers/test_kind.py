@@ -1,4 +1,4 @@
-"""Empty answers are told from full ones with three background pages, and from errors, refusals and missing pages."""
+"""Answers without matches are recognised from three background pages, and distinguished from errors, refusals and missing pages."""
 
 import json
 import re
@@ -7,9 +7,11 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
+from hypothesis import given
 
-from upwell.answers import kind as empty
-from upwell.answers.kind import EmptyModel, EmptyParams, judge, learn_empty, similarity
+from tests.answers.malformed_pages import QUERIES, malformed_pages
+from upwell.answers import kind
+from upwell.answers.kind import EmptyModel, EmptyParams, judge_answer, learn_empty, similarity_to_empty
 from upwell.demo import Running, Switches, serve
 from upwell.page.tree import TagTree, read
 
@@ -37,31 +39,33 @@ def model(demo: Running, background: list[tuple[TagTree, str]]) -> EmptyModel:
     return learn_empty(background, [(page(body(demo, word)), word) for word in WORDS])
 
 
-def test_the_demo_site(demo: Running, model: EmptyModel) -> None:
-    """Advertisements, suggestions and recently viewed cities change by themselves; matches do not come by themselves."""
+def test_changing_advertisements_are_not_matches(demo: Running, model: EmptyModel) -> None:
+    """Advertisements, suggestions and recently viewed cities of the demo site differ between empty answers."""
     for word in ("madrid", "berlin", "toledo", "valencia", "santiago"):
-        assert judge(model, page(body(demo, word)), word).kind == "matches", word
+        assert judge_answer(model, page(body(demo, word)), word).kind == "matches", word
     for word in ("bbxzqk", "nothinglikethis", "xqz xqz", "zzzzzzzz", "q" * 40):
-        assert judge(model, page(body(demo, word)), word).kind == "none", word
+        assert judge_answer(model, page(body(demo, word)), word).kind == "none", word
 
 
-def test_without_other_answers(demo: Running, background: list[tuple[TagTree, str]]) -> None:
-    """Three background pages alone are enough."""
+def test_background_pages_suffice_without_other_answers(demo: Running, background: list[tuple[TagTree, str]]) -> None:
     alone = learn_empty(background)
-    assert [judge(alone, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == ["matches", "none"]
+    assert [judge_answer(alone, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == [
+        "matches",
+        "none",
+    ]
 
 
-def test_empty_answers_that_show_alternatives(demo: Running, model: EmptyModel) -> None:
-    """ "0 results for X, showing results for Y" is empty (the paper's low precision site); its own method calls it full."""
+def test_empty_answers_that_show_alternatives_are_empty(demo: Running, model: EmptyModel) -> None:
+    """ "0 results for X, showing results for Y" (the paper's site with low precision) has matches by the method of the paper."""
     nothing, something = body(demo, "bbxzqk"), body(demo, "madrid")
     start, end = something.index('<ul class="results">'), something.index('<p class="pager">')
     shown = page(nothing.replace("</main>", f"<p>Showing results for Madrid instead</p>{something[start:end]}</main>"))
-    assert judge(model, shown, "bbxzqk").kind == "none"
-    assert judge(model, shown, "bbxzqk", params=JACCARD).kind == "matches"
+    assert judge_answer(model, shown, "bbxzqk").kind == "none"
+    assert judge_answer(model, shown, "bbxzqk", params=JACCARD).kind == "matches"
 
 
-def test_sparse_answers_beside_a_long_constant_list(demo: Running) -> None:
-    """A drop-down of all brands on every page drowns one match (the paper's low recall site), but not what a page has of its own."""
+def test_a_long_constant_list_does_not_hide_a_single_match(demo: Running) -> None:
+    """A drop-down of all brands on every page (the paper's site with low recall) hides one match from the method of the paper."""
     syllables = ("ba", "ko", "lu", "mi", "ne", "po", "ra", "su", "ti", "ve", "wo", "xa")
     brands = "".join(f"<option>{a}{b}{c}" for a in syllables for b in syllables for c in syllables)
     listed = f"<form><select name=brand>{brands}</select></form><main>"
@@ -70,108 +74,111 @@ def test_sparse_answers_beside_a_long_constant_list(demo: Running) -> None:
         return page(body(demo, query).replace("<main>", listed).replace("</main>", f"{match}</main>"))
 
     background = [(with_list(word), word) for word in NONSENSE]
-    one = '<ul class="results"><li class="city"><a href="/city/1">Atlantis</a><p>Sunk, population unknown</p></li></ul>'
-    sparse = page(f"<html><body>{listed}<p class=count>1–1 of 1 cities</p>{one}</main></body></html>")
+    match = (
+        '<ul class="results"><li class="city"><a href="/city/1">Atlantis</a><p>Sunk, population unknown</p></li></ul>'
+    )
+    sparse = page(f"<html><body>{listed}<p class=count>1–1 of 1 cities</p>{match}</main></body></html>")
     model = learn_empty(background)
-    assert similarity(model, sparse, "atlantis") > 0.85
-    assert judge(model, sparse, "atlantis", params=JACCARD).kind == "none"
-    assert judge(model, sparse, "atlantis").kind == "matches"
+    assert similarity_to_empty(model, sparse, "atlantis") > 0.85
+    assert judge_answer(model, sparse, "atlantis", params=JACCARD).kind == "none"
+    assert judge_answer(model, sparse, "atlantis").kind == "matches"
 
 
-def test_the_echo_of_the_query_is_nothing(demo: Running) -> None:
-    """A page that repeats what was asked, however long, looks like any other empty page."""
+def test_the_echo_of_the_query_is_not_own_text(demo: Running) -> None:
     query = "a very long question about nothing at all zzqx"
     texts = [body(demo, word) for word in NONSENSE]
     model = learn_empty([(page(text), word) for text, word in zip(texts, NONSENSE, strict=True)])
     shown = texts[0].replace(NONSENSE[0], query)  # the same page: another would have other advertisements
     assert query in shown
-    assert judge(model, page(shown), query).own == 0
+    assert judge_answer(model, page(shown), query).own_chars == 0
 
 
-def test_a_background_query_that_finds_something(demo: Running) -> None:
-    """One accident among four does not spoil the model (Entity §5)."""
+def test_a_background_query_with_matches_is_ignored(demo: Running) -> None:
+    """A nonsense query may match by accident (Entity §5)."""
     pages = [(page(body(demo, word)), word) for word in (*NONSENSE, "san")]
     model = learn_empty(pages)
-    assert [judge(model, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == ["matches", "none"]
+    assert [judge_answer(model, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == [
+        "matches",
+        "none",
+    ]
 
 
 @pytest.mark.parametrize("fault", ["500", "503", "429"])
-def test_faults(model: EmptyModel, fault: str) -> None:
-    """A status is believed."""
+def test_an_error_status_decides(model: EmptyModel, fault: str) -> None:
     with serve(Switches(fault=fault, fault_rate=1.0)) as site, pytest.raises(HTTPError) as raised:  # type: ignore[arg-type] # parametrized
         body(site, "madrid")
     status = raised.value.code
     raised.value.close()
-    assert judge(model, page(f"<h1>Error {fault}</h1>"), "madrid", status=status).kind == (
+    assert judge_answer(model, page(f"<h1>Error {fault}</h1>"), "madrid", status=status).kind == (
         "error" if fault == "500" else "blocked"
     )
 
 
-def test_refusals_and_missing_pages_at_status_200(model: EmptyModel) -> None:
-    """A login wall, a captcha, a soft 404 and an error message are no empty answers."""
+def test_refusals_and_missing_pages_with_status_200_are_recognised(model: EmptyModel) -> None:
+    """A login wall, a captcha, a soft 404 and an error message are not empty answers."""
     with serve(Switches(login_wall=True)) as site:
-        assert judge(model, page(body(site, "madrid")), "madrid").kind == "blocked"
+        assert judge_answer(model, page(body(site, "madrid")), "madrid").kind == "blocked"
     assert (
-        judge(
+        judge_answer(
             model, page("<h1>Hold on</h1><p>Please show that you are not a robot: <div class=g-recaptcha>captcha</div>")
         ).kind
         == "blocked"
     )
     assert (
-        judge(
+        judge_answer(
             model, page("<title>Page not found</title><h1>Oops</h1><p>We moved things around." + "<p>x</p>" * 90)
         ).kind
         == "missing"
     )
-    assert judge(model, page("<title>Internal Server Error</title><p>Sorry.")).kind == "error"
+    assert judge_answer(model, page("<title>Internal Server Error</title><p>Sorry.")).kind == "error"
 
 
-def test_a_page_that_does_not_know_the_query() -> None:
-    """Where empty answers repeat the query, a small page of the same frame that does not is missing, in any language."""
+def test_a_page_that_does_not_repeat_the_query_is_missing() -> None:
+    """If empty answers repeat the query, a small page of the same layout that does not is missing, in any language."""
     answer = "<title>{0}</title><p class=menu>Inicio Libros</p><form><input name=q value={0}></form><p class=note>{1}"
-    asked = [(page(answer.format(word, "Ningún resultado")), word) for word in NONSENSE]
-    model = learn_empty(asked)
-    assert judge(model, page(answer.format("xqwvv", "Ningún resultado")), "xqwvv").kind == "none"
-    assert judge(model, page(answer.format("", "Aquí no hay nada")), "xqwvv", records=0).kind == "missing"
-    assert EmptyModel.of_dict(model.as_dict()).echoes == model.echoes != frozenset()
+    model = learn_empty([(page(answer.format(word, "Ningún resultado")), word) for word in NONSENSE])
+    assert judge_answer(model, page(answer.format("xqwvv", "Ningún resultado")), "xqwvv").kind == "none"
+    assert judge_answer(model, page(answer.format("", "Aquí no hay nada")), "xqwvv", records=0).kind == "missing"
+    assert EmptyModel.from_dict(model.as_dict()).echo_places == model.echo_places != frozenset()
 
 
-def test_a_note_about_the_query_is_no_match(demo: Running, model: EmptyModel) -> None:
-    """ "Too short" beside the usual frame."""
-    asked = body(demo, "bbxzqk")
-    start, end = asked.index("<main>"), asked.index("</main>")
+def test_a_notice_that_rejects_the_query_is_an_error(demo: Running, model: EmptyModel) -> None:
+    answer = body(demo, "bbxzqk")
+    start, end = answer.index("<main>"), answer.index("</main>")
     short = page(
-        f"{asked[:start]}<main><p class=warn>Query too short: at least 3 characters are required.</p>{asked[end:]}"
+        f"{answer[:start]}<main><p class=warn>Query too short: at least 3 characters are required.</p>{answer[end:]}"
     )
-    assert judge(model, short, "ab").kind == "error"
+    assert judge_answer(model, short, "ab").kind == "error"
 
 
-def test_no_word_list_is_needed(demo: Running, model: EmptyModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message is learned from what full answers lack; in a language nobody listed it is learned all the same."""
-    monkeypatch.setattr(empty, "NOTHING_FOUND", re.compile(r"(?!x)x"))
+def test_no_word_list_is_needed(demo: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is learned from answers with matches, which lack it, even if its language is not in the word list."""
+    monkeypatch.setattr(kind, "NOTHING_FOUND", re.compile(r"(?!x)x"))
     learned = learn_empty(
         [(page(body(demo, word)), word) for word in NONSENSE], [(page(body(demo, word)), word) for word in WORDS]
     )
-    assert learned.sure
-    assert [judge(learned, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == ["matches", "none"]
+    assert learned.is_message_certain
+    assert [judge_answer(learned, page(body(demo, word)), word).kind for word in ("madrid", "bbxzqk")] == [
+        "matches",
+        "none",
+    ]
 
 
-def test_words_of_error_in_the_query_or_in_matches(demo: Running, model: EmptyModel) -> None:
-    """Who asks for "error" gets no error, and a match may be called one."""
-    asked = body(demo, "madrid").replace("madrid", "error").replace("Madrid", "Error 404 not found")
-    assert judge(model, page(asked), "error").kind == "matches"
-    assert judge(model, page(body(demo, "error zzqx")), "error zzqx").kind == "none"
+def test_words_of_errors_in_the_query_or_in_matches_are_not_errors(demo: Running, model: EmptyModel) -> None:
+    answer = body(demo, "madrid").replace("madrid", "error").replace("Madrid", "Error 404 not found")
+    assert judge_answer(model, page(answer), "error").kind == "matches"
+    assert judge_answer(model, page(body(demo, "error zzqx")), "error zzqx").kind == "none"
 
 
-def test_alternatives_that_look_like_matches() -> None:
-    """Where empty answers show other things in the place of matches, what tells is the message."""
+def test_the_message_decides_if_alternatives_look_like_matches() -> None:
+    """Empty answers of some sources show other items in the place of matches."""
 
     def answer(items: list[str], message: str = "") -> TagTree:
         rows = "".join(f"<li><a href=/{item}>{item} of the world</a>" for item in items)
         return page(f"<nav>Home About</nav><main><p>{message}</p><ul>{rows}</ul></main>")
 
     def empty_answer(items: list[str]) -> TagTree:
-        return answer(items, "Kalapala zuvu")  # no language that is listed
+        return answer(items, "Kalapala zuvu")  # not in any word list
 
     background = [
         (empty_answer(items), word)
@@ -179,13 +186,17 @@ def test_alternatives_that_look_like_matches() -> None:
     ]
     others = [(answer([f"{word} street", "lane"]), word) for word in ("lime", "pear", "plum", "fig")]
     model = learn_empty(background, others)
-    assert judge(model, answer(["cherry", "sloe"]), "rosaceae").kind == "matches"
-    assert judge(model, empty_answer(["cherry", "sloe"]), "rosaceae").kind == "none"
+    assert judge_answer(model, answer(["cherry", "sloe"]), "rosaceae").kind == "matches"
+    assert judge_answer(model, empty_answer(["cherry", "sloe"]), "rosaceae").kind == "none"
 
 
-def test_there_and_back(demo: Running, model: EmptyModel) -> None:
-    """What a source model keeps judges the same."""
-    kept = EmptyModel.of_dict(json.loads(json.dumps(model.as_dict())))
+def test_a_saved_model_judges_the_same(demo: Running, model: EmptyModel) -> None:
+    loaded = EmptyModel.from_dict(json.loads(json.dumps(model.as_dict())))
     for word in ("madrid", "bbxzqk"):
         answer = page(body(demo, word))
-        assert judge(kept, answer, word).kind == judge(model, answer, word).kind
+        assert judge_answer(loaded, answer, word).kind == judge_answer(model, answer, word).kind
+
+
+@given(malformed_pages(), QUERIES)
+def test_an_answer_equal_to_the_background_has_no_matches(tree: TagTree, query: str) -> None:
+    assert judge_answer(learn_empty([(tree, query)] * 3, [(tree, query)]), tree, query).kind != "matches"

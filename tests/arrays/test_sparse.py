@@ -1,4 +1,4 @@
-"""The sparse matrix of the house does what scipy's does."""
+"""The sparse matrix agrees with scipy."""
 
 from random import Random
 
@@ -23,7 +23,7 @@ def both(dense: np.ndarray) -> tuple[CsrMatrix, sparse.csr_array]:
 
 @given(DENSE, st.data())
 def test_rows_products_and_lengths(dense: np.ndarray, data: st.DataObject) -> None:
-    """Rows by number, mask and slice; the transposed; products with a vector and with a matrix; squared lengths."""
+    """Rows by number, mask and slice; transpose; products with a vector and a matrix; squared lengths."""
     ours, theirs = both(dense)
     n, m = dense.shape
     numbers = data.draw(st.lists(st.integers(0, n - 1), max_size=9))
@@ -41,7 +41,7 @@ def test_rows_products_and_lengths(dense: np.ndarray, data: st.DataObject) -> No
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.sampled_from([1.0, 2.0, 0.25])), max_size=30))
 def test_entries_at_the_same_place_are_added(entries: list[tuple[int, int, float]]) -> None:
-    """As scipy's coo_array does on its way to rows; columns come out in order."""
+    """As in scipy's coo_array; columns are sorted."""
     rows, columns, values = (np.array([entry[i] for entry in entries]) for i in range(3))
     ours = CsrMatrix.from_entries(rows.astype(np.int64), columns.astype(np.int64), values, (5, 6))
     theirs = sparse.coo_array((values, (rows.astype(int), columns.astype(int))), shape=(5, 6)).tocsr()
@@ -52,7 +52,7 @@ def test_entries_at_the_same_place_are_added(entries: list[tuple[int, int, float
 
 @given(DENSE, st.data())
 def test_sums_of_rows_and_dots_with_them(dense: np.ndarray, data: st.DataObject) -> None:
-    """What Thor's centroids are made of: rows added up by group, and each row's product with the sum of its group."""
+    """As for Thor's centroids: sums of rows by group, and the product of each row with the sum of its group."""
     ours, theirs = both(dense)
     n = dense.shape[0]
     group = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
@@ -63,8 +63,7 @@ def test_sums_of_rows_and_dots_with_them(dense: np.ndarray, data: st.DataObject)
 
 
 @given(DENSE, st.randoms(use_true_random=False))
-def test_sorting_changes_no_number(dense: np.ndarray, shuffle: Random) -> None:
-    """Columns in any order within a row are the same matrix."""
+def test_sorting_the_columns_of_rows_keeps_the_matrix(dense: np.ndarray, shuffle: Random) -> None:
     ours, _ = both(dense)
     order = []
     for a, b in zip(ours.indptr, ours.indptr[1:], strict=False):

@@ -1,4 +1,4 @@
-"""Weights exactly as Thor §V-C, and sets that do not see each other."""
+"""Weights of term vectors as in Thor §V-C, for several independent sets at once."""
 
 import math
 
@@ -12,15 +12,15 @@ from upwell.arrays.sparse import CsrMatrix
 
 
 def bags(rows: list[dict[str, int]]) -> tuple[CsrMatrix, tuple[str, ...]]:
-    made = []
+    numbered = []
     for row in rows:
         names = tuple(row)
-        made.append((names, np.repeat(np.arange(len(names)), list(row.values())).astype(np.int32)))
-    return vectors.count(made)
+        numbered.append((names, np.repeat(np.arange(len(names)), list(row.values())).astype(np.int32)))
+    return vectors.count(numbered)
 
 
 def test_tfidf_is_thors_formula() -> None:
-    """w = log(tf + 1) · log((n + 1) / n_k), then length 1; a tag on all pages still counts."""
+    """w = log(tf + 1) · log((n + 1) / n_k), normalised; a tag on all pages still counts."""
     counts, names = bags([{"html": 1, "b": 3}, {"html": 1}, {"html": 2, "i": 1}])
     got = vectors.weigh_counts(counts).toarray()
     html, b, i = (math.log(4 / 3), math.log(4 / 1), math.log(4 / 1))
@@ -33,7 +33,7 @@ def test_tfidf_is_thors_formula() -> None:
 
 
 def test_raw_weights_are_normalised_counts() -> None:
-    """3 and 4 become 0.6 and 0.8; an empty bag stays empty."""
+    """An empty bag stays empty."""
     counts, _ = bags([{"a": 3, "b": 4}, {}])
     assert vectors.weigh_counts(counts, "raw").toarray() == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
 
@@ -42,10 +42,10 @@ rows = st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 4), max
 
 
 @given(rows, st.data())
-def test_batched_sets_equal_sets_one_by_one(some: list[dict[str, int]], data: st.DataObject) -> None:
-    """Weighing many small sets at once gives what weighing each alone gives, and so do the similarities inside them."""
-    sets = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(some), max_size=len(some))))
-    counts, _ = bags(some)
+def test_sets_are_weighed_independently(documents: list[dict[str, int]], data: st.DataObject) -> None:
+    """Weights and mean similarities of several sets at once equal those of each set alone."""
+    sets = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(documents), max_size=len(documents))))
+    counts, _ = bags(documents)
     together = vectors.weigh_counts(counts, sets=sets)
     names, means = vectors.mean_similarity(together, sets)
     for name, mean in zip(names, means, strict=True):

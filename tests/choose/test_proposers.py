@@ -1,7 +1,8 @@
-"""Questions of one's own, and of a knowledge base, are compared with all others."""
+"""Proposers: plug-ins, knowledge bases, related queries and prefixes are compared with all other candidates."""
 
-from upwell.choose.candidates import AnswerPage, Candidate, ExpectedYield, OpenQuery
+from upwell.choose.candidates import AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
+from upwell.choose.expected_yield import ExpectedYield
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan
 from upwell.choose.prefix_queries import PrefixQueries
@@ -13,87 +14,87 @@ from upwell.types import FormInterface, Record
 
 
 class Zips:
-    """A proposer as a person would write it."""
+    """A proposer as a user would write it."""
 
     def __init__(self, words: WordIndex) -> None:
-        self.left, self.heard, self.held = ["10115", "80331"], list[tuple[str, int, int]](), 0
+        self.left, self.observed, self.held = ["10115", "80331"], list[tuple[str, int, int]](), 0
 
     def propose(self) -> tuple[str, ExpectedYield] | None:
         return (self.left[0], ExpectedYield(10_000, 10)) if self.left else None
 
     def observe(self, query: str, matches: int, new: int) -> None:
-        self.heard.append((query, matches, new))
+        self.observed.append((query, matches, new))
         self.left = [zip_code for zip_code in self.left if zip_code != query]
 
     def hold(self, text: str) -> None:
         self.held += 1
 
 
-def chooser(plan: Plan) -> Chooser:
+def make_chooser(plan: Plan) -> Chooser:
     interface = FormInterface(method="GET", url="http://h/", query_field="q")
     ledger = SourceLedger(interface=interface, model=SourceModel(), page_size=20)
     return Chooser(ledger, plan, language="en", takes_text=True, is_about=False)
 
 
-def ask(one: Chooser, texts: list[str]) -> str:
-    chosen = one.next()
+def ask(chooser: Chooser, texts: list[str]) -> str:
+    chosen = chooser.next()
     assert chosen is not None
-    query = chosen if isinstance(chosen, OpenQuery) else one.open(chosen)
+    query = chosen if isinstance(chosen, OpenQuery) else chooser.open(chosen)
     records = [Record(key=text, url=None, path="", text=text) for text in texts]
-    one.take(query, AnswerPage(records=records, wanted=records))
+    chooser.take(query, AnswerPage(records=records, wanted=records))
     return query.query
 
 
-def test_a_proposer_of_ones_own() -> None:
-    """It is asked when it promises most, and hears what came."""
-    one = chooser(Plan(proposers=(Zips,)))
-    zips = one.proposers[0]
+def test_a_plug_in_is_asked_and_observes_answers() -> None:
+    chooser = make_chooser(Plan(proposers=(Zips,)))
+    zips = chooser.proposers[0]
     assert isinstance(zips, Zips)
-    assert ask(one, ["berlin mitte"]) == "10115"
-    assert ask(one, []) == "80331"
-    assert zips.heard == [("10115", 1, 1), ("80331", 0, 0)]
+    assert ask(chooser, ["berlin mitte"]) == "10115"
+    assert ask(chooser, []) == "80331"
+    assert zips.observed == [("10115", 1, 1), ("80331", 0, 0)]
     assert zips.held == 1
 
 
 def test_names_of_a_knowledge_base_are_asked() -> None:
-    """Without a log: the names of the types that the records mention, and that none of them shows."""
+    """Names of the type that the records mention, and that no record contains."""
     names = [f"given{i} family{i}" for i in range(200)]
     base = Knowledge.of_rows([("book", "author", name) for name in names] + [("film", "title", "other thing")] * 3)
-    one = chooser(Plan(knowledge=base))
-    first = one.open(Candidate(query="x"))
+    chooser = make_chooser(Plan(knowledge=base))
+    first = chooser.open(Candidate(query="x"))
     records = [Record(key=str(i), url=None, path="", text=f"unique{i} by {names[i]}") for i in range(60)]
-    one.take(first, AnswerPage(records=records, wanted=records))
-    asked = [ask(one, []) for _ in range(60)]
+    chooser.take(first, AnswerPage(records=records, wanted=records))
+    asked = [ask(chooser, []) for _ in range(60)]
     assert set(asked) & set(names[60:])
 
 
-def test_related_queries_are_asked_where_first_pages_are_wanted() -> None:
-    """Queries that an answer links to are questions of a representative harvest; one that fails is not proposed again."""
-    one = chooser(Plan(goal="representative"))
+def test_related_queries_are_asked_in_representative_harvests() -> None:
+    """A related query that fails is not proposed again."""
+    chooser = make_chooser(Plan(goal="representative"))
     records = [Record(key=str(i), url=None, path="", text=f"thing{i}") for i in range(20)]
-    first = one.open(Candidate(query="first"))
-    one.take(first, AnswerPage(records=records, wanted=records, related=("green tea", "black tea", "first")))
-    asked = one.next()
+    first = chooser.open(Candidate(query="first"))
+    chooser.take(first, AnswerPage(records=records, wanted=records, related=("green tea", "black tea", "first")))
+    asked = chooser.next()
     assert isinstance(asked, Candidate)
     assert asked.query == "green tea"
-    failing = one.open(asked)
-    one.fail(failing)
-    one.fail(failing)
-    assert ask(one, ["tea"]) == "black tea"
+    failing = chooser.open(asked)
+    chooser.fail(failing)
+    chooser.fail(failing)
+    assert ask(chooser, ["tea"]) == "black tea"
 
 
-def test_related_queries_are_left_alone_where_everything_is_wanted() -> None:
-    """A complete harvest walks answers to their end; it does not ask what they link to."""
-    one = chooser(Plan())
+def test_related_queries_are_not_asked_in_complete_harvests() -> None:
+    chooser = make_chooser(Plan())
     records = [Record(key=str(i), url=None, path="", text=f"thing{i}") for i in range(20)]
-    one.take(one.open(Candidate(query="first")), AnswerPage(records=records, wanted=records, related=("green tea",)))
-    asked = one.next()
+    chooser.take(
+        chooser.open(Candidate(query="first")), AnswerPage(records=records, wanted=records, related=("green tea",))
+    )
+    asked = chooser.next()
     assert isinstance(asked, Candidate)
     assert asked.query != "green tea"
 
 
-def test_beginnings_are_given_up_where_the_star_means_nothing() -> None:
-    """The first trials are no words themselves; two that bring nothing end them, one that matches opens the rest."""
+def test_prefix_queries_stop_if_the_source_does_not_support_them() -> None:
+    """The first prefixes are not words themselves; two without matches stop the rest, one with matches allows it."""
     words = WordYield(keeps_stop_words=True, page_size=10)
     for n, text in enumerate(["interest in", "interval in", "internal so", "in the inner place", "sort some"]):
         words.add_record(str(n), text)
@@ -109,11 +110,11 @@ def test_beginnings_are_given_up_where_the_star_means_nothing() -> None:
     assert first is not None
     known.observe(first[0], 9, 7)
     assert (second := known.propose()) is not None
-    assert second[0] == "in*"  # most records have it, and it is a word itself
+    assert second[0] == "in*"  # the most frequent prefix, which is also a word
 
 
-def test_texts_that_differ_with_the_query() -> None:
-    """Of matches that were held before, it counts whose held text has the word: what a passage shows now says nothing of that."""
+def test_the_share_shown_is_measured_in_the_stored_texts() -> None:
+    """Answers may show a different excerpt for each query."""
     words = WordIndex(keeps_stop_words=True)
     for n in range(6):
         words.add_record(str(n), "lima rome" if n < 2 else "rome")

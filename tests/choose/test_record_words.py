@@ -1,4 +1,4 @@
-"""Which record has which words, in memory and in a scratch file: as plain lists have it."""
+"""The inverted index agrees with plain lists, in memory and in a scratch file."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from upwell.harvest.checkpoint import ScratchFile
 
 
 @pytest.mark.parametrize("blobs", [MemoryBlobs, ScratchFile])
-def test_records_and_words_are_found_as_in_plain_lists(blobs: type[Blobs]) -> None:
-    """Words of records, and records with one or several words, from any number on, past several blocks."""
+def test_lookups_agree_with_plain_lists(blobs: type[Blobs]) -> None:
+    """Words of records, and records with one or several words, across several blocks."""
     rng, index, plain = np.random.default_rng(1), RecordWords(blobs()), list[list[int]]()
     for _ in range(5000):
         words = sorted(set((rng.pareto(0.8, 6) * 3).astype(int).clip(0, 20_000).tolist()))
@@ -18,9 +18,9 @@ def test_records_and_words_are_found_as_in_plain_lists(blobs: type[Blobs]) -> No
     assert len(index) == 5000
     for number in (0, 1023, 1024, 4095, 4999):
         assert index.words_of_one(number).tolist() == plain[number]
-    for some in ([3], [0, 1, 2, 1500, 4990, 4999], list(range(0, 5000, 7)), list(range(1000, 2200))):
-        found = [word for part in index.words_of(np.array(some)) for word in part.tolist()]
-        assert found == [word for number in some for word in plain[number]]
+    for numbers in ([3], [0, 1, 2, 1500, 4990, 4999], list(range(0, 5000, 7)), list(range(1000, 2200))):
+        words = [word for part in index.words_of(np.array(numbers)) for word in part.tolist()]
+        assert words == [word for number in numbers for word in plain[number]]
     for word in (0, 1, 2, 40, 19_999):
         for first in (0, 1024, 3000, 4999):
             expected = [n for n in range(first, 5000) if word in plain[n]]
@@ -31,8 +31,8 @@ def test_records_and_words_are_found_as_in_plain_lists(blobs: type[Blobs]) -> No
 
 
 @pytest.mark.parametrize("blobs", [MemoryBlobs, ScratchFile])
-def test_texts_come_back_by_number(blobs: type[Blobs]) -> None:
-    """Words of any script, those that were put away and those that were not yet."""
+def test_texts_are_returned_by_number(blobs: type[Blobs]) -> None:
+    """Texts of any script, in stored blocks and in memory."""
     texts = WordTexts(blobs())
     for number in range(2500):
         texts.append(f"wört{number}深\ud800")

@@ -1,4 +1,4 @@
-"""False pages end a query, and the cap of a source is learned from how its queries end."""
+"""False pages end a query, and the result cap is learned from the ends of queries."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from upwell.choose.result_pages import FinishedQuery, ResultPages, learn_cap
 
 
 def test_false_pages() -> None:
-    """The same page again, back at the first page, an empty page past the end."""
+    """A repeated page, the first page again, and an empty page past the end."""
     same = ResultPages()
     assert [same.add_page(keys, has_next=True) for keys in (["a", "b"], ["b", "a"])] == ["", "same page"]
     assert (same.ends_with_false_page, same.matches) == (True, 2)
@@ -19,7 +19,7 @@ def test_false_pages() -> None:
 
 
 def test_true_ends() -> None:
-    """A page without a next one is the last; a learned cap or one that a page names ends the query too."""
+    """A query ends with a page without a next one, and at a learned or stated result cap."""
     whole = ResultPages()
     assert [whole.add_page(["a"], has_next=True), whole.add_page(["b"], has_next=False)] == ["", "last page"]
     assert not whole.ends_with_false_page
@@ -29,7 +29,7 @@ def test_true_ends() -> None:
 
 @given(st.lists(st.sets(st.text(max_size=2), max_size=4), max_size=8))
 def test_each_match_counts_once(pages: list[set[str]]) -> None:
-    """Whatever the pages hold, the matches are the distinct keys up to the end."""
+    """The number of matches is the number of distinct keys up to the end."""
     result_pages, seen = ResultPages(), set[str]()
     for keys in pages:
         end = result_pages.add_page(keys, has_next=True)
@@ -44,8 +44,8 @@ def finished(matches: int, total: int | None, pages: int = 5) -> FinishedQuery:
     return FinishedQuery(matches=matches, pages=pages, end="last page", total=total, trust="unknown")
 
 
-def test_the_cap_is_learned() -> None:
-    """Two queries whose totals promise more stop at one number, or three without totals; no cap where all matches came."""
+def test_the_result_cap_is_learned() -> None:
+    """Two queries with larger totals that stop at the same number, or three without totals; none if all matches were returned."""
     assert learn_cap([finished(200, 900), finished(200, 4000), finished(30, 30)]) == 200
     assert learn_cap([finished(200, 900), finished(30, 30)]) is None
     assert learn_cap([finished(50, None)] * 3) == 50

@@ -1,4 +1,4 @@
-"""Addresses that wait: each once, in order, and as a checkpoint saves them."""
+"""The URL repository and its queue."""
 
 import pickle
 
@@ -6,8 +6,8 @@ from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.harvest.checkpoint import ScratchFile
 
 
-def test_each_address_once() -> None:
-    """Added twice, it has one number, its first note, and is taken once; another kind of address is another one."""
+def test_a_url_is_added_and_taken_once() -> None:
+    """A URL has one number and its first note; the same URL of another kind is separate."""
     urls = UrlRepository(ScratchFile())
     added = [urls.add("record page", f"http://a.example/{n % 3000}", note=f"key {n}") for n in range(4000)]
     assert [number for number in added if number >= 0] == list(range(3000))
@@ -19,8 +19,7 @@ def test_each_address_once() -> None:
     assert len(urls) == 3001
 
 
-def test_addresses_of_a_page_together() -> None:
-    """Looked up together, with some twice among them, they get the numbers that each gets by itself."""
+def test_adding_several_urls_is_like_adding_each() -> None:
     together, single = UrlRepository(), UrlRepository()
     for start in range(0, 6000, 75):
         page = [(f"http://a.example/{n * n % 1777}", f"key {n}") for n in range(start, start + 75)]
@@ -32,8 +31,8 @@ def test_addresses_of_a_page_together() -> None:
     assert [together.text(n) for n in range(len(together))] == [single.text(n) for n in range(len(single))]
 
 
-def test_what_waits_comes_in_order() -> None:
-    """The first is taken, or one from the middle; in the end all came once."""
+def test_the_queue_keeps_its_order() -> None:
+    """The first number is taken, or one from the middle; each number once."""
     waiting = NumberQueue()
     for number in range(3000):
         waiting.append(number)
@@ -41,8 +40,7 @@ def test_what_waits_comes_in_order() -> None:
     assert [waiting.take() for _ in range(len(waiting))] == [n for n in range(3000) if n not in (0, 2, 2000)]
 
 
-def test_a_saved_repository_goes_on() -> None:
-    """As a checkpoint saves it: what there was, and what was taken."""
+def test_a_pickled_repository_keeps_its_urls() -> None:
     urls = UrlRepository()
     for n in range(2000):
         urls.add("record page", f"http://a.example/{n}")

@@ -1,4 +1,4 @@
-"""Two demo sites of different layout and edition that were harvested: the same cities under other names, some of them gone or grown."""
+"""Harvests of two demo sites of different layout and edition: the same cities with other column names, some of them gone or grown."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FREE = upwell.Manners(rate=0)
 
 @dataclass(frozen=True)
 class TwoSites:
-    """The sites, which are up, and their harvests."""
+    """The running sites and their harvests."""
 
     sites: tuple[Running, Running]
     folder: Path
@@ -22,14 +22,14 @@ class TwoSites:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Host and port of each."""
+        """Return host and port of each."""
         first, second = (site.url.removeprefix("http://").rstrip("/") for site in self.sites)
         return first, second
 
 
 @pytest.fixture(scope="session")
 def two_sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoSites]:
-    """Harvested with the same questions, so that many cities are in both."""
+    """Harvest both with the same queries, so that many cities are in both."""
     folder = tmp_path_factory.mktemp("harvests")
     plan = upwell.Plan(budget=45, words=("lima", "san juan", "peru"))
     with serve() as first, serve(upwell.Switches(layout="table", edition=3)) as second:

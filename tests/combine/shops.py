@@ -1,4 +1,4 @@
-"""Two shops that sell partly the same books, made up: other columns, other spelling, other editions that look alike."""
+"""Two synthetic shops with partly the same books: other columns, other spelling, other editions that look similar."""
 
 import random
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ FAMILIES = ("berg", "okafor", "silva", "novak", "tanaka", "moreau", "rossi", "li
 
 
 class Shops(NamedTuple):
-    """Rows of both shops, and the keys of what is the same."""
+    """Rows of both shops, and the keys of equal books."""
 
     a: list[Row]
     b: list[Row]
@@ -64,7 +64,7 @@ class Shops(NamedTuple):
 
 
 def shops(size: int = 300, shared: float = 0.5, seed: int = 0) -> Shops:
-    """Two tables of `size` rows, of which `shared` are the same books; a tenth of each are other editions of one of the others."""
+    """Return two tables of `size` rows, of which `shared` are the same books; a tenth of each are other editions of one of the others."""
     rng = random.Random(seed)
     titles = rng.sample([f"The {a} {b} {c}" for a in FIRST for b in SECOND for c in THIRD], 2 * size)
     books = [_book(title, rng) for title in titles]
@@ -74,7 +74,7 @@ def shops(size: int = 300, shared: float = 0.5, seed: int = 0) -> Shops:
     common = int(size * shared)
     first, second = books[:size], books[size - common : 2 * size - common]
     a = [{"_key": f"a{i}", **book} for i, book in enumerate(first)]
-    b = [_elsewhere(book, i, rng) for i, book in enumerate(second)]
+    b = [_in_other_shop(book, i, rng) for i, book in enumerate(second)]
     same: set[tuple[object, object]] = {(f"a{size - common + i}", f"b{i}") for i in range(common)}
     rng.shuffle(b)
     return Shops(a, b, same)
@@ -89,8 +89,8 @@ def _price(rng: random.Random) -> float:
     return round(rng.uniform(4, 60), 2)
 
 
-def _elsewhere(book: Mapping[str, object], number: int, rng: random.Random) -> Row:
-    """The same book as the other shop writes it: family name first, a series behind the title, another price, sometimes no year."""
+def _in_other_shop(book: Mapping[str, object], number: int, rng: random.Random) -> Row:
+    """Return the same book as written by the other shop: family name first, a series after the title, another price, sometimes no year."""
     first, family = str(book["author"]).split()
     title = str(book["title"]).lower() + (" (paperback)" if rng.random() < 0.3 else "")
     row: Row = {

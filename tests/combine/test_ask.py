@@ -1,4 +1,4 @@
-"""Asking learned sources live: one question to all, merged, with those that are slow, broken or changed named."""
+"""Query learned sources live: one query to all of them, merged; slow, broken and changed sources are named."""
 
 import json
 import shutil
@@ -16,8 +16,8 @@ from upwell.errors import WrongUsage
 from upwell.types import AddressInterface, FormInterface, JsonInterface, SearchInterface, interface_of
 
 
-def test_two_layouts_one_row_for_each_thing(two_sites: TwoSites) -> None:
-    """What both sites have is one row with both as its sources; the fields are called and typed as in the tables."""
+def test_two_layouts_give_one_row_per_entity(two_sites: TwoSites) -> None:
+    """An entity of both sites is one row with two sources; fields are named and typed as in the tables."""
     result = api.ask("lima", two_sites.folder, manners=FREE)
     assert not result.troubles
     assert not result.drifts
@@ -25,14 +25,16 @@ def test_two_layouts_one_row_for_each_thing(two_sites: TwoSites) -> None:
     assert (best.fields["name"], best.fields["country"], best.fields["population"]) == ("Lima", "Peru", 7737002)
     assert {sighting.source for sighting in best.sources} == set(two_sites.names)
     ids = [{urlsplit(str(sighting.url)).path for sighting in finding.sources} for finding in result]
-    assert all(len(same) == 1 for same in ids)  # never two cities in one row
-    assert len({next(iter(same)) for same in ids}) == len(ids)  # and no city in two
+    assert all(len(same) == 1 for same in ids)  # no row has two cities
+    assert len({next(iter(same)) for same in ids}) == len(ids)  # no city is in two rows
     assert sum(len(finding.sources) == 2 for finding in result) >= 15
-    assert len([value for value in best.fields.values() if value == "America/Lima"]) == 1  # said once, under one name
+    assert (
+        len([value for value in best.fields.values() if value == "America/Lima"]) == 1
+    )  # present once, under one name
 
 
-def test_ask_as_json(two_sites: TwoSites) -> None:
-    """A line for each thing with the keys of the contract, ranks from 1 on; nothing else on stdout."""
+def test_json_has_one_line_per_entity(two_sites: TwoSites) -> None:
+    """With the documented keys and ranks from 1; nothing else on stdout."""
     done = command(
         "ask", "san juan", str(two_sites.folder), "--rate", "0", "--limit", "5", "--json", cwd=two_sites.folder
     )
@@ -43,24 +45,24 @@ def test_ask_as_json(two_sites: TwoSites) -> None:
     assert list(rows[0]["sources"][0]) == ["source", "rank", "url", "fields"]
     people = command("ask", "san juan", str(two_sites.folder), "--rate", "0", "--limit", "2", cwd=two_sites.folder)
     assert people.stdout.startswith("  1. San Juan · Puerto Rico")
-    assert "things from 2 of 2 sources" in people.stderr
+    assert "entities from 2 of 2 sources" in people.stderr
 
 
-def test_more_pages_bring_more(two_sites: TwoSites) -> None:
+def test_more_pages_return_more_records(two_sites: TwoSites) -> None:
     """`--pages` follows the pager of each source."""
     one, two = (api.ask("san", two_sites.harvests[0], pages=pages, manners=FREE) for pages in (1, 2))
     assert (len(one), len(two)) == (20, 40)
     assert [finding.url for finding in two][:3] == [finding.url for finding in one][:3]
 
 
-def test_nothing_found_is_no_drift(two_sites: TwoSites) -> None:
-    """An empty answer is an answer."""
+def test_an_empty_answer_is_not_drift(two_sites: TwoSites) -> None:
+    """A source without matches has not changed."""
     result = api.ask("zzqqxxyy", two_sites.folder, manners=FREE)
     assert (len(result), result.troubles, result.drifts) == (0, {}, {})
 
 
 def test_slow_and_dead_sources_are_named_and_the_others_answer(two_sites: TwoSites, tmp_path: Path) -> None:
-    """One that is down, one slower than the deadline, one of an older version, one that cannot be asked, one that is no JSON."""
+    """A source that is down, slower than the deadline, of an older version, without a query field, or not JSON."""
     shutil.copytree(two_sites.harvests[0], tmp_path / "good")
     saved = json.loads((tmp_path / "good" / "source.json").read_text())
     with serve(upwell.Switches(latency=30)) as slow:
@@ -85,13 +87,13 @@ def test_slow_and_dead_sources_are_named_and_the_others_answer(two_sites: TwoSit
 
 
 def _moved(saved: dict[str, object], url: str) -> dict[str, object]:
-    """A source at another address."""
+    """Return a source at another URL."""
     interface = dict(saved["search_interface"], url=f"{url}search", page=url)  # type: ignore[call-overload] # as in the file
     return {**saved, "search_interface": interface}
 
 
-def test_a_changed_site_and_a_forbidden_search_are_said(two_sites: TwoSites, tmp_path: Path) -> None:
-    """Nothing is learned again: drift is said, and robots.txt holds as for a harvest."""
+def test_a_changed_site_and_a_forbidden_search_are_reported(two_sites: TwoSites, tmp_path: Path) -> None:
+    """Nothing is learned again; robots.txt applies as in a harvest."""
     saved = json.loads((two_sites.harvests[0] / "source.json").read_text())
     with serve(upwell.Switches(layout="cards")) as changed, serve(upwell.Switches(disallow="/search")) as forbidden:
         (tmp_path / "changed.json").write_text(json.dumps(_moved(saved, changed.url)))
@@ -103,16 +105,16 @@ def test_a_changed_site_and_a_forbidden_search_are_said(two_sites: TwoSites, tmp
     assert asked == ["/robots.txt"]
 
 
-def test_forms_by_post_with_a_token(tmp_path: Path) -> None:
-    """The token is fetched anew from the page of the form."""
+def test_the_token_of_a_post_form_is_fetched_again(tmp_path: Path) -> None:
+    """From the page of the form."""
     with serve(upwell.Switches(post=True, token=True)) as site:
         upwell.harvest(site.url, out=tmp_path, plan=upwell.Plan(budget=40), manners=FREE)
         result = api.ask("lima", tmp_path, manners=FREE)
     assert (result.troubles, result.findings[0].fields["name"]) == ({}, "Lima")
 
 
-def test_thousands_of_sources_that_cannot_be_read(tmp_path: Path) -> None:
-    """The deadline holds, and what is said of them fits on a screen."""
+def test_thousands_of_unreadable_sources_respect_the_deadline(tmp_path: Path) -> None:
+    """The messages about them fit on a screen."""
     for number in range(2000):
         folder = tmp_path / f"site{number}"
         folder.mkdir()
@@ -123,8 +125,8 @@ def test_thousands_of_sources_that_cannot_be_read(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) < 30
 
 
-def test_wrong_usage_has_a_clear_word(tmp_path: Path) -> None:
-    """No such place, no source in it, nothing to ask."""
+def test_wrong_usage_has_a_clear_message(tmp_path: Path) -> None:
+    """No such place, no source in it, no query."""
     for query, place, word in (
         ("x", tmp_path / "no", "does not exist"),
         ("x", tmp_path, "has no source.json"),
@@ -150,6 +152,6 @@ def test_wrong_usage_has_a_clear_word(tmp_path: Path) -> None:
         JsonInterface(url="http://x/api", body='{"q": "{query}"}'),
     ],
 )
-def test_interfaces_survive_their_file(interface: SearchInterface) -> None:
-    """What `source.json` keeps of an interface is all of it."""
+def test_search_interfaces_are_restored_from_source_json(interface: SearchInterface) -> None:
+    """Completely."""
     assert interface_of(json.loads(json.dumps(interface.as_dict()))) == interface

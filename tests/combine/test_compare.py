@@ -1,4 +1,4 @@
-"""Several sources compared: the table, the summary, the size of the field, the report."""
+"""Comparison of several sources: the table, the summary, the total size, the report."""
 
 import json
 import random
@@ -15,8 +15,8 @@ from upwell.errors import WrongUsage
 from upwell.table import parquet
 
 
-def test_who_has_what_and_where_they_differ(tmp_path: Path) -> None:
-    """The table has a row for each thing; prices differ by a tenth, titles agree."""
+def test_the_table_shows_sources_and_differences(tmp_path: Path) -> None:
+    """One row per entity; prices differ by a tenth, titles agree."""
     made = shops(200)
     found = compare([table_of_rows(made.a, "north"), table_of_rows(made.b, "south")], out=tmp_path)
     shared = found.overlap["north", "south"]
@@ -37,15 +37,15 @@ def test_who_has_what_and_where_they_differ(tmp_path: Path) -> None:
     assert "price" in both[0]["_differs"]
 
 
-def test_duplicates_inside_one_source() -> None:
-    """Rows that say the same, but for case and punctuation, are counted."""
+def test_duplicate_rows_of_one_source_are_counted() -> None:
+    """Rows are equal up to case and punctuation."""
     rows = [{"title": title} for title in ("Emma", "emma!", "Persuasion", "Lady Susan")]
     found = compare([table_of_rows(rows, "a"), table_of_rows(rows[2:], "b")])
     assert [source.duplicates for source in found.sources] == [1, 0]
 
 
-def test_the_size_of_a_field_that_sources_draw_from_independently() -> None:
-    """The interval of 95 % holds the truth nearly always."""
+def test_the_interval_contains_the_size_for_independent_sources() -> None:
+    """The 95 % interval contains the truth nearly always."""
     held = 0
     for seed in range(100):
         rng = random.Random(seed)
@@ -56,8 +56,8 @@ def test_the_size_of_a_field_that_sources_draw_from_independently() -> None:
 
 
 @pytest.mark.parametrize("copied", [0.5, 0.9])
-def test_sources_that_depend_on_each_other_give_a_lower_bound(copied: float) -> None:
-    """Where sources share what is popular, no upper end is given, and what is said is less than the truth."""
+def test_dependent_sources_give_a_lower_bound(copied: float) -> None:
+    """If sources share popular entities, there is no upper bound, and the stated size is less than the truth."""
     rng, histories = random.Random(1), []
     for _ in range(3000):
         popular = rng.random() < copied / 2
@@ -68,16 +68,16 @@ def test_sources_that_depend_on_each_other_give_a_lower_bound(copied: float) -> 
     assert "at least" in size.statement()
 
 
-def test_two_sources_never_bound_the_field_from_above() -> None:
-    """And nothing in common says nothing beyond what is there."""
+def test_two_sources_give_no_upper_bound() -> None:
+    """Without an overlap, the bound is the number of entities held."""
     size = population_size([{0, 1}] * 30 + [{0}] * 20 + [{1}] * 30, 2)
     assert (size.is_lower_bound, size.high) == (True, None)
-    assert 80 <= size.low <= 100  # Lincoln and Petersen say 60 · 50 / 30
+    assert 80 <= size.low <= 100  # Lincoln–Petersen: 60 · 50 / 30
     assert population_size([{0}] * 5 + [{1}] * 5, 2).low == 10
 
 
-def test_the_report_shows_texts_as_texts(tmp_path: Path) -> None:
-    """What sources say is escaped, nothing is executed, and it fits a phone."""
+def test_the_report_escapes_texts(tmp_path: Path) -> None:
+    """Nothing is executed, and the page fits a phone."""
     rows = [{"title": f"<script>document.title='owned'</script> book {i}", "price": i} for i in range(8)]
     other = [{**row, "price": 2 * int(str(row["price"])) + 1} for row in rows]
     names = ["<b>a", "b", "c"]
@@ -91,8 +91,8 @@ def test_the_report_shows_texts_as_texts(tmp_path: Path) -> None:
         assert page.locator("svg g").count() >= 1
 
 
-def test_the_command(tmp_path: Path) -> None:
-    """match and compare on files, for people and as JSON, with the keys of the contract."""
+def test_match_and_compare_on_the_command_line(tmp_path: Path) -> None:
+    """On files, as text and as JSON with the documented keys."""
     made = shops(120)
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in made.a))
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in made.b))
@@ -105,15 +105,15 @@ def test_the_command(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["title"] == "name"
     done = upwell("match", "a.jsonl", "c.csv", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "no row of the one is the same thing" in done.stderr
+    assert "no row of one table matches" in done.stderr
     done = upwell("compare", "a.jsonl", "b.jsonl", "c.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "written: compared/compared.parquet" in done.stdout
     assert (tmp_path / "compared" / "compared.html").is_file()
 
 
-def test_bad_input_is_said(tmp_path: Path) -> None:
-    """One table, an empty one, a place that is not there."""
+def test_bad_input_is_reported(tmp_path: Path) -> None:
+    """One table, an empty one, a missing place."""
     (tmp_path / "a.csv").write_text("title\nEmma\n")
     (tmp_path / "empty.csv").write_text("title\n")
     for arguments, message in {

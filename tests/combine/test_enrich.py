@@ -1,4 +1,4 @@
-"""Combining sources: the answers of one are the queries of another, linked or beside the row."""
+"""Combine sources: records of one are queries to another, linked or added to the row."""
 
 import json
 from pathlib import Path
@@ -14,8 +14,8 @@ from upwell import api
 from upwell.errors import WrongUsage
 
 
-def test_the_best_answer_beside_each_row(two_sites: TwoSites, tmp_path: Path) -> None:
-    """Each value is asked once, and the row gets what it does not say itself; cut off, the same command goes on from there."""
+def test_each_row_gets_the_fields_of_the_best_match(two_sites: TwoSites, tmp_path: Path) -> None:
+    """Each value is queried once, and the row gets the fields it lacks; after an interruption the same command continues."""
     rows: list[dict[str, object]] = [
         {"_key": "1", "city": "Lima", "state": "Peru"},
         {"_key": "2", "city": "San Juan", "state": "Puerto Rico"},
@@ -25,7 +25,7 @@ def test_the_best_answer_beside_each_row(two_sites: TwoSites, tmp_path: Path) ->
     ]
     folder = harvest(tmp_path / "a.org", rows)
     source, site = two_sites.harvests[0] / "source.json", two_sites.sites[0]
-    first = api.enrich(f"{folder}:city", source, budget=2, manners=FREE)  # robots.txt is one
+    first = api.enrich(f"{folder}:city", source, budget=2, manners=FREE)  # one of them is robots.txt
     assert (first.stopped, first.asked, first.values) == ("budget", 1, 3)
     sent = len(site.received)
     done = api.enrich(f"{folder}:city", source, budget=100, manners=FREE)
@@ -37,17 +37,17 @@ def test_the_best_answer_beside_each_row(two_sites: TwoSites, tmp_path: Path) ->
     assert table["2"]["continent"] == "North America"
     assert (
         table["3"]["continent"] == "South America"
-    )  # of the cities of this name, the one that shares most with the row
+    )  # of the cities of this name, the one that has most in common with the row
     assert table["4"]["_answer_url"] is None
     assert {"_answer_source", "_answer_url"} <= set(table["1"])
-    assert "name" not in table["1"]  # the row says it already
+    assert "name" not in table["1"]  # the row has it already
     again = api.enrich(f"{folder}:city", source, budget=100, manners=FREE)
     assert (again.asked, len(site.received) - sent) == (3, len(site.received[sent:]))
     assert [seen.query for seen in site.received[sent:] if seen.path == "/search"] == asked
 
 
-def test_the_command(two_sites: TwoSites, tmp_path: Path) -> None:
-    """JSON on stdout; a column that is not there, and a source that is down, have a clear word."""
+def test_enrich_on_the_command_line(two_sites: TwoSites, tmp_path: Path) -> None:
+    """JSON on stdout; a missing column and an unreachable source have a clear message."""
     harvest(tmp_path / "a.org", [{"_key": "1", "city": "Lima"}])
     source = str(two_sites.harvests[0])
     done = command("enrich", "a.org:city", source, "--rate", "0", "--format", "csv", "--json", cwd=tmp_path)
@@ -61,8 +61,8 @@ def test_the_command(two_sites: TwoSites, tmp_path: Path) -> None:
         api.enrich(str(tmp_path / "a.org"), source)
 
 
-def test_rows_say_who_asked_for_them(two_sites: TwoSites, tmp_path: Path) -> None:
-    """`--queries DIR:column`: each record has the keys of the rows whose values brought it, in the export too."""
+def test_records_name_the_rows_that_asked_for_them(two_sites: TwoSites, tmp_path: Path) -> None:
+    """`--queries DIR:column`: each record has the keys of the rows whose values returned it, also in the export."""
     countries = {"k1": "Peru", "k2": "Peru", "k3": "Chile"}
     folder = harvest(tmp_path / "a.org", [{"_key": key, "country": country} for key, country in countries.items()])
     site = two_sites.sites[1]

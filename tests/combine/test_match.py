@@ -1,4 +1,4 @@
-"""Columns aligned and rows matched without labels."""
+"""Columns are aligned and rows matched without labels."""
 
 import random
 
@@ -18,7 +18,7 @@ def f1(a: SourceTable, b: SourceTable, same: set[tuple[object, object]]) -> floa
 
 
 def test_columns_are_aligned_whatever_they_are_called() -> None:
-    """By values and probable matches alone: names that say nothing change nothing."""
+    """By values and probable matches alone: meaningless names change nothing."""
     made = shops()
     a, b = table_of_rows(made.a, "a"), table_of_rows(made.b, "b")
     assert set(align_two(a, b)) == COLUMNS
@@ -27,8 +27,8 @@ def test_columns_are_aligned_whatever_they_are_called() -> None:
     assert set(align_two(a, table_of_rows(renamed, "b"))) == {(x, names[y]) for x, y in COLUMNS}
 
 
-def test_a_column_that_only_one_table_has_stays_alone() -> None:
-    """Shelf numbers mean nothing that the other shop says."""
+def test_a_column_of_only_one_table_is_not_aligned() -> None:
+    """Shelf numbers correspond to nothing in the other shop."""
     made, rng = shops(), random.Random(1)
     a = table_of_rows([{**row, "shelf": f"R{rng.randint(1, 99)}/{rng.randint(1, 9)}"} for row in made.a], "a")
     assert "shelf" not in dict(align_two(a, table_of_rows(made.b, "b")))
@@ -45,14 +45,14 @@ def test_three_tables_are_aligned() -> None:
     }  # fmt: skip
 
 
-def test_rows_are_matched_and_editions_are_not() -> None:
-    """Most of what is the same is found, though prices, spelling and the order of names differ."""
+def test_equal_books_are_matched_and_other_editions_are_not() -> None:
+    """Although prices, spelling and the order of names differ."""
     made = shops()
     assert f1(table_of_rows(made.a, "a"), table_of_rows(made.b, "b"), made.same) > 0.95
 
 
 def test_scores_are_probabilities() -> None:
-    """Of the pairs that are found, about as many are right as the scores say."""
+    """The share of correct pairs is close to the mean score."""
     made = shops(seed=3)
     pairs = list(match(table_of_rows(made.a, "a"), table_of_rows(made.b, "b")))
     right = sum((pair.a, pair.b) in made.same for pair in pairs)
@@ -60,14 +60,14 @@ def test_scores_are_probabilities() -> None:
     assert [pair.score for pair in pairs] == sorted((pair.score for pair in pairs), reverse=True)
 
 
-def test_tables_with_nothing_in_common_match_hardly_anything() -> None:
-    """Books that look alike are not the same books."""
+def test_tables_without_common_entities_have_few_matches() -> None:
+    """Similar books are not the same books."""
     made = shops(shared=0)
     assert len(match_rows(table_of_rows(made.a, "a"), table_of_rows(made.b, "b"))) < 15
 
 
 def test_few_matches_among_many_rows_are_found() -> None:
-    """Where next to nothing is the same, what is the same is still found."""
+    """Also if the tables have very few entities in common."""
     made = shops(500, shared=0.03, seed=5)
     assert f1(table_of_rows(made.a, "a"), table_of_rows(made.b, "b"), made.same) > 0.7
 
@@ -83,8 +83,8 @@ def test_the_order_of_rows_and_of_tables_changes_nothing() -> None:
     assert len(again ^ found) <= 0.02 * len(found)
 
 
-def test_scripts_without_spaces() -> None:
-    """Chinese titles are told apart by their characters and pairs of them."""
+def test_chinese_titles_are_matched() -> None:
+    """By their characters and pairs of characters."""
     rng = random.Random(4)
     titles = ["".join(chr(0x4E00 + rng.randrange(600)) for _ in range(6)) for _ in range(160)]
     a = table_of_rows([{"_key": i, "题": title} for i, title in enumerate(titles[:120])], "a")
@@ -101,7 +101,9 @@ def test_scripts_without_spaces() -> None:
         ([{"name": "Kafka on the Shore"}], [{"title": "Kafka on the shore"}, {"title": "Emma"}], [(0, 0)]),
     ],
 )
-def test_tiny_tables(a: list[dict[str, object]], b: list[dict[str, object]], expected: list[tuple[int, int]]) -> None:
+def test_tiny_tables_do_not_fail(
+    a: list[dict[str, object]], b: list[dict[str, object]], expected: list[tuple[int, int]]
+) -> None:
     """Empty tables, tables without fields, and too few rows to learn from."""
     found = match_rows(table_of_rows(a, "a"), table_of_rows(b, "b"))
     assert [pair[:2] for pair in found] == expected

@@ -1,4 +1,4 @@
-"""Search over harvests: the query language in many scripts, the index that follows the tables, and what a kill leaves."""
+"""Search over harvests: the query language in many scripts, updating the index, and recovery after a kill."""
 
 import contextlib
 import datetime
@@ -37,7 +37,7 @@ ROWS: list[dict[str, object]] = [
 
 
 def harvest(folder: Path, rows: list[dict[str, object]], format: Format = "parquet") -> Path:
-    """A folder with a table, as a harvest leaves it."""
+    """Create a folder with a table, as left by a harvest."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "summary.json").write_text(json.dumps({"site": folder.name, "records": len(rows)}))
     write(rows, folder, format)
@@ -46,7 +46,7 @@ def harvest(folder: Path, rows: list[dict[str, object]], format: Format = "parqu
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two small harvests in many scripts."""
+    """Create two small harvests in many scripts."""
     folder = tmp_path_factory.mktemp("shelf")
     harvest(folder / "a.org", ROWS)
     harvest(folder / "b.org", [{"_key": "b", "title": "San Juan again", "price": 100}])
@@ -95,13 +95,13 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("*", "1234567b"),
     ],
 )
-def test_what_a_query_finds(shelf: Path, query: str, keys: str) -> None:
-    """Words, phrases, prefixes, columns, ranges, sites; accents and case do not count; scripts with and without spaces."""
+def test_a_query_finds_the_expected_records(shelf: Path, query: str, keys: str) -> None:
+    """Words, phrases, prefixes, columns, ranges, sites; accents and case are ignored; scripts with and without spaces."""
     assert "".join(sorted(str(hit.record["_key"]) for hit in search(query, [shelf], limit=20))) == keys
 
 
-def test_ranking_snippets_facets_and_sites(shelf: Path) -> None:
-    """The best first, with the words marked where they stand; counts by site and column; `--site` limits."""
+def test_results_are_ranked_with_snippets_and_facets(shelf: Path) -> None:
+    """Best first, with the words marked; counts by site and column; `--site` filters."""
     found = search("san juan", [shelf], facets=["site", "kind"], limit=2)
     assert (found.count, len(found), found.records) == (3, 2, 8)
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
@@ -117,8 +117,8 @@ def test_ranking_snippets_facets_and_sites(shelf: Path) -> None:
         search("juan", [shelf], facets=["colour"])
 
 
-def test_the_command(shelf: Path) -> None:
-    """JSON as the contract has it; for people nothing of a page steers the terminal."""
+def test_search_on_the_command_line(shelf: Path) -> None:
+    """JSON with the documented keys; the text output contains no control characters of a page."""
     done = command("search", "juan", ".", "--json", "--facet", "kind", cwd=shelf)
     *rows, facets = map(json.loads, done.stdout.splitlines())
     assert all(list(row) == ["site", "score", "record", "snippet"] for row in rows)
@@ -134,14 +134,14 @@ def test_the_command(shelf: Path) -> None:
 
 @given(text=st.text(alphabet='price:"*()[]{}-+^~ \\/<>=TO.20245東\x00', max_size=25))
 def test_no_query_crashes(shelf: Path, text: str) -> None:
-    """Whatever a person types is a query or wrong usage."""
+    """Any text is a query or wrong usage."""
     opened = open_index(shelf)
     with contextlib.suppress(WrongUsage):
         search_index(opened, text)
 
 
-def test_the_index_follows_the_tables(tmp_path: Path) -> None:
-    """Only rows that are new or changed are indexed; rows and harvests that are gone are gone; what is unchanged is not read."""
+def test_the_index_is_updated_with_the_tables(tmp_path: Path) -> None:
+    """Only new and changed rows are indexed; gone rows and harvests are removed; unchanged tables are not read."""
     rows: list[dict[str, object]] = [{"_key": str(number), "title": f"thing number {number}"} for number in range(50)]
     harvest(tmp_path / "a.org", rows)
     harvest(tmp_path / "b.org", [{"_key": "b", "title": "another"}], "csv")
@@ -158,8 +158,8 @@ def test_the_index_follows_the_tables(tmp_path: Path) -> None:
     assert search("another", [tmp_path]).count == 0
 
 
-def test_a_kill_leaves_nothing_twice_and_nothing_out(tmp_path: Path) -> None:
-    """Killed at different moments while many commits are made; afterwards every row is there once."""
+def test_after_a_kill_every_row_is_indexed_once(tmp_path: Path) -> None:
+    """Killed at different moments during many commits."""
     harvest(tmp_path / "a.org", [{"_key": str(i), "title": f"thing {i}", "text": "word " * 30} for i in range(6000)])
     code = (
         "import sys; from upwell.combine import search_index as s; from upwell.combine.catalogue import harvests_at\n"
@@ -179,8 +179,8 @@ def test_a_kill_leaves_nothing_twice_and_nothing_out(tmp_path: Path) -> None:
     assert not list((tmp_path / INDEX_FOLDER).glob("*.pending"))
 
 
-def test_a_commit_that_nobody_wrote_down(tmp_path: Path) -> None:
-    """The state that a kill between a commit and its bookkeeping leaves: the rows are in the index, and only the pending file says so."""
+def test_an_unrecorded_commit_is_recovered(tmp_path: Path) -> None:
+    """After a kill between a commit and its bookkeeping, the rows are in the index, and only the pending file says so."""
     rows: list[dict[str, object]] = [{"_key": str(number), "title": f"thing {number}"} for number in range(15)]
     harvest(tmp_path / "a.org", rows[:10])
     opened = open_index(tmp_path)
@@ -200,8 +200,8 @@ def test_a_commit_that_nobody_wrote_down(tmp_path: Path) -> None:
     assert search_index(again, "thing").count == again.index.searcher().num_docs == 15
 
 
-def test_what_cannot_be_searched_is_said(tmp_path: Path) -> None:
-    """Damaged and missing tables, foreign folders, a damaged index, one that another process writes; the rest is found."""
+def test_unsearchable_tables_are_reported(tmp_path: Path) -> None:
+    """Damaged and missing tables, other folders, a damaged index, an index that another process writes; the rest is found."""
     harvest(tmp_path / "good.org", [{"_key": "1", "title": "lima"}])
     harvest(tmp_path / "empty.org", [])
     (tmp_path / "damaged.org").mkdir()
@@ -214,7 +214,7 @@ def test_what_cannot_be_searched_is_said(tmp_path: Path) -> None:
     assert "early.org has no table yet" in found.troubles[0]
     assert "damaged.org" in found.troubles[1]
     (tmp_path / INDEX_FOLDER / "meta.json").write_text("{")
-    assert search("lima", [tmp_path]).count == 1  # built anew
+    assert search("lima", [tmp_path]).count == 1  # rebuilt
     opened = open_index(tmp_path)
     writer = opened.index.writer()
     harvest(tmp_path / "good.org", [{"_key": "1", "title": "lima"}, {"_key": "2", "title": "lima again"}])
@@ -228,8 +228,8 @@ def test_what_cannot_be_searched_is_said(tmp_path: Path) -> None:
         search("lima", [tmp_path / INDEX_FOLDER])
 
 
-def test_harvests_of_sites(two_sites: TwoSites) -> None:
-    """Real harvests: cities of both sites, by columns that each calls otherwise."""
+def test_real_harvests_are_searched_by_their_columns(two_sites: TwoSites) -> None:
+    """Cities of both sites, whose columns have different names."""
     found = api.open(two_sites.folder).search("lima peru", facets=["site"])
     assert set(found.facets["site"]) == set(two_sites.names)
     assert found.hits[0].record["name"] == "Lima"

@@ -1,4 +1,4 @@
-"""SQL over harvests: views by site, the aligned view, matches; and that a query can neither change nor reach anything else."""
+"""SQL over harvests: views by site, the aligned view, matches; a query can neither change nor reach anything else."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from upwell.table.writers import READABLE
 
 
 def test_views_are_named_by_site(two_sites: TwoSites) -> None:
-    """As the site is called, and as SQL takes it without quotes."""
+    """By the name of the site, and by a name that needs no quotes in SQL."""
     first, second = two_sites.names
     catalogue = api.open(two_sites.folder)
     plain = "_" + second.replace(".", "_").replace(":", "_")
@@ -29,8 +29,8 @@ def test_views_are_named_by_site(two_sites: TwoSites) -> None:
     assert {first, second, plain} <= listed
 
 
-def test_everything_and_same_as(two_sites: TwoSites) -> None:
-    """Columns that mean the same under one name, typed; and joins on what is the same thing."""
+def test_everything_aligns_columns_and_same_as_joins_entities(two_sites: TwoSites) -> None:
+    """Columns of the same meaning under one name, typed; joins on equal entities."""
     catalogue = api.open(two_sites.folder)
     columns = {row[0]: row[1] for row in catalogue.sql("DESCRIBE SELECT * FROM everything")}
     assert columns["population"] == "BIGINT"
@@ -46,8 +46,8 @@ def test_everything_and_same_as(two_sites: TwoSites) -> None:
     assert judged.get(False, 0) <= 0.02 * judged[True]
 
 
-def test_tables_in_any_format(tmp_path: Path) -> None:
-    """What DuckDB does not read as it is goes through Parquet; an empty harvest and one without a table do no harm."""
+def test_tables_of_any_format_are_queried(tmp_path: Path) -> None:
+    """Formats that DuckDB cannot read are converted to Parquet; empty harvests and harvests without a table are ignored."""
     rows: list[dict[str, object]] = [{"_key": "1", "title": "lima", "n": 3}, {"_key": "2", "title": "cusco", "n": None}]
     for format in READABLE:
         harvest(tmp_path / f"{format}.org", rows, format)
@@ -86,7 +86,7 @@ def test_tables_in_any_format(tmp_path: Path) -> None:
     ],
 )
 def test_a_query_reaches_nothing_else(tmp_path: Path, query: str) -> None:
-    """No other file, no address, no setting, no change; what it tried is wrong usage, and the harvest is as it was."""
+    """No other file, URL or setting, and no change; an attempt is wrong usage, and the harvest is unchanged."""
     rows: list[dict[str, object]] = [{"_key": "1", "title": "lima"}]
     table = harvest(tmp_path / "a.org", rows) / "records.parquet"
     secret = tmp_path / "secret.txt"
@@ -99,8 +99,8 @@ def test_a_query_reaches_nothing_else(tmp_path: Path, query: str) -> None:
     assert table.read_bytes() == before
 
 
-def test_the_command_and_its_formats(tmp_path: Path) -> None:
-    """A table for people, CSV without formulas, JSON, Parquet; what is not there is said with what is."""
+def test_sql_on_the_command_line_prints_every_format(tmp_path: Path) -> None:
+    """A text table, CSV without formulas, JSON, Parquet; an unknown name is reported with the known ones."""
     harvest(tmp_path / "a.org", [{"_key": "1", "title": "=1+1", "n": 3}, {"_key": "2", "title": "li\x1b[2Jma", "n": 4}])
     query = "SELECT title, n FROM a_org ORDER BY n"
 
@@ -124,20 +124,20 @@ def test_the_command_and_its_formats(tmp_path: Path) -> None:
     assert (no_file.returncode, no_file.stdout) == (2, "")
 
 
-def test_of_thousands_of_harvests_only_those_are_read_that_are_asked(tmp_path: Path) -> None:
-    """Names of all, files of one: the others are not even looked into."""
+def test_only_the_queried_harvests_are_read(tmp_path: Path) -> None:
+    """Of thousands, only the names are listed."""
     harvest(tmp_path / "wanted.org", [{"_key": "1", "title": "lima"}])
     for number in range(2000):
         folder = tmp_path / f"s{number}.org"
         folder.mkdir()
-        (folder / "records.parquet").touch()  # damaged: reading it would be an error
+        (folder / "records.parquet").touch()  # damaged: reading it would fail
     harvests = harvests_at([tmp_path])
     assert len(view_names(harvests)) == 2 * 2001
     assert list(Database(harvests).query("SELECT title FROM wanted_org")) == [("lima",)]
 
 
-def test_the_catalogue(two_sites: TwoSites) -> None:
-    """`upwell.open`: the same as values that pandas and polars take."""
+def test_a_catalogue_returns_values_for_pandas_and_polars(two_sites: TwoSites) -> None:
+    """`upwell.open`."""
     catalogue = upwell.open(two_sites.folder)
     first, second = two_sites.names
     assert {source.site for source in catalogue.sources} == {first, second}

@@ -77,4 +77,4 @@ def test_a_page_without_text_has_no_lines() -> None:
     for html in ("", "<p> </p>", "<script>a</script>"):
         page = read(html)
         assert not len(lines.split_lines(page))
-        assert find_blocks(page).blocks == ()
+        assert find_blocks(page) == ()

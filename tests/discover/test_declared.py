@@ -1,4 +1,4 @@
-"""What a site declares itself: SearchAction and OpenSearch."""
+"""Search interfaces that a site declares: SearchAction and OpenSearch."""
 
 import pytest
 
@@ -28,18 +28,18 @@ ACTION = '{"@type":"SearchAction","target":%s,"query-input":"required name=term"
     ],
     ids=["relative", "entry point", "graph and list", "microdata", "rdfa"],
 )
-def test_search_actions(html: str) -> None:
-    """JSON-LD in its shapes, microdata and RDFa all give the same request."""
-    found = interfaces.find(read(html, url="https://example.org/"))
-    assert found[0].via == "search-action"
-    assert interfaces.fill(found[0], "a b").url == "https://example.org/find?lang=en&q=a+b"
+def test_search_actions_in_all_notations(html: str) -> None:
+    """All variants of JSON-LD, microdata and RDFa give the same request."""
+    offered = interfaces.find(read(html, url="https://example.org/"))
+    assert offered[0].via == "search-action"
+    assert interfaces.fill(offered[0], "a b").url == "https://example.org/find?lang=en&q=a+b"
 
 
 @pytest.mark.parametrize(
     "data", ['{"@type":"SearchAction"', '{"@type":"SearchAction","target":"/nowhere"}', "[" * 5000, '"SearchAction"']
 )
-def test_what_is_no_search_action_is_passed_over(data: str) -> None:
-    """Broken JSON, no place for the query, nesting without end."""
+def test_invalid_search_actions_are_ignored(data: str) -> None:
+    """Invalid JSON, a target without a query variable, and very deep nesting are ignored."""
     assert declared.search_actions(read(LD % data, url="https://example.org/")) == ()
 
 
@@ -59,8 +59,8 @@ OPENSEARCH = """<?xml version="1.0"?><OpenSearchDescription xmlns="http://a9.com
         ("https://example.org/find?q=site:{searchTerms}", "https://example.org/find?q=site:a%20b"),
     ],
 )
-def test_opensearch(template: str, url: str) -> None:
-    """Only the template for pages counts; optional parameters go, the others get their plainest value."""
+def test_opensearch_templates(template: str, url: str) -> None:
+    """Only the template for pages is used; optional parameters are removed, required ones get default values."""
     page = read(
         '<link rel=search type="application/opensearchdescription+xml" href=/osd.xml>', url="https://example.org/"
     )
@@ -69,8 +69,8 @@ def test_opensearch(template: str, url: str) -> None:
     assert interfaces.fill(interface, "a b").url == url
 
 
-def test_links_that_act_are_none_of_those_that_lead_on() -> None:
-    """Log out, delete, edit, buy, subscribe; other hosts; files. What speaks of searching comes first."""
+def test_links_that_act_are_not_promising() -> None:
+    """Log out, delete, edit, buy, subscribe, other hosts and files are left out; links about searching come first."""
     bad = [
         "/logout",
         "/item/3/delete",
@@ -91,8 +91,8 @@ def test_links_that_act_are_none_of_those_that_lead_on() -> None:
     ]
 
 
-def test_a_form_presses_its_first_button_and_knows_odd_controls() -> None:
-    """Buttons, image buttons, formaction, fieldsets, several selected options, _charset_; multipart bodies."""
+def test_form_interface_clicks_the_first_button_and_supports_unusual_controls() -> None:
+    """Buttons, image buttons, formaction, fieldsets, several selected options, _charset_ and multipart bodies work."""
     html = """<form action=/no><fieldset disabled><input name=gone value=1></fieldset><input name=q><input type=hidden name=_charset_>
     <select name=m multiple><option selected>1<option selected>2</select><select name=d><option disabled selected>no<option>yes</select>
     <button name=b value=first formaction=/find>Search</button><button name=b value=second>Other</button></form>"""

@@ -1,4 +1,4 @@
-"""Search interfaces are found and tried: without a network where pages come from a function, and on the demo site where requests are counted."""
+"""Search interfaces are found and tried, on sites played by a function and on the demo site."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from upwell import api
 from upwell.demo import Switches, serve
 from upwell.discover.browser_search import interface_of_request
-from upwell.discover.discover import Discovery, discover
+from upwell.discover.discovery import Discovery, discover
 from upwell.errors import Forbidden, Unreachable
 from upwell.harvest.loop import Plan
 from upwell.net.fetch import Manners
@@ -26,7 +26,7 @@ RECORDS = [
 
 
 def answer_to(word: str, kind: str = "") -> str:
-    """An answer: the records that have the word."""
+    """Return an answer with the records that contain the word."""
     rows = [
         f"<li><a href={path}>{title} of {path}</a>"
         for title, path in RECORDS
@@ -40,9 +40,9 @@ def explore(
     rendered: str | None = None,
     typed: Callable[[str], RenderedPage] | None = None,
 ) -> tuple[Discovery, list[str]]:
-    """Runs the discovery against a function from path and arguments to a page; gives all paths that were asked for too.
+    """Run the discovery on a function from path and arguments to a page; return the result and the requested paths.
 
-    `rendered`: what a browser makes of every page, where there is one; `typed`: what it shows after a word was typed.
+    `rendered` is what a browser shows for every page (None: no browser); `typed` is what it shows after a word was typed.
     """
     asked: list[str] = []
     steps = discover("http://x/", np.random.default_rng(0), "never" if rendered is None else "auto")
@@ -69,8 +69,8 @@ def explore(
             return end.value, asked
 
 
-def test_a_box_on_the_page() -> None:
-    """The plain case costs the page, two nonsense words and a word."""
+def test_search_box_on_the_home_page() -> None:
+    """It costs four requests: the page, two nonsense words and a word."""
     discovery, asked = explore(
         lambda path, sent: answer_to(sent["q"]) if "q" in sent else "river" + BOX.format("/find", "")
     )
@@ -78,8 +78,8 @@ def test_a_box_on_the_page() -> None:
     assert len(asked) == 4
 
 
-def test_a_decoy_at_home_and_the_box_a_click_away() -> None:
-    """A box that filters the page's own list is a decoy; search-like links are opened first; what acts is never opened."""
+def test_search_box_one_click_away_from_a_decoy() -> None:
+    """A box that filters the page's own list is a decoy; links about searching are opened first, links that act never."""
     home = BOX.format("/filter", "") + "".join(f"<li><a href={p}>{t}</a>" for t, p in RECORDS[:9])
     menu = "<a href=/about>About</a><a href=/item/delete>Delete</a><a href=/logout>Log out</a><a href=/adv>Advanced search</a>"
 
@@ -97,8 +97,8 @@ def test_a_decoy_at_home_and_the_box_a_click_away() -> None:
     assert not {"/logout", "/item/delete"} & set(asked)
 
 
-def test_links_that_sort_a_list_are_nothing_new() -> None:
-    """A box that filters the page's own list is a decoy, though the filtered list has sorting links with the query in them."""
+def test_links_that_sort_a_list_are_not_new_items() -> None:
+    """A box that filters the page's own list is a decoy, even if the filtered list has sorting links that contain the query."""
     rows = [f"<tr><td><a href=/repo{n}>river {n} of all there are</a>" for n in range(2)]
 
     def site(path: str, sent: dict[str, str]) -> str | None:
@@ -119,8 +119,8 @@ def test_links_that_sort_a_list_are_nothing_new() -> None:
     assert [interface.url for interface in discovery.interfaces] == ["http://x/find"]
 
 
-def test_the_box_behind_a_link_that_javascript_makes() -> None:
-    """A home page whose links exist only in the browser leads on as one with plain links does."""
+def test_search_box_behind_a_link_made_by_javascript() -> None:
+    """Links of the rendered home page are followed like links in the markup."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path == "/find":
@@ -131,8 +131,8 @@ def test_the_box_behind_a_link_that_javascript_makes() -> None:
     assert [(interface.url, interface.via) for interface in discovery.interfaces] == [("http://x/find", "link")]
 
 
-def test_a_word_that_is_in_an_address_by_chance() -> None:
-    """A script that fetches every match to show a part of it: these addresses are no interfaces, and few of them are tried."""
+def test_word_in_a_url_by_chance_is_not_an_interface() -> None:
+    """A script fetches every match for a preview: these URLs are not interfaces, and few of them are tried."""
 
     def site(path: str, sent: dict[str, str]) -> str | None:
         if path.startswith("/river/"):
@@ -150,17 +150,17 @@ def test_a_word_that_is_in_an_address_by_chance() -> None:
     assert len(asked) < 40
 
 
-def test_without_a_search_box_the_search_ends_after_twenty_pages() -> None:
-    """The links of the site have no end."""
+def test_discovery_opens_twenty_pages_at_most() -> None:
+    """The site has endless links and no search box."""
     discovery, asked = explore(
         lambda path, sent: "".join(f"<a href={path.rstrip('/')}/{c}{i}>{c}{i}</a>" for c in "abc" for i in range(9))
     )
     assert discovery.interfaces == []
-    assert len(asked) <= 22  # with /sitemap.xml
+    assert len(asked) <= 22  # including /sitemap.xml
 
 
-def test_interfaces_to_the_same_and_to_other_records() -> None:
-    """Forms that bring the same records are one source; those that bring others are several."""
+def test_interfaces_with_the_same_reach_are_one_source() -> None:
+    """Forms that return the same records are one source, forms that return others are several."""
     home = "river music" + BOX.format("/books", "") + BOX.format("/again", "") + BOX.format("/films", "")
     kinds = {"/books": "book", "/again": "book", "/films": "film"}
     discovery, _ = explore(lambda path, sent: answer_to(sent["q"], kinds[path]) if path in kinds else home)
@@ -168,7 +168,7 @@ def test_interfaces_to_the_same_and_to_other_records() -> None:
 
 
 def test_a_preset_that_hides_records_is_opened() -> None:
-    """A select that says "books" and could say "any" is set to any; one without "any" is a source for each value."""
+    """A select preset to "book" is set to "any" if it can be; otherwise each value is a source."""
     for more, expected in (("<option value=''>any", [""]), ("", ["book", "film"])):
         select = f"<select name=kind><option selected>book<option>film{more}</select>"
         pages = {"/": "river" + BOX.format("/find", select)}
@@ -176,8 +176,8 @@ def test_a_preset_that_hides_records_is_opened() -> None:
         assert [dict(interface.as_dict()["fields"])["kind"] for interface in discovery.interfaces] == expected
 
 
-def test_a_setting_that_says_where_to_look_is_no_other_source() -> None:
-    """Titles or addresses: what they bring for a word differs, but all records are behind both."""
+def test_setting_for_the_searched_field_is_not_another_source() -> None:
+    """Searching titles or addresses gives different answers to a word, but both reach all records."""
     box = BOX.format(
         "/find", "<select name=in><option value=title selected>title<option value=address>address</select>"
     )
@@ -195,8 +195,8 @@ def test_a_setting_that_says_where_to_look_is_no_other_source() -> None:
     assert [interface.as_dict()["fields"] for interface in discovery.interfaces] == [(("q", ""), ("in", "title"))]
 
 
-def test_a_form_without_text_is_asked_by_its_values() -> None:
-    """Selects only (Entity §3): kept where the values bring distinct answers, not where they only sort the same ones."""
+def test_form_without_text_field_is_queried_by_its_values() -> None:
+    """A form with selects only (Entity §3) is accepted if the values give distinct answers, not if they only sort."""
     form = "<form action=/find class=search><select name=w><option>river<option>music<option>stone</select><button>Search</button></form>"
     discovery, _ = explore(lambda path, sent: answer_to(sent["w"]) if "w" in sent else form)
     assert [(interface.query_field, interface.choices) for interface in discovery.interfaces] == [
@@ -206,15 +206,15 @@ def test_a_form_without_text_is_asked_by_its_values() -> None:
     assert [interface.score < 0.6 for interface in discovery.interfaces] == [True]
 
 
-def test_the_second_text_field_is_tried_where_the_first_finds_nothing() -> None:
+def test_second_text_field_is_tried_if_the_first_finds_nothing() -> None:
     """Two text fields (Entity §3: 4 % of sites)."""
     form = "river<form action=/find class=search><input name=q><input name=title><button>Search</button></form>"
     discovery, _ = explore(lambda path, sent: answer_to(sent["title"]) if "title" in sent else form)
     assert [interface.query_field for interface in discovery.interfaces] == ["title"]
 
 
-def test_tokens_are_fetched_anew() -> None:
-    """Each answer's form gives the token for the next request; one that is used twice is refused."""
+def test_tokens_are_renewed_before_each_request() -> None:
+    """The form of each answer contains the token for the next request; a token used twice is refused."""
     fresh: list[str] = []
 
     def site(path: str, sent: dict[str, str]) -> str:
@@ -228,14 +228,14 @@ def test_tokens_are_fetched_anew() -> None:
     assert discovery.interfaces[0].as_dict()["tokens"] == ("token",)
 
 
-def test_a_forbidden_search_page_ends_with_its_rule() -> None:
-    """robots.txt forbids the search: the message is the one that names the rule."""
+def test_search_forbidden_by_robots_names_the_rule() -> None:
+    """If robots.txt forbids the search, the error names its rule."""
     with serve(Switches(disallow="/search")) as site, pytest.raises(Forbidden, match="“Disallow: /search”"):
         api.forms(site.url, manners=Manners(rate=0), browser="never")
 
 
 def test_only_search_forms_are_ever_submitted() -> None:
-    """From every page of the demo site, with login, registration, recovery, contact, mailing list and order forms on them."""
+    """Other forms of the demo site are never sent: login, registration, recovery, contact, mailing list and order."""
     allowed = {"/", "/robots.txt", "/search", "/about", "/contact", "/favicon.ico"}
     for start in ("", "contact", "register"):
         with serve() as site:
@@ -250,8 +250,8 @@ def test_only_search_forms_are_ever_submitted() -> None:
     [("form", "search"), ("results", "api/search")],
     ids=["a form made by a script", "answers as JSON"],
 )
-def test_what_exists_only_after_javascript(script: str, path: str, tmp_path: Path) -> None:
-    """The browser finds the form, or the request behind it; asking goes on without the browser, and records come."""
+def test_search_form_made_by_javascript(script: str, path: str, tmp_path: Path) -> None:
+    """The browser finds the form or its request; then queries are sent without the browser and return records."""
     with serve(Switches.parse([f"script={script}"])) as site:
         assert api.forms(site.url, manners=Manners(rate=0), browser="never").interfaces == ()
         (interface,) = api.forms(site.url, manners=Manners(rate=0)).interfaces
@@ -260,15 +260,15 @@ def test_what_exists_only_after_javascript(script: str, path: str, tmp_path: Pat
     assert result.summary["records"] > 100
 
 
-def test_requests_that_are_no_interfaces() -> None:
-    """The query must be a value of its own in the request."""
+def test_requests_without_the_query_as_a_value_are_not_interfaces() -> None:
+    """The query must be a whole value in the request."""
     assert interface_of_request(Request(url="http://x/api?q=riverbank"), "river") is None
     plain_text = Request(url="http://x/api", method="POST", body=b"river", content_type="text/plain")
     assert interface_of_request(plain_text, "river") is None
 
 
-def test_what_failed_is_asked_again_and_ignored_robots_are_said(tmp_path: Path) -> None:
-    """A query whose answers all failed comes again in a later round; the summary says that robots.txt was not obeyed."""
+def test_failed_queries_are_repeated_and_ignored_robots_reported(tmp_path: Path) -> None:
+    """A query whose requests all failed is repeated later; the summary says that robots.txt was ignored."""
     with serve(Switches(fault="500", fault_rate=0.3, seed=3, limit=20)) as site:
         manners = Manners(rate=0, retries=0, ignore_robots=True)
         result = api.harvest(
@@ -278,11 +278,11 @@ def test_what_failed_is_asked_again_and_ignored_robots_are_said(tmp_path: Path) 
             manners=manners,
         )
         queries = [r.query for r in site.received if r.path == "/search"]
-    assert max(queries.count(query) for query in queries) > 1  # what was answered is not asked twice
+    assert max(queries.count(query) for query in queries) > 1  # only failed queries are repeated
     assert result.summary["checks"]["robots"] == "ignored"
 
 
-def test_a_home_page_that_is_not_there() -> None:
-    """The message names the address."""
+def test_missing_home_page() -> None:
+    """The error names the URL."""
     with serve() as site, pytest.raises(Unreachable, match="404"):
         api.forms(f"{site.url}nothing", manners=Manners(rate=0))

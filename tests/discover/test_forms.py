@@ -1,4 +1,4 @@
-"""What a form is for, and what its interface sends for a query."""
+"""Classification of forms, and the requests that their interfaces send."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,8 +23,8 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kinds(kind: str) -> None:
-    """One plain form of each kind is what it is."""
+def test_kinds_of_simple_forms(kind: str) -> None:
+    """A simple form of each kind is recognized."""
     (form,) = forms.find(read(KINDS[kind], url="https://example.org/"))
     assert form.kind == kind
 
@@ -41,8 +41,8 @@ def test_kinds(kind: str) -> None:
     ],
     ids=["german", "no submit", "outside", "table", "post", "select"],
 )
-def test_search_forms_of_many_shapes(html: str) -> None:
-    """Other languages, no button, controls outside the form or lost to the table parser, POST."""
+def test_unusual_search_forms_are_recognized(html: str) -> None:
+    """Other languages, no button, controls outside the form or moved by the table parser, POST."""
     (form,) = forms.find(read(html, url="https://example.org/"))
     assert form.kind == "search"
     assert form.query_field in ("begriff", "recherche", "q", "keywords", "text")
@@ -59,7 +59,7 @@ lines ~*-._</textarea><input type=file name=f><button type=button name=b value=1
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1"])
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_filling_sends_what_chromium_sends(charset: str, method: str) -> None:
-    """The same address and body, byte for byte, for defaults, odd controls, and text that the charset cannot write."""
+    """URL and body are equal byte for byte, for defaults, unusual controls, and text outside of the charset."""
     query = "Zürich & Łódź 深?"
     html = ODD.replace("{charset}", charset).replace("<form ", f"<form method={method} ")
     if method == "post":
@@ -83,7 +83,7 @@ def test_filling_sends_what_chromium_sends(charset: str, method: str) -> None:
     assert ours.method == method.upper()
 
 
-PRESSED = {
+SUBMITTED = {
     "named button": "<form action=/odd><input name=q><button name=go value=1>Search</button><button name=go value=2>No</button></form>",
     "input without value": "<form action=/odd><input name=q><input type=submit name=go></form>",
     "image": "<form action=/odd><input name=q><input type=image name=go alt=Search></form>",
@@ -97,10 +97,10 @@ PRESSED = {
 }
 
 
-@pytest.mark.parametrize("kind", PRESSED)
-def test_pressing_enter_sends_what_chromium_sends(kind: str) -> None:
-    """Which button counts as pressed, where it sends, what disabled and multiple controls do, and the other encodings."""
-    html = f"<meta charset=utf-8>{PRESSED[kind]}"
+@pytest.mark.parametrize("kind", SUBMITTED)
+def test_submitting_with_enter_sends_what_chromium_sends(kind: str) -> None:
+    """The default button, its target, disabled and multiple controls and other encodings are handled as in Chromium."""
+    html = f"<meta charset=utf-8>{SUBMITTED[kind]}"
     with browser() as page:
         page.route("**/*", lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8"))
         page.goto("http://example.test/")
@@ -108,22 +108,22 @@ def test_pressing_enter_sends_what_chromium_sends(kind: str) -> None:
         with page.expect_request("**/odd**") as sent:
             page.press("input[name=q]", "Enter")
         address, body = sent.value.url, sent.value.post_data_buffer or b""
-        said = sent.value.headers.get("content-type", "")
+        content_type = sent.value.headers.get("content-type", "")
     tree = read(html, url="http://example.test/")
     interface = interfaces.from_form(forms.find(tree)[0], tree, "q")
     assert interface is not None
     ours = interfaces.fill(interface, 'Zürich "深')
-    boundary = said.partition("boundary=")[2]
+    boundary = content_type.partition("boundary=")[2]
     if boundary:
         body = body.replace(boundary.encode(), ours.content_type.partition("boundary=")[2].encode())
-    assert (ours.url, ours.body, ours.content_type.split(";")[0]) == (address, body, said.split(";")[0])
+    assert (ours.url, ours.body, ours.content_type.split(";")[0]) == (address, body, content_type.split(";")[0])
 
 
 @pytest.mark.parametrize(
     "switches", [Switches(), Switches(post=True), Switches(token=True)], ids=["get", "post", "token"]
 )
 def test_demo_forms_are_sent_as_chromium_sends_them(switches: Switches) -> None:
-    """On a running site with GET, POST and a session token (whose value is another each time)."""
+    """The requests are equal on a running site with GET, POST and a session token, whose value changes each time."""
     with serve(switches) as site, browser() as page:
         page.goto(site.url)
         html = page.content()
@@ -135,8 +135,8 @@ def test_demo_forms_are_sent_as_chromium_sends_them(switches: Switches) -> None:
         assert (ours.method, ours.url, ours.body) == (theirs.method, theirs.url, theirs.post_data_buffer or b"")
 
 
-def test_the_search_form_of_the_demo_site(demo: Running) -> None:
-    """Among newsletter, login and search, the search form is found; the others are seen for what they are."""
+def test_search_form_of_the_demo_site(demo: Running) -> None:
+    """Newsletter, login and search forms are recognized."""
     with browser() as page:
         page.goto(demo.url)
         tree = read(page.content(), url=demo.url)

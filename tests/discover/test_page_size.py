@@ -1,4 +1,4 @@
-"""Larger pages: which settings may be for that, and whether one was."""
+"""Page-size settings: finding, applying and verifying them."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from upwell import api
 from upwell.answers.pager import NextPage
 from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
-from upwell.discover.form_settings import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
 from upwell.net.fetch import Manners
 from upwell.page.tree import read
 from upwell.types import AddressInterface, FormInterface, JsonInterface
@@ -31,19 +31,19 @@ def page(more: str) -> object:
         ("<select name=max><option>5<option>10<option>20</select>", []),
     ],
 )
-def test_a_select_of_sizes(more: str, expected: list[tuple[str, str]]) -> None:
-    """By its name or by what is chosen in it; years and words are no sizes, and what is not larger does not help."""
+def test_select_with_page_sizes(more: str, expected: list[tuple[str, str]]) -> None:
+    """It is recognized by name or preset value; years, words and sizes that are not larger are left out."""
     assert larger_page_settings(ASK, [page(FORM.format(more))], "cat", 20) == expected  # type: ignore[list-item] # a tree
 
 
-def test_links_to_sizes_and_not_to_pages() -> None:
+def test_links_to_page_sizes_but_not_to_pages() -> None:
     links = "".join(f"<a href='/s?q=cat&limit={n}&offset=0'>{n}</a> " for n in (20, 50, 250))
     pager = "".join(f"<a href='/s?q=cat&page={n}'>{n}</a> " for n in range(2, 60))
     assert larger_page_settings(ASK, [page(links + pager)], "cat", 20) == [("limit", "250")]  # type: ignore[list-item] # a tree
 
 
-def test_a_size_that_is_sent_anyway() -> None:
-    """In the address, in a body, or with the next page; another number is none."""
+def test_page_size_sent_with_every_query() -> None:
+    """It is found in the URL, the body or the next page; other numbers are not page sizes."""
     in_url = AddressInterface(url="http://h/s/{query}?size=20&v=3")
     (setting,) = larger_page_settings(in_url, [], "cat", 20)
     assert with_setting(in_url, *setting).url == "http://h/s/{query}?size=100&v=3"
@@ -55,7 +55,7 @@ def test_a_size_that_is_sent_anyway() -> None:
     assert with_setting(ASK, *setting).as_dict()["fields"] == (*ASK.fields, ("rows", "100"))
 
 
-def test_what_a_form_says_has_no_place_in_a_body_and_an_address_keeps_its_own() -> None:
+def test_form_settings_do_not_apply_to_json_and_url_keeps_its_arguments() -> None:
     in_body = JsonInterface(url="http://h/s", body="no json {query}")
     select = FORM.format("<select name=max><option>20<option>100</select>")
     assert larger_page_settings(in_body, [page(select)], "cat", 20, NextPage(url="http://h/s?rows=20")) == []  # type: ignore[list-item] # a tree
@@ -63,8 +63,8 @@ def test_what_a_form_says_has_no_place_in_a_body_and_an_address_keeps_its_own() 
     assert with_setting(by_path, "rows", "100").url == "http://h/s/{query}?v=3&rows=100"
 
 
-def test_what_a_larger_page_must_be() -> None:
-    """The same matches and more, and a next page of the same size."""
+def test_larger_page_has_the_same_records_and_more() -> None:
+    """The next page must keep the page size."""
     some, more, others = [f"k{i}" for i in range(20)], [f"k{i}" for i in range(90)], [f"x{i}" for i in range(90)]
     onward = NextPage(url="http://h/s?q=cat&n=100&page=2")
     assert is_larger_page(some, more, "100", onward)
@@ -75,7 +75,7 @@ def test_what_a_larger_page_must_be() -> None:
 
 
 def test_larger_pages_save_requests(tmp_path: Path) -> None:
-    """The same site with and without links to larger pages, with the same budget."""
+    """With the same budget, a site that offers larger pages gives more than twice the records."""
     held = {}
     for largest in (0, 100):
         with serve(Switches(largest_page=largest)) as site:

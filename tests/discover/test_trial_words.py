@@ -1,4 +1,4 @@
-"""Words to try an interface with, in any language."""
+"""Trial words in several languages."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from upwell.page.tree import read
         ("no", "biblioteket i byen har biblioteket", "biblioteket"),
     ],
 )
-def test_own_words_come_before_common_ones(language: str, text: str, own: str) -> None:
+def test_words_of_the_page_precede_common_words(language: str, text: str, own: str) -> None:
     page = read(f"<html lang={language}><p>{text}")
     words = trial_words(page, page, ["worked"], 9)
     assert words[0] == "worked"

@@ -1,4 +1,4 @@
-"""Probing: what a source is learned from."""
+"""Probing: learning a source."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -22,10 +22,10 @@ BOX = "<div id=top><form action=/find><b>Notes</b> <a href=/>Home</a> <input typ
 
 @contextmanager
 def site(answer: Callable[[str], str]) -> Iterator[str]:
-    """A site whose search gives what `answer` makes of a query."""
+    """Serve a site whose search returns `answer(query)`."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the name is the base class's
+        def do_GET(self) -> None:  # name defined by the base class
             parts = urlsplit(self.path)
             query = parse_qs(parts.query, keep_blank_values=True).get("expr", [""])[0]
             there = parts.path in ("/", "/find")
@@ -49,8 +49,8 @@ def site(answer: Callable[[str], str]) -> Iterator[str]:
         server.server_close()
 
 
-def test_a_source_that_has_nearly_all_for_each_letter(tmp_path: Path) -> None:
-    """Parts of words are searched and all matches shown at once: what nearly all answers have in common are matches, no frame."""
+def test_matches_common_to_nearly_all_answers_are_not_frame(tmp_path: Path) -> None:
+    """The source searches parts of words and shows all matches at once."""
     rng = np.random.default_rng(5)
     listed = np.array(most_frequent("en", 4000))
     texts = {f"Note{i}{rng.choice(listed).title()}": " ".join(rng.choice(listed[::7], 40)) for i in range(300)}

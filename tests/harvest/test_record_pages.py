@@ -1,4 +1,4 @@
-"""Record pages: a sample says what they would add, `details` reads them, and what is not about the record stays out."""
+"""Record pages: a sample shows what they would add, `details` reads them, and unrelated content is left out."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from upwell.harvest.events import Event, Trouble
 FREE = Manners(rate=0)
 
 
-def test_a_sample_says_what_record_pages_would_add(tmp_path: Path) -> None:
-    """Without being asked for, a few pages are read: the summary names their columns, the table stays as the lists have it."""
+def test_a_sample_shows_what_record_pages_would_add(tmp_path: Path) -> None:
+    """A few pages are always read: the summary names their columns, and the table is unchanged."""
     with serve(Switches()) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=100), manners=FREE)
         pages = [received for received in site.received if "/city/" in received.path]
@@ -20,19 +20,19 @@ def test_a_sample_says_what_record_pages_would_add(tmp_path: Path) -> None:
     assert details["columns"] == ["place"]
     assert details["pages"] == 5
     assert details["requests"] >= 0.9 * result.summary["records"] - 10
-    assert len(pages) == 7  # two of them twice, to see what changes by itself
+    assert len(pages) == 7  # two of them twice, to see what varies
     assert "place" not in pq.read_schema(result.records).names
 
 
 def test_record_pages_are_merged_into_rows(tmp_path: Path) -> None:
-    """The same fact is one column, advertisements and what others looked at are none, and the budget holds."""
+    """Equal facts are one column, advertisements and "recently viewed" are left out, and the budget is respected."""
     with serve(Switches()) as site:
         plan = Plan(budget=120, details="first")
         result = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
-        assert len(site.received) <= 122  # with robots.txt
+        assert len(site.received) <= 122  # including robots.txt
         sent = len(site.received)
         again = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
-        assert len(site.received) == sent  # what was read is kept
+        assert len(site.received) == sent  # pages that were read are kept
     rows = pq.read_table(result.records).to_pylist()
     fields = [name for name in rows[0] if not name.startswith("_")]
     assert fields == ["name", "country", "region", "continent", "population", "timezone", "also", "place"]
@@ -42,15 +42,15 @@ def test_record_pages_are_merged_into_rows(tmp_path: Path) -> None:
     assert pq.read_table(again.records).to_pylist() == rows
 
 
-def test_so_many_record_pages_and_no_more(tmp_path: Path) -> None:
+def test_at_most_the_given_number_of_record_pages_is_read(tmp_path: Path) -> None:
     with serve(Switches(limit=40)) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=400, about="finland", details=12), manners=FREE)
     assert result.summary["details"]["pages"] == 12
     assert result.summary["details"]["columns"] == ["place"]
 
 
-def test_columns_are_chosen(tmp_path: Path) -> None:
-    """Named columns come in their order, dropped ones not at all; a name that there is not is said; the next run has all again."""
+def test_columns_are_selected_and_dropped(tmp_path: Path) -> None:
+    """Named columns are in order, dropped ones absent; an unknown name is reported; the next run has all again."""
     said: list[str] = []
 
     def hear(event: Event) -> None:
@@ -70,8 +70,8 @@ def test_columns_are_chosen(tmp_path: Path) -> None:
     assert [reason for reason in said if "mayor" in reason]
 
 
-def test_the_schema_stays_from_harvest_to_harvest(tmp_path: Path) -> None:
-    """Golden: another folder, another budget and a refresh have the same columns with the same types."""
+def test_the_schema_is_stable_between_harvests(tmp_path: Path) -> None:
+    """Another folder, another budget and a refresh have the same columns with the same types."""
     with serve(Switches()) as site:
         schemas = []
         for folder, plan in (

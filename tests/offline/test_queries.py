@@ -19,8 +19,8 @@ from upwell.papers.entity import Affixes, EntityNames, LogCleaning, LogRow
 NAMES = ["new york", "where to", "hyatt", "seattle", "review", "harry potter", "star trek"]
 
 
-def test_mentions_of_the_paper() -> None:
-    """Example 1: two matches of the same greatest length are both kept; three single words too."""
+def test_mentions_reproduce_example_1() -> None:
+    """Two matches of the same greatest length are both kept; three single words, too."""
     names = EntityNames(NAMES)
     words = ["where", "to", "stay", "in", "new", "york"]
     assert names.mentions(words) == [(0, 2), (4, 6)]
@@ -29,7 +29,7 @@ def test_mentions_of_the_paper() -> None:
 
 
 def test_affixes_are_aggregated_and_stripped() -> None:
-    """What stands around many names is stripped; a suffix with a preposition stays; a query is never stripped away."""
+    """Text around many names is stripped; a suffix with a preposition remains; a query never becomes empty."""
     names = EntityNames(["ipad", "wii", "iphone"])
     queries = [f"price of {n}" for n in ("ipad", "wii", "iphone")] + [f"{n} review" for n in ("ipad", "wii")]
     queries += ["ipad in uk", "wii in uk", "odd wii"]
@@ -42,14 +42,14 @@ def test_affixes_are_aggregated_and_stripped() -> None:
 
 
 def test_a_preposition_makes_a_prefix_count_more() -> None:
-    """With room for one affix, the rarer prefix with a preposition wins over the more frequent one without."""
+    """With room for one affix, the rarer prefix with a preposition is chosen."""
     affixes = Affixes(prefixes=Counter({("samsung",): 5, ("map", "of"): 3}))
     affixes.choose(LogCleaning(top=1))
     assert affixes.strip_prefixes == {("map", "of")}
 
 
 def test_navigational_queries_are_left_out_and_duplicates_merged() -> None:
-    """At least 2 pages of the site with 3 clicks each; cleaned queries that become equal are one."""
+    """At least 2 pages of the site with 3 clicks each; equal queries are merged after cleaning."""
     rows = [LogRow("ebay uk", "http://shop.example/", 90)]
     for query in ("ipad", "ipad review", "wii review"):
         rows += [LogRow(query, f"http://www.shop.example/{query}/{i}", 3) for i in range(2)]
@@ -69,7 +69,7 @@ def base() -> knowledge.Knowledge:
 
 
 def test_sites_are_ranked_for_each_type() -> None:
-    """TFIDF penalises names that every site mentions: the flower shop is no travel site (Entity §4.2)."""
+    """TF-IDF penalises names that every site mentions: the flower shop is not a travel site (Entity §4.2)."""
     sites = {
         "flowers.example": Counter({"flowers": 50, "love": 30, "baskets": 20}),
         "travel.example": Counter({"zanesville": 3, "old harbour": 2, "love": 1, "flowers": 1, "baskets": 1}),
@@ -81,7 +81,7 @@ def test_sites_are_ranked_for_each_type() -> None:
 
 
 def test_types_are_ranked_for_one_site() -> None:
-    """Without other sites: names that say little (one word, several types) weigh little."""
+    """Ambiguous names (one word, several types) have a low weight."""
     found = knowledge.count_mentions(
         ["we show Great Film 7", "great film 9, with love", "flowers", "love"], base().names
     )
@@ -91,8 +91,8 @@ def test_types_are_ranked_for_one_site() -> None:
     assert base().skipped == 2
 
 
-def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
-    """Snapshot as JSON Lines, log as TSV and Parquet, knowledge as TSV; broken lines are counted and named."""
+def test_input_files_are_read_and_invalid_lines_reported(tmp_path: Path) -> None:
+    """Snapshot as JSON Lines, log as TSV and Parquet, knowledge base as TSV."""
     (tmp_path / "s.jsonl").write_text(
         "".join(json.dumps({"text": f"word{i % 7} other{i % 3}"}) + "\n" for i in range(40)) + "{broken\n"
     )
@@ -118,8 +118,10 @@ def test_the_verb_reads_files_and_says_what_was_odd(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_log", [False, True])
-def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words, then queries, then the log's; the knowledge base with a log and without, one object for all sites."""
+def test_queries_and_knowledge_are_added_to_the_plan(
+    has_log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words, then queries, then the log; the knowledge base is shared by all sites."""
     plans: list[Plan] = []
 
     async def run(_: str, plan: Plan, *__: object, **___: object) -> None:
@@ -154,8 +156,8 @@ def test_what_the_user_knows_goes_on_the_plan(has_log: bool, tmp_path: Path, mon
         ({"knowledge_base": "log.tsv"}, "no row"),
     ],
 )
-def test_wrong_files_are_said_to_be_wrong(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
-    """Missing, empty, binary, of another kind: one clear error each."""
+def test_invalid_files_are_rejected(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
+    """Missing, empty, binary, or of another kind."""
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "binary.jsonl").write_bytes(bytes(range(256)) * 9)
     (tmp_path / "some.xml").touch()

@@ -1,4 +1,4 @@
-"""`upwell queries --snapshot` with tables as harvests write them, through the command line."""
+"""`upwell queries --snapshot` with tables of harvests, on the command line."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def words(*arguments: str | Path) -> set[str]:
 
 @pytest.mark.parametrize("format", records.READABLE)
 def test_every_format_of_a_harvest_is_a_snapshot(format: records.Format, tmp_path: Path) -> None:
-    """The file, its folder and the folder above it give the same: all texts, no numbers, dates, addresses or own columns."""
+    """The file, its folder and the parent folder give the same texts, without numbers, dates, URLs and columns with `_`."""
     site = tmp_path / "books.example"
     site.mkdir()
     table = records.write(ROWS, site, format)
@@ -44,8 +44,8 @@ def test_every_format_of_a_harvest_is_a_snapshot(format: records.Format, tmp_pat
     assert words("--snapshot", table, "--column", "_query") == {"hidden"}
 
 
-def test_text_is_read_where_there_is_one(tmp_path: Path) -> None:
-    """A column `text` is the text, whatever else there is; a .txt file has one a line."""
+def test_a_text_column_is_preferred(tmp_path: Path) -> None:
+    """A .txt file has one text per line."""
     pq.write_table(pa.table({"text": ["lima peru", "quito"], "note": ["aaa", "bbb"]}), tmp_path / "t.parquet")
     assert words("--snapshot", tmp_path / "t.parquet") == {"lima", "peru", "quito"}
     (tmp_path / "t.csv").write_text("\ufefftext,note\nlima peru,aaa\nquito,bbb\n", encoding="utf-8")
@@ -54,8 +54,8 @@ def test_text_is_read_where_there_is_one(tmp_path: Path) -> None:
     assert words("--snapshot", tmp_path / "t.txt") == {"lima", "peru", "quito"}
 
 
-def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
-    """With the columns that are there; of folders, what is missing in them."""
+def test_a_missing_column_or_table_is_reported(tmp_path: Path) -> None:
+    """With the columns that exist."""
     table = records.write(ROWS, tmp_path, "parquet")
     (tmp_path / "none").mkdir()
     (tmp_path / "numbers.csv").write_text("a,b\n1,2\n3,4\n")
@@ -77,8 +77,8 @@ def test_a_missing_column_or_table_is_said(tmp_path: Path) -> None:
         assert message in str(done.exception)
 
 
-def test_distance_linkage_and_delta_are_chosen(tmp_path: Path) -> None:
-    """They reach the method that uses them, and nothing else is taken."""
+def test_distance_linkage_and_delta_can_be_set(tmp_path: Path) -> None:
+    """Invalid values are rejected."""
     texts = [f"aa{i % 4} bb{i % 6} cc{i % 9} dd" for i in range(60)]
     (tmp_path / "t.txt").write_text("\n".join(texts))
     common = ("--snapshot", tmp_path / "t.txt", "--size", "6")

@@ -1,4 +1,4 @@
-"""Collections of alike objects: found in whatever shape a site sends them, and nowhere else."""
+"""Collections of similar objects are found in the data of a page, in many formats, and not in other data."""
 
 import json
 
@@ -32,8 +32,8 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_is_read(shape: str) -> None:
-    """All objects come, each with its title and its address."""
+def test_all_objects_are_read_from_every_format(shape: str) -> None:
+    """Each with its title and its path."""
     rows = largest_collection(SHAPES[shape])
     assert len(rows) == NUMBER
     for n in (0, NUMBER - 1):
@@ -51,6 +51,6 @@ NO_COLLECTIONS = {
 
 
 @pytest.mark.parametrize("name", NO_COLLECTIONS)
-def test_other_data_is_no_collection(name: str) -> None:
-    """Inverted indexes, numbers, short menus, repetitions and translations hold no records."""
+def test_other_data_is_not_a_collection(name: str) -> None:
+    """Inverted indexes, numbers, short menus, repetitions and translations contain no records."""
     assert largest_collection(json.dumps(NO_COLLECTIONS[name])) == []

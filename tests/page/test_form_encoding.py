@@ -1,13 +1,13 @@
-"""Forms are sent as a browser sends them, whoever presses the button (search forms: tests/site/test_forms.py)."""
+"""Forms are sent as a browser sends them (search forms: tests/discover/test_forms.py)."""
 
 from urllib.parse import quote
 
 import pytest
 
 from tests.browser import browser
-from upwell.answers.next_page import next_page, request_of
+from upwell.answers.next_page import next_page, next_page_request
 from upwell.discover import forms, interfaces
-from upwell.page import form_encoding as form_data
+from upwell.page import form_encoding
 from upwell.page.tree import read
 from upwell.urls.arguments import split_url
 
@@ -23,7 +23,7 @@ PAGERS = {
 
 @pytest.mark.parametrize("kind", PAGERS)
 def test_a_button_for_the_next_page_sends_what_chromium_sends(kind: str) -> None:
-    """Order of the document, charset, encoding, disabled controls, controls outside of the form."""
+    """Document order, charset, encoding, disabled controls, controls outside the form."""
     html = f"<meta charset=utf-8>{PAGERS[kind]}"
     with browser() as page:
         page.route("**/*", lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8"))
@@ -34,18 +34,18 @@ def test_a_button_for_the_next_page_sends_what_chromium_sends(kind: str) -> None
         content_type = sent.value.headers.get("content-type", "")
     step = next_page(read(html, url="http://example.test/"))
     assert step is not None
-    ours = request_of(step)
+    ours = next_page_request(step)
     boundary = content_type.partition("boundary=")[2]
     if boundary:
-        body = body.replace(boundary.encode(), form_data.BOUNDARY.encode())
+        body = body.replace(boundary.encode(), form_encoding.BOUNDARY.encode())
     assert (ours.url, ours.body, ours.content_type.split(";")[0]) == (url, body, content_type.split(";")[0])
 
 
-def test_a_charset_that_cannot_write_text_is_passed_over() -> None:
-    """Python knows encodings that are no charsets of the web; the page's own is taken then."""
+def test_an_encoding_that_is_not_a_web_charset_is_ignored() -> None:
+    """Python has further encodings; the charset of the page is used instead."""
     for name in ("idna", "base64", "no-such"):
         tree = read(f"<meta charset=utf-8><form accept-charset={name}><input name=q></form>")
-        assert form_data.form_charset(tree, int(tree.rows("form")[0])) == "utf-8"
+        assert form_encoding.form_charset(tree, int(tree.rows("form")[0])) == "utf-8"
 
 
 PAGE = """<form action=/find><input name=q required minlength=3>
@@ -56,8 +56,8 @@ PAGE = """<form action=/find><input name=q required minlength=3>
 <input type=checkbox name=kind value=a><input type=checkbox name=kind value=b><input type=submit></form>"""
 
 
-def test_what_a_browser_would_insist_on_is_chosen() -> None:
-    """A form with a required list, group or box is sent with them set; the rest only where everything is to be chosen."""
+def test_required_controls_are_set() -> None:
+    """A required list, group or check box is set; optional ones only with `everything_chosen`."""
     tree = read(PAGE, url="http://x/")
     form = forms.find(tree)[0]
     required = (("q", ""), ("forum", "1"), ("forum", "2"), ("sort", "date"), ("in", "title"), ("agreed", "yes"))
@@ -69,8 +69,8 @@ def test_what_a_browser_would_insist_on_is_chosen() -> None:
     assert everything.fields == (*required, ("kind", "a"), ("kind", "b"))
 
 
-def test_chromium_sends_what_was_chosen() -> None:
-    """What the interface sends passes the browser's own validation, and without it nothing is sent."""
+def test_the_set_controls_pass_the_validation_of_chromium() -> None:
+    """Without them the form would not be sent."""
     tree = read(PAGE, url="http://x/")
     interface = interfaces.from_form(forms.find(tree)[0], tree)
     assert interface is not None
@@ -93,17 +93,17 @@ def test_chromium_sends_what_was_chosen() -> None:
 
 
 @pytest.mark.parametrize("charset", ["gbk", "shift_jis", "euc-kr", "windows-1251", "koi8-r"])
-def test_links_carry_what_is_asked_in_the_charset_of_the_page(charset: str) -> None:
-    """A browser writes the query of a link in the page's charset, and its path in UTF-8."""
+def test_queries_of_links_are_encoded_in_the_charset_of_the_page(charset: str) -> None:
+    """As browsers do; paths are encoded in UTF-8."""
     word = {"gbk": "检索", "shift_jis": "検索", "euc-kr": "검색"}.get(charset, "поиск")
     html = f"<meta charset={charset}><a href='/s?q={word}&p=2'>2</a><form action=/s><input name=q></form>".encode(
         charset
     )
     tree = read(html, url="http://x/")
-    (_, address), *_ = tree.links()
-    coded = quote(word.encode(charset))
-    assert address == f"http://x/s?q={coded}&p=2"
-    assert ("q", word) in split_url(address, word).arguments
+    (_, url), *_ = tree.links()
+    encoded = quote(word.encode(charset))
+    assert url == f"http://x/s?q={encoded}&p=2"
+    assert ("q", word) in split_url(url, word).arguments
     form = interfaces.from_form(forms.find(tree)[0], tree)
     assert form is not None
-    assert interfaces.fill(form, word).url == f"http://x/s?q={coded}"
+    assert interfaces.fill(form, word).url == f"http://x/s?q={encoded}"

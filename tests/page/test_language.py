@@ -1,4 +1,4 @@
-"""The language that a page is in, whatever it declares."""
+"""The language of a page is determined from its text."""
 
 import pytest
 
@@ -25,6 +25,6 @@ from upwell.page.tree import read
     ],
 )
 def test_a_page_is_in_the_language_of_its_text(declared: str, text: str, language: str) -> None:
-    """Many sites declare nothing, or what the template's author declared."""
+    """Many sites declare no language, or that of the author of their template."""
     lang = f" lang={declared}" if declared else ""
     assert language_of(read(f"<html{lang}><p>{text}")) == language

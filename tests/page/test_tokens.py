@@ -1,4 +1,4 @@
-"""Tokens, stems, stop words, and the slice of a subtree."""
+"""Tokens, stems and stop words of texts and subtrees."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ from upwell.page.tree import BROKEN, GLUED, read
 @given(pages, st.booleans(), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_slice_equals_the_tokens_of_the_text(html: str, stemmed: bool, stops: bool) -> None:
-    """The terms of any subtree that does not begin or end inside a word are those of its text."""
+    """For any subtree that does not begin or end inside a word."""
     tree = read("<html lang=en>" + html)
-    found = terms.terms_of(tree, stemmed=stemmed, stops=stops)
+    page_terms = terms.terms_of(tree, stemmed=stemmed, stops=stops)
     drop = frozenset() if stops else terms.stop_words_of("en")
     gaps = [*tree.chunk_gap.tolist(), BROKEN]
     for row in range(len(tree)):
@@ -25,13 +25,12 @@ def test_slice_equals_the_tokens_of_the_text(html: str, stemmed: bool, stops: bo
         text = "".join(("" if gaps[i] == GLUED else "\n") + tree.chunks[i] for i in range(first, last))
         want = [word for line in text.split("\n") for word in terms.tokens(line) if word not in drop]
         want = terms.stem(want, "en") if stemmed else want
-        assert [found.words[i] for i in found.slice(tree, row)] == want
-        assert found.counts(tree, row).sum() == len(want)
-    assert (np.diff(found.at) >= 0).all()
+        assert [page_terms.words[i] for i in page_terms.slice(tree, row)] == want
+        assert page_terms.counts(tree, row).sum() == len(want)
+    assert (np.diff(page_terms.at) >= 0).all()
 
 
-def test_marks_inside_words_do_not_part_them() -> None:
-    """A search engine marks the letters that were asked for; what a person reads is one word."""
+def test_highlights_inside_words_do_not_divide_them() -> None:
     tree = read("<p><strong>Pyth</strong>on, 検<em>索</em>エンジン<p>mono<wbr>rail")
     assert terms.terms_of(tree).words == ("python", "検索", "索エ", "エン", "ンジ", "ジン", "monorail")
 
@@ -46,23 +45,23 @@ def test_marks_inside_words_do_not_part_them() -> None:
         ("Поиск: ёлка", ["поиск", "ёлка"]),
     ],
 )
-def test_marks_of_letters_belong_to_words(text: str, words: list[str]) -> None:
-    """Vowel signs, accents and joiners are no letters for Python's regular expressions."""
+def test_combining_characters_belong_to_words(text: str, words: list[str]) -> None:
+    """Vowel signs, accents and joiners are not letters in Python's regular expressions."""
     assert terms.tokens(text) == words
 
 
 def test_chinese_japanese_korean_become_bigrams() -> None:
-    """Wisdom's Chinese pages, without its term base; Latin runs inside stay words."""
+    """Wisdom uses a term base for Chinese pages; Latin words between them are tokens."""
     assert terms.tokens("深層網路 web檢索 愛 검색어") == ["深層", "層網", "網路", "web", "檢索", "愛", "검색", "색어"]
 
 
-def test_numbers_and_apostrophes_stay() -> None:
-    """Numeric identifiers are terms too (Wisdom §4.4 lost them), and an apostrophe does not part a word."""
+def test_numbers_are_tokens_and_apostrophes_do_not_divide_words() -> None:
+    """Wisdom §4.4 loses numeric identifiers."""
     assert terms.tokens("ISBN 0-306 don’t O'Neil a_b") == ["isbn", "0", "306", "don't", "o'neil", "a_b"]
 
 
-def test_language_decides_stems_and_stop_words() -> None:
-    """German by German rules, an unknown or unsaid language by none."""
+def test_stems_and_stop_words_depend_on_the_language() -> None:
+    """A page in an unknown language has neither."""
     body = "<p>Die Häuser der Städte</p>"
     german = terms.terms_of(read("<html lang=de>" + body), stemmed=True, stops=False)
     assert german.words == ("haus", "stadt")
@@ -70,7 +69,6 @@ def test_language_decides_stems_and_stop_words() -> None:
     assert terms.terms_of(read("<html lang=xx>" + body), stemmed=True).words == ("die", "häuser", "der", "städte")
 
 
-def test_every_stemmer_that_is_named_exists() -> None:
-    """The table of languages fits the library."""
+def test_every_named_stemmer_exists() -> None:
     for language in terms.STEMMERS:
         assert terms.stem(["word"], language)

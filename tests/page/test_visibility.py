@@ -1,4 +1,4 @@
-"""What a page's own style sheets hide is no visible text."""
+"""Elements hidden by the style sheets of the page have no visible text."""
 
 import pytest
 
@@ -23,8 +23,7 @@ def text(style: str, body: str = BODY) -> str:
         "<style>.x{display:block}</style><style>.open{display:none}</style>",
     ],
 )
-def test_a_rule_for_a_class_or_an_id_hides(style: str) -> None:
-    """Hidden by whichever rule counts most."""
+def test_a_rule_for_a_class_or_id_hides_elements(style: str) -> None:
     assert "secret" not in text(style)
 
 
@@ -41,18 +40,18 @@ def test_a_rule_for_a_class_or_an_id_hides(style: str) -> None:
         "<style>.x{display:none",
     ],
 )
-def test_what_only_a_browser_knows_hides_nothing(style: str) -> None:
-    """Other media, other selectors and rules that are overruled."""
+def test_other_rules_hide_nothing(style: str) -> None:
+    """Rules for other media, with other selectors, or overridden."""
     body = BODY if "</style>" in style else "</style>" + BODY
     assert "secret" in text(style, body)
 
 
 def test_a_page_that_is_hidden_until_its_script_runs_is_read() -> None:
-    """Nearly everything is hidden: a person sees it all the same."""
+    """If nearly everything is hidden, a script shows it."""
     assert "everybody" in text("<style>#all{display:none}</style>", f"<div id=all>{BODY}</div>")
 
 
-def test_an_own_style_overrules() -> None:
-    """What a script has opened is shown."""
+def test_a_style_attribute_overrides_a_rule() -> None:
+    """Such as that of an element that a script has opened."""
     body = BODY.replace("id='i'", "id='i' style='display:block'")
     assert "secret" in text("<style>.x{display:none}</style>", body)

@@ -1,7 +1,13 @@
 """Entity §5 and §6.3: page signatures, background similarity and prevalence (§4 is tested with `upwell queries`)."""
 
 from upwell.page.tree import read
-from upwell.papers.entity import argument_prevalence, background_similarity, page_signature
+from upwell.papers.entity import (
+    EntityNames,
+    Knowledge,
+    argument_prevalence,
+    background_similarity,
+    page_signature,
+)
 
 
 def test_the_echo_of_the_query_does_not_change_the_signature() -> None:
@@ -32,3 +38,14 @@ def test_prevalence_is_the_mean_over_the_values_of_an_argument() -> None:
     assert round(prevalence["sort"], 4) == round((2 / 3 + 1 / 3) / 2, 4)
     assert round(prevalence["id"], 4) == round(1 / 3, 4)
     assert argument_prevalence([]) == {}
+
+
+def test_all_mentions_returns_the_longest_name_at_each_word() -> None:
+    names = EntityNames(["new york", "new york times", "times square", "lima"])
+    words = ["the", "new", "york", "times", "of", "lima", "on", "times", "square", "in", "new", "york"]
+    assert list(names.all_mentions(words)) == ["new york times", "lima", "times square", "new york"]
+
+
+def test_the_names_of_a_knowledge_base_are_indexed_once() -> None:
+    knowledge = Knowledge.of_rows([("book", "author", "Jane Writer")])
+    assert knowledge.names is knowledge.names

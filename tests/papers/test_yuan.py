@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.papers.text_source import TextSource, issue, with_pairs
+from benchmarks.papers._text_source import TextSource, issue, with_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

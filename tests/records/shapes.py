@@ -1,4 +1,4 @@
-"""Answers in the shapes that records have on pages, with a menu and a footer around them."""
+"""Answers with records in various kinds of markup, between a menu and a footer."""
 
 from upwell.page.tree import TagTree, read
 
@@ -11,7 +11,7 @@ FRAME = (
 
 
 def things(first: int = 0, n: int = 6) -> list[tuple[str, str, str]]:
-    """Address, title and text of `n` records."""
+    """Return URL, title and text of `n` records."""
     words = [WORDS[(first + i) % len(WORDS)] for i in range(n)]
     return [
         (f"/t/{w}", f"The {w} report", f"What is known of {w}, with many words about {w} and {i} more")
@@ -31,7 +31,8 @@ SHAPES = {
 }  # fmt: skip
 
 
-def page(shape: str, found: list[tuple[str, str, str]]) -> TagTree:
-    """An answer with these records."""
-    around, one = SHAPES[shape]
-    return read(FRAME.format(around.format("".join(one.format(*thing) for thing in found))), url="http://h/s?q=x")
+def page(shape: str, records: list[tuple[str, str, str]]) -> TagTree:
+    """Return an answer with these records."""
+    container, item = SHAPES[shape]
+    items = "".join(item.format(*record) for record in records)
+    return read(FRAME.format(container.format(items)), url="http://h/s?q=x")

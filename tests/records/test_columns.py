@@ -1,4 +1,4 @@
-"""Columns of a source: their names, types and keys, the same on every answer, from every kind of markup."""
+"""Columns of a source: names, types and keys, from many kinds of markup."""
 
 import json
 
@@ -25,7 +25,7 @@ def answer(around: str, one: str, first: int, n: int = 6) -> TagTree:
 
 
 def records(around: str, one: str) -> tuple[SourceModel, list[Record]]:
-    """A model from three answers, through JSON, and how it reads a fourth."""
+    """Learn a model from three answers, save and load it, and read a fourth answer with it."""
     model = load(learn_source([answer(around, one, first) for first in (0, 4, 8)]).to_json())
     return model, list(apply(model, answer(around, one, 2)).records)
 
@@ -60,15 +60,15 @@ def records(around: str, one: str) -> tuple[SourceModel, list[Record]]:
         ),
     ],
 )  # fmt: skip
-def test_names_come_from_what_the_page_says(around: str, one: str, want: dict[str, str]) -> None:
-    """Headings, labels before and in a text, terms, itemprop, classes; stripes and marked words part nothing."""
-    _, found = records(around, one)
-    assert found[0].fields == want
-    assert [set(record.fields) for record in found] == [set(want)] * 6
+def test_column_names_come_from_the_page(around: str, one: str, want: dict[str, str]) -> None:
+    """Headings, labels before and inside a text, terms, itemprop, classes; stripes do not divide columns."""
+    _, read_records = records(around, one)
+    assert read_records[0].fields == want
+    assert [set(record.fields) for record in read_records] == [set(want)] * 6
 
 
-def test_fields_of_one_page_alone() -> None:
-    """Class, itemprop, term, else tag and place; in a table the heading of the column."""
+def test_fields_of_a_single_record_are_named_by_the_page() -> None:
+    """Class, itemprop or term, otherwise tags; in a table the heading of the column."""
     page = read(
         "<div><b class='title x1'>T</b><span itemprop=price>3</span><p>text<dl><dt>Color<dd>red</dl><a href=/x>l</a></div>"
     )
@@ -80,8 +80,7 @@ def test_fields_of_one_page_alone() -> None:
     assert [name_on_page(page, cell, row, table_headings(page, row)) for cell in cells] == ["name", "year"]
 
 
-def test_marked_words_part_no_text() -> None:
-    """Words that were searched for are marked in some records, once or more: the text stays one field."""
+def test_highlighted_query_words_do_not_divide_a_text() -> None:
     shapes = [
         "Of {w} and {i} more",
         "Of <em class=found>{w}</em> and {i}",
@@ -98,8 +97,7 @@ def test_marked_words_part_no_text() -> None:
     assert texts == ["Of amber and 0 more", "Of birch and 1", "cedar is cedar 2", "Of dune and 3 more"]
 
 
-def test_types() -> None:
-    """A column has the type that most of its texts have; values are read by it."""
+def test_a_column_has_the_type_of_most_of_its_texts() -> None:
     model, _ = records(
         "<table>{}</table>",
         "<tr><td class=name><a href=/t/{w}>{w}<td class=n>1,{i:03}<td class=x>{i}.5<td class=cost>€ {i}<td class=day>2020-01-{i:02}",
@@ -112,8 +110,7 @@ def test_types() -> None:
     assert column_type(["2.0.1", "1.1.0"]) == "text"
 
 
-def test_optional_and_repeated_fields() -> None:
-    """What is missing shifts nothing; what a record has several times is one column."""
+def test_optional_fields_do_not_shift_others_and_repeated_ones_are_one_column() -> None:
     one = "<div class=hit><h3 class=name><a href=/t/{w}>{w}</a></h3>%s<ul><li>red {i}<li>blue%s</ul><p class=by>Someone {i}</div>"
     pages = []
     for first in (0, 4, 8):
@@ -121,14 +118,14 @@ def test_optional_and_repeated_fields() -> None:
         full = one % ("<p class=note>Note {i}</p>", "<li>green {i}")
         hits = "".join((full if k % 2 else plain).format(w=WORDS[first + k], i=first + k) for k in range(4))
         pages.append(read(f"<main>{hits}</main>", url="http://h/s"))
-    found = apply(learn_source(pages), pages[1]).records
-    assert [set(record.fields) - {"name", "by"} for record in found] == [{"div_ul_li"}, {"note", "div_ul_li"}] * 2
-    assert found[1].fields["div_ul_li"] == "red 5; blue; green 5"
-    assert [record.fields["by"] for record in found] == [f"Someone {i}" for i in range(4, 8)]
+    read_records = apply(learn_source(pages), pages[1]).records
+    fields = [set(record.fields) - {"name", "by"} for record in read_records]
+    assert fields == [{"div_ul_li"}, {"note", "div_ul_li"}] * 2
+    assert read_records[1].fields["div_ul_li"] == "red 5; blue; green 5"
+    assert [record.fields["by"] for record in read_records] == [f"Someone {i}" for i in range(4, 8)]
 
 
-def test_what_was_never_seen_is_kept() -> None:
-    """A place that no record had when the source was learned goes to a column of its own."""
+def test_texts_at_unknown_places_are_kept_in_the_other_column() -> None:
     model, _ = records("<main>{}</main>", "<div class=hit><a href=/t/{w}>{w} one</a><p class=by>By {i}</div>")
     later = answer(
         "<main>{}</main>", "<div class=hit><a href=/t/{w}>{w} one</a><p class=by>By {i}<p class=new>New {i}</div>", 3
@@ -136,23 +133,21 @@ def test_what_was_never_seen_is_kept() -> None:
     assert apply(model, later).records[0].fields[OTHER_COLUMN] == "New 30"
 
 
-def test_keys() -> None:
-    """The link that tells records apart, not the first one; without links an id; else the text, but not its rank."""
-    _, found = records(
+def test_a_key_is_the_distinguishing_link_otherwise_an_id_otherwise_the_text_without_its_rank() -> None:
+    _, read_records = records(
         "<main>{}</main>", "<div><a href=/by/me>me</a> <b><a href=/t/{w}?s={i}>{w}</a></b><p>{w} is {i}</div>"
     )
-    assert found[0].key == "http://h/t/cedar?s=20"
-    _, found = records("<main>{}</main>", "<div id=hit-99{i:04}><b>{w}</b><p>{w} is known</div>")
-    assert found[0].key == "hit-990020"
+    assert read_records[0].key == "http://h/t/cedar?s=20"
+    _, read_records = records("<main>{}</main>", "<div id=hit-99{i:04}><b>{w}</b><p>{w} is known</div>")
+    assert read_records[0].key == "hit-990020"
     ranked = "<tr><td>{n}<td><b>{w}</b><td>{w} is known"
-    model, found = records("<table>{}</table>", ranked)
-    elsewhere = apply(model, answer("<table>{}</table>", ranked, 1)).records
-    assert found[0].fields["title"] == elsewhere[1].fields["title"] == "cedar"
-    assert found[0].key == elsewhere[1].key
+    model, read_records = records("<table>{}</table>", ranked)
+    other_answer = apply(model, answer("<table>{}</table>", ranked, 1)).records
+    assert read_records[0].fields["title"] == other_answer[1].fields["title"] == "cedar"
+    assert read_records[0].key == other_answer[1].key
 
 
-def test_linked_data_names_columns() -> None:
-    """What JSON-LD on the page calls a text is its name."""
+def test_json_ld_names_columns() -> None:
     pages = []
     for first in (0, 4, 8):
         words = WORDS[first : first + 4]
@@ -165,8 +160,8 @@ def test_linked_data_names_columns() -> None:
     }
 
 
-def test_json_answers() -> None:
-    """The array that repeats is the pagelet, its items are the records; names and types are those of the data."""
+def test_records_of_json_answers_are_the_items_of_the_repeating_array() -> None:
+    """Names and types are those of the data."""
 
     def body(first: int) -> bytes:
         items: list[dict[str, object]] = [
@@ -186,10 +181,10 @@ def test_json_answers() -> None:
 
     trees = [read(json_as_html(body(first)), url="http://h/api?q=x") for first in (0, 20, 40)]
     model = learn_source(trees)
-    found = apply(model, trees[1]).records
-    assert len(found) == 6
-    assert found[2].key == "http://h/t/22"
-    assert found[2].fields == {
+    read_records = apply(model, trees[1]).records
+    assert len(read_records) == 6
+    assert read_records[2].key == "http://h/t/22"
+    assert read_records[2].fields == {
         "id": "1022", "name": f"All of {WORDS[10]}", "url": "/t/22", "price_amount": "11.5", "price_currency": "EUR",
         "line1": "x2", "line2": "y2", "tags": "a; b; c",
     }  # fmt: skip
@@ -198,19 +193,18 @@ def test_json_answers() -> None:
 
 
 def test_names_do_not_depend_on_the_order_of_answers() -> None:
-    """Learned from the same answers in another order, columns have the same names."""
     around, one = "<main>{}</main>", "<div><a href=/t/{w}>{w} one</a><p>Of {i} kinds<p><i>{i} left</i></div>"
     pages = [answer(around, one, first) for first in (0, 4, 8)]
-    there, back = learn_source(pages), learn_source(pages[::-1])
+    forwards, backwards = learn_source(pages), learn_source(pages[::-1])
     later = answer(around, one, 2)
-    assert [r.fields for r in apply(there, later).records] == [r.fields for r in apply(back, later).records]
+    assert [r.fields for r in apply(forwards, later).records] == [r.fields for r in apply(backwards, later).records]
 
 
-def test_a_line_of_marks_has_no_columns() -> None:
-    """A rule under the head of a list in plain text, cut as a record, says nothing, and does not keep the others from being read."""
-    model, got = records("<pre>Name      No\n==== ====\n{}</pre>", "{w} with one more  {i}\n")
+def test_a_line_of_signs_in_plain_text_does_not_prevent_reading_records() -> None:
+    """The line under the heading of a list may be cut as a record without letters."""
+    model, read_records = records("<pre>Name      No\n==== ====\n{}</pre>", "{w} with one more  {i}\n")
     assert model.leader
-    assert sum("with one more" in record.text for record in got) == 6
+    assert sum("with one more" in record.text for record in read_records) == 6
 
 
 @pytest.mark.parametrize(
@@ -222,23 +216,27 @@ def test_a_line_of_marks_has_no_columns() -> None:
         ("<pre>{}</pre>", "19{i:02}  <a href=/t/{w}>{w} one of {i}</a>\n"),
     ],
 )
-def test_matches_that_begin_with_a_text_have_their_own_links(around: str, one: str) -> None:
-    """Where nothing but a text of the container begins a record, the links of the records before are not its own."""
-    _, got = records(around, one)
+def test_records_that_begin_with_a_text_have_only_their_own_links(around: str, one: str) -> None:
+    """If a record begins with a text of the container, the link of the record before is not part of it."""
+    _, read_records = records(around, one)
     want = [f"/t/{word}" for word in WORDS[2:8]]
-    assert [record.url for record in got] == [f"http://h{path}" for path in want]
-    assert [list(record.links) for record in got] == [[path] for path in want]
+    assert [record.url for record in read_records] == [f"http://h{path}" for path in want]
+    assert [list(record.links) for record in read_records] == [[path] for path in want]
 
 
-def test_a_line_of_plain_text_is_a_match() -> None:
-    """In <pre> a line begins a record as what follows a <br> does: the mark that each line begins with is its own, not the last one's."""
-    _, got = records("<pre>{}</pre>", "ii  <a href=/t/{w}>{w} one of {i}</a>   1.{i}  all  some text about {w}\n")
+def test_a_line_of_preformatted_text_begins_a_record() -> None:
+    """As after <br>: the text at the beginning of a line belongs to that line, not to the record before."""
+    _, read_records = records(
+        "<pre>{}</pre>", "ii  <a href=/t/{w}>{w} one of {i}</a>   1.{i}  all  some text about {w}\n"
+    )
     texts = [(WORDS[i], 18 + i) for i in range(2, 8)]
-    assert [record.text for record in got] == [f"ii {w} one of {i} 1.{i} all some text about {w}" for w, i in texts]
+    assert [record.text for record in read_records] == [
+        f"ii {w} one of {i} 1.{i} all some text about {w}" for w, i in texts
+    ]
 
 
-def test_a_mark_that_every_record_has_once() -> None:
-    """What was searched for is marked in the address that each record shows: the address stays one field."""
+def test_a_highlight_in_every_record_does_not_divide_a_text() -> None:
+    """The query may occur in the URL that every record shows."""
     pages = []
     for query in ("example", "org"):
         marked = "http://example.org/{}".replace(query, f"<span class=found>{query}</span>")
@@ -254,8 +252,8 @@ def test_a_mark_that_every_record_has_once() -> None:
         assert "found" not in fields
 
 
-def test_two_blocks_with_the_same_records() -> None:
-    """Matches in titles and in texts are the same records: their addresses stay their keys."""
+def test_records_shown_in_two_blocks_keep_their_urls_as_keys() -> None:
+    """Matches in titles and in texts may be the same records."""
     pages = []
     for first in (0, 6):
         hits = "".join(

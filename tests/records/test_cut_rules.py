@@ -1,4 +1,4 @@
-"""Cut rules: learned from the candidates of several answers, applied to each, readable."""
+"""Cut rules are learned from the candidate cuts of several answers, applied to each, and readable."""
 
 import pytest
 
@@ -17,8 +17,7 @@ def scored(tree: TagTree) -> ScoredPage:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_learned_rule_cuts_as_the_candidate_that_it_was_learned_from(shape: str) -> None:
-    """The best candidate of each answer and the rule that all of them vote for give the same records."""
+def test_a_learned_rule_gives_the_records_of_the_best_candidate(shape: str) -> None:
     pages = [scored(page(shape, things(first))) for first in (0, 4, 8)]
     rule = learn_rules(pages)[0]
     for leaves, cuts in pages:
@@ -27,7 +26,7 @@ def test_a_learned_rule_cuts_as_the_candidate_that_it_was_learned_from(shape: st
 
 
 def test_a_rule_is_readable() -> None:
-    """Paths as tags and classes; below the container what a record is made of, and how many records have it."""
+    """It has paths as tags and classes, and the share of the records with each path below the container."""
     (rule,) = learn_rules([scored(page("definitions", things(first))) for first in (0, 4, 8)])
     assert (rule.container, rule.how, rule.leader) == ("html/body/dl", "is", "html/body/dl/dt")
     assert rule.share == {"dt/a": 1.0, "dd": 1.0}

@@ -1,4 +1,4 @@
-"""Dates and numbers as the languages of the web write them."""
+"""Dates and numbers in many languages."""
 
 import pytest
 
@@ -23,14 +23,14 @@ from upwell.records.values import column_type, date_reader, parse_value
         ("ngày 12 tháng 3 năm 2020", "2020-03-12"),
         ("۱۳۹۹/۱/۲۳", None),  # a year of the Persian calendar
         ("Volume 12, 2019", None),
-        ("31年4月30日", None),  # of which era?
+        ("31年4月30日", None),  # the era is unknown
     ],
 )
 def test_dates_of_many_languages(text: str, day: str | None) -> None:
-    """Eras, other digits, other calendars and the words around a date; what cannot be known stays a text."""
+    """Eras, digits of other scripts, other calendars and words around a date; ambiguous dates are not read."""
     reader = date_reader([text])
-    found = reader.read(text) if reader else None
-    assert (found.isoformat() if found else None) == day
+    date = reader.read(text) if reader else None
+    assert (date.isoformat() if date else None) == day
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_dates_of_many_languages(text: str, day: str | None) -> None:
     ],
 )
 def test_numbers_of_many_languages(text: str, kind: str, value: object) -> None:
-    """Digits, marks between thousands, decimal signs and currencies."""
-    found = column_type([text, text], lossless=True)
-    assert found == kind
-    assert parse_value(text, found) == value
+    """Digits, thousands separators, decimal signs and currencies."""
+    value_type = column_type([text, text], lossless=True)
+    assert value_type == kind
+    assert parse_value(text, value_type) == value

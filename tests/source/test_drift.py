@@ -1,4 +1,4 @@
-"""Whether a source has changed since it was learned."""
+"""Detection of changes of a source since it was learned."""
 
 from tests.records.shapes import FRAME, SHAPES, page, things
 from upwell.page.tree import TagTree, read
@@ -9,8 +9,8 @@ from upwell.source.model import SourceModel
 from upwell.types import Kind
 
 
-def test_a_source_that_changes_is_noticed() -> None:
-    """Answers that fit nothing, counts that stop agreeing, texts in no known column: each is said; a source that stays is not."""
+def test_changes_of_a_source_are_reported() -> None:
+    """Answers that fit no rule, counts that disagree, and texts in no known column are reported; an unchanged source is not."""
     around, one = SHAPES["list"]
 
     def counted(first: int, markup: str = one, says: int = 6) -> TagTree:
@@ -32,8 +32,8 @@ def test_a_source_that_changes_is_noticed() -> None:
         assert bool(watch.reason) == bool(word)
 
 
-def test_few_answers_with_records() -> None:
-    """Less than half of the share at learning, in five answers or more."""
+def test_fewer_answers_with_records_are_reported() -> None:
+    """Less than half of the share at learning, in at least five answers."""
     model = SourceModel(fits=0.8)
     few: list[Kind] = ["multi", "none", "none", "none", "none", "none"]
     most: list[Kind] = ["multi", "multi", "multi", "multi", "multi", "none"]
@@ -44,8 +44,8 @@ def test_few_answers_with_records() -> None:
         assert watch.fits_too_few is is_drift
 
 
-def test_a_watch_looks_back_on_a_window_and_can_be_reset() -> None:
-    """With a window that must be full, as a harvest has it: old answers fall out; after learning again it begins anew."""
+def test_drift_is_judged_in_a_window_that_can_be_reset() -> None:
+    """With a full window required, as in a harvest, old answers drop out; learning again resets it."""
     watch = DriftWatch(SourceModel(fits=1.0), window=6, min_answers=6)
     kinds: list[Kind] = ["multi", "multi", "multi", "none", "none"]
     for kind in kinds:

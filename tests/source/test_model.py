@@ -13,8 +13,8 @@ from upwell.types import FormInterface, interface_of
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_model_goes_through_json_and_reads_later_answers(shape: str) -> None:
-    """A saved and loaded model reads a further answer, and one with a single record."""
+def test_a_saved_model_reads_later_answers(shape: str) -> None:
+    """A loaded model reads a further answer, and an answer with a single record."""
     model = learn_source([page(shape, things(first)) for first in (0, 4, 8)])
     again = load(model.to_json())
     assert again == model
@@ -26,7 +26,7 @@ def test_a_model_goes_through_json_and_reads_later_answers(shape: str) -> None:
 
 
 def test_invalid_files_are_rejected() -> None:
-    """The message says what to do: other versions, no source, several sources where one is needed, missing keys."""
+    """The message names the remedy: other versions, no source, several sources, missing keys."""
     for text in (
         "[]",
         "no json",

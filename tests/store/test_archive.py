@@ -1,4 +1,4 @@
-"""The archive as warcio reads it: every exchange in order, each body once, and no torn record after a kill."""
+"""The archive as read by warcio: every exchange in order, each body once, and no incomplete record after a kill."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ def answer(body: bytes, url: str = "http://x/find?q=a", query: str = "a") -> Res
 
 
 def records(folder: Path) -> list[tuple[str, str, dict[str, str], bytes]]:
-    """Type, target, all WARC headers and content of every record, as warcio sees them."""
+    """Return type, target, all WARC headers and content of every record, as read by warcio."""
     entries = []
     for path in archive.warc_files(folder):
         with path.open("rb") as file:
@@ -36,7 +36,7 @@ def records(folder: Path) -> list[tuple[str, str, dict[str, str], bytes]]:
 
 
 def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
-    """WARC 1.1 with the decoded body, the headers that were sent, and the query."""
+    """WARC 1.1 with the decoded body, the request headers and the query."""
     with Archive(tmp_path) as writer:
         writer.write(answer(b"<p>first"), [("Host", "x"), ("User-Agent", "Upwell")])
     entries = records(tmp_path)
@@ -54,7 +54,7 @@ def test_each_exchange_is_request_response_and_query(tmp_path: Path) -> None:
 
 
 def test_equal_bodies_are_archived_once_even_after_reopening(tmp_path: Path) -> None:
-    """A second equal body becomes a revisit that refers to the first, in this process and the next; the reader gives the body for both."""
+    """A second equal body becomes a revisit record that refers to the first, in this process and the next; the reader returns the body for both."""
     for url in ("http://x/1", "http://x/2", "http://x/3"):
         with Archive(tmp_path) as writer:
             writer.write(answer(b"<p>same", url, url[-1]), [])
@@ -79,8 +79,8 @@ def test_files_are_rotated_by_size(tmp_path: Path) -> None:
     assert [page.url for page in archived_pages.archived_pages(tmp_path)] == [f"http://x/{i}" for i in range(20)]
 
 
-def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
-    """Whichever byte a killed process stopped at, only the torn record is lost when the folder is opened, and new records follow."""
+def test_an_incomplete_last_record_is_removed(tmp_path: Path) -> None:
+    """Wherever a killed process stopped, only the incomplete record is lost when the folder is opened, and new records follow."""
     with Archive(tmp_path / "whole") as writer:
         for i in range(3):
             writer.write(answer(f"<p>page {i}".encode(), f"http://x/{i}"), [])
@@ -98,7 +98,7 @@ def test_a_torn_last_record_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_the_fetcher_archives_redirects_and_robots_before_the_answer_is_used(tmp_path: Path, demo: Running) -> None:
-    """Every exchange is there under its own address."""
+    """Every exchange is archived under its own URL."""
 
     async def run() -> None:
         with Archive(tmp_path) as writer:
@@ -112,7 +112,7 @@ def test_the_fetcher_archives_redirects_and_robots_before_the_answer_is_used(tmp
 
 
 def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) -> None:
-    """The archive has every exchange of the harvest, and `extract` finds its answers there."""
+    """The archive contains every exchange of the harvest, and `extract` reads its answers."""
     with serve(Switches(limit=60)) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=Manners(rate=0))
         sent = len(site.received)
@@ -124,6 +124,6 @@ def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) 
 
 
 def test_a_folder_without_pages_is_wrong_usage(tmp_path: Path) -> None:
-    """Neither HTML nor WARC: the message says what is expected."""
+    """The message says that HTML or WARC files are expected."""
     with pytest.raises(WrongUsage, match="WARC"):
         list(api.extract(tmp_path))

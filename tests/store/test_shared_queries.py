@@ -1,4 +1,4 @@
-"""A knowledge base and a log in one file, which says the same as both in memory, here and in other processes."""
+"""A knowledge base and a query log in one file give the same results as both in memory, here and in other processes."""
 
 import pickle
 from collections import Counter
@@ -23,12 +23,12 @@ LOG = [
 ]
 
 
-def test_the_file_says_what_memory_says(tmp_path: Path) -> None:
-    """Mentions, types of a site, names to ask in their order, and the log's queries of each host; also after pickling."""
+def test_the_file_gives_the_same_results_as_memory(tmp_path: Path) -> None:
+    """Mentions, types of a site, names to ask in order, and the queries of each host; also after pickling."""
     base = Knowledge.of_rows(NAMES)
     file = tmp_path / "shared.sqlite"
     write_shared_queries(file, lambda: base, lambda: LOG)
-    write_shared_queries(file, lambda: None, None)  # it is there: nothing is read again
+    write_shared_queries(file, lambda: None, None)  # it exists: nothing is read again
     shared = open_shared_queries(file)
     kept = pickle.loads(pickle.dumps(shared.knowledge("x")))  # noqa: S301 # our own
     texts = ["Anna Lima, The Tides of Lima (1999)", "Boris Oslo and Carl Quito 7", "nobody"]

@@ -1,4 +1,4 @@
-"""Rows that are held as columns look like rows."""
+"""Rows that are stored as columns behave like rows."""
 
 from upwell.table.rows import InMemoryRows
 
@@ -9,8 +9,8 @@ ROWS = InMemoryRows(
 )  # fmt: skip
 
 
-def test_as_a_sequence() -> None:
-    """One, some and all of them; a unit or a currency is where its number is."""
+def test_rows_can_be_indexed_sliced_and_iterated() -> None:
+    """A unit or a currency is present where its number is."""
     assert len(ROWS) == 3
     assert ROWS[0] == {"_key": "a", "cost": None, "size": 1, "size_unit": "km"}
     assert ROWS[2] == {"_key": "c", "cost": 4, "cost_currency": None, "size": None}
@@ -18,12 +18,12 @@ def test_as_a_sequence() -> None:
     assert ROWS.filled == {"_key": 3, "cost": 2, "cost_currency": 1, "size": 2, "size_unit": 2}
 
 
-def test_columns_in_the_order_in_which_rows_show_them() -> None:
+def test_columns_are_in_the_order_of_first_use() -> None:
     """The first row has a unit, and no currency."""
     assert ROWS.names == ["_key", "cost", "size", "size_unit", "cost_currency"]
 
 
-def test_some_columns() -> None:
-    """Those that no row has are empty, where each row shall have all."""
+def test_selected_columns_may_be_empty() -> None:
+    """Columns that no row has are empty if each row must have all."""
     assert ROWS.select(["size", "size_unit"])[2] == {"size": None}
     assert ROWS.select(["size_unit", "none"], fill_missing=True)[2] == {"size_unit": None, "none": None}

@@ -1,4 +1,4 @@
-"""Tables of more records than are held as rows at once."""
+"""Tables with more records than are held in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +11,13 @@ from upwell.table.rows import StreamedRows
 from upwell.table.writers import FORMATS, Format, write
 from upwell.types import Record
 
-RECORDS, HELD = 4000, 1500  # the first thousand of a source are in the sample in any case
-LAST = RECORDS - 2  # is in no sample
+RECORDS, HELD = 4000, 1500  # the first thousand records of a source are always in the sample
+LAST = RECORDS - 2  # not in the sample
 
 
 @pytest.fixture(scope="module")
 def state() -> Iterator[State]:
-    """Two kinds of pages, prices in two currencies, dates, units, a rare field, and values that only a late record has."""
+    """Create a state with two kinds of pages, prices in two currencies, dates, units, a rare field, and values that only a late record has."""
     with State() as state:
         for n in range(RECORDS):
             fields = {
@@ -46,7 +46,7 @@ def state() -> Iterator[State]:
 
 @pytest.fixture(scope="module")
 def rows(state: State) -> StreamedRows:
-    """The rows of the table of the state, read anew."""
+    """Read the rows of the table of the state."""
     found = one_table(state, HELD).rows
     assert isinstance(found, StreamedRows)
     return found
@@ -57,8 +57,8 @@ def one_table(state: State, max_held: int) -> Table:
     return table
 
 
-def test_rows_that_are_read_anew_are_those_that_would_be_held(state: State) -> None:
-    """Types, units, currencies, fill and neighbours are the same; what the sample took for a constant is in `_other`, and not lost."""
+def test_streamed_rows_equal_rows_in_memory(state: State) -> None:
+    """Types, units, currencies, fill and links to neighbouring records are the same; a value that looked constant in the sample is kept in `_other`."""
     held, streamed = one_table(state, RECORDS), one_table(state, HELD)
     assert isinstance(streamed.rows, StreamedRows)
     assert not isinstance(held.rows, StreamedRows)
@@ -76,18 +76,18 @@ def test_rows_that_are_read_anew_are_those_that_would_be_held(state: State) -> N
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_takes_streamed_rows(format: Format, rows: StreamedRows, tmp_path: Path) -> None:
-    """Files of rows that are read anew have the bytes of those of a list."""
+def test_every_format_writes_streamed_rows(format: Format, rows: StreamedRows, tmp_path: Path) -> None:
+    """The files have the same bytes as those of rows in memory."""
     streamed = write(rows, tmp_path, format, name="streamed")
     listed = write(list(rows), tmp_path, format, name="listed", columns=rows.names)
-    if format in ("duckdb", "xlsx"):  # have the time or a number of their own in them
+    if format in ("duckdb", "xlsx"):  # these contain the time or a random number
         assert abs(streamed.stat().st_size - listed.stat().st_size) <= 2**18
     else:
         assert streamed.read_bytes() == listed.read_bytes()
 
 
 def test_columns_of_streamed_rows_can_be_chosen(state: State) -> None:
-    """In the order that is asked for, with what belongs to a column."""
+    """In the requested order, with the unit or currency of a column."""
     table = one_table(state, HELD)
     table.choose(["price", "title"], [])
     assert [name for name in table.names if not name.startswith("_")] == ["price", "price_currency", "title"]

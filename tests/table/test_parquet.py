@@ -1,4 +1,4 @@
-"""Parquet files of ours are read by others as they were meant, and theirs by us."""
+"""Our Parquet files are read correctly by other programs, and theirs by us."""
 
 import datetime
 from pathlib import Path
@@ -21,8 +21,8 @@ ROWS: list[dict[str, object]] = [
 ]  # fmt: skip
 
 
-def test_types_and_values_as_another_reader_sees_them(tmp_path: Path) -> None:
-    """Numbers, dates, times, lists and odd texts; a column of several types is text; names that differ in case alone get a number."""
+def test_another_reader_sees_the_same_types_and_values(tmp_path: Path) -> None:
+    """Numbers, dates, times, lists and unusual texts; a column of several types is text; names that differ only in case get a number."""
     table = pq.read_table(write(ROWS, tmp_path))
     assert {field.name: str(field.type) for field in table.schema} == {
         "_key": "string", "n": "int64", "x": "double", "day": "date32[day]", "at": "timestamp[us, tz=UTC]", "ok": "bool",
@@ -40,7 +40,7 @@ def test_types_and_values_as_another_reader_sees_them(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_held_as_columns_give_the_same_file(tmp_path: Path) -> None:
-    """They go to DuckDB as arrays, others as lines of JSON."""
+    """Columns are passed to DuckDB as arrays, other rows as lines of JSON."""
     odd: list[dict[str, object]] = [
         *ROWS,
         {"mixed": ["l", "m"], "x": -2.5e-300, "tags": ["", "\ud800", None, "NULL"], "day": datetime.date(1, 1, 1)},
@@ -65,21 +65,21 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     assert read_keys(tmp_path / "records.parquet")[::99_999] == ["0", "99999", "199998", "299997"]
 
 
-def test_a_folder_with_a_name_that_looks_like_a_pattern(tmp_path: Path) -> None:
-    """Brackets and stars in a folder's name are no patterns."""
+def test_brackets_and_stars_in_a_folder_name_are_not_patterns(tmp_path: Path) -> None:
+    """DuckDB would expand them."""
     folder = tmp_path / "a[b]*?'c"
     folder.mkdir()
     assert read_keys(write([{"_key": "k"}], folder)) == ["k"]
 
 
-def test_no_rows_and_a_very_long_one(tmp_path: Path) -> None:
-    """A harvest that brought nothing has a table too; a record may be longer than DuckDB expects of a line."""
+def test_empty_tables_and_very_long_rows_are_written(tmp_path: Path) -> None:
+    """A record may be longer than DuckDB expects of a line."""
     assert read_keys(write([], tmp_path)) == []
     assert read_keys(write([{"_key": "k", "text": "x" * 20_000_000}], tmp_path)) == ["k"]
 
 
-def test_tables_of_others(tmp_path: Path) -> None:
-    """Columns in the order asked for, empty cells as empty texts; what is missing or broken is said."""
+def test_columns_of_other_tables_are_read_in_the_requested_order(tmp_path: Path) -> None:
+    """Empty cells are empty texts; missing or damaged files are reported."""
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({"clicks": [3, None], "query": ["a", "b"], "other": [1, 2]}), path)
     assert list(tables.read_columns(path, ["query", "clicks"])) == [("a", "3"), ("b", "")]

@@ -1,11 +1,11 @@
-"""Fields that depend on the query are one snippet, or nothing."""
+"""Fields that depend on the query become one snippet or are removed."""
 
 from upwell.table.extraneous_fields import query_dependent_fields
 from upwell.table.rows import FieldColumns
 
 
-def test_passages_become_a_snippet_and_ranks_go() -> None:
-    """The longer of two passages counts; what does not vary stays."""
+def test_passages_become_a_snippet_and_ranks_are_removed() -> None:
+    """The longer of two passages is kept; fields that do not vary stay."""
     rows = [
         {
             "_url": f"http://x/{i}",
@@ -20,8 +20,8 @@ def test_passages_become_a_snippet_and_ranks_go() -> None:
     assert fields.cleaned(rows[0]) == {"_url": "http://x/0", "title": "T0", "snippet": "a longer passage of the text"}
 
 
-def test_a_field_that_repeats_the_address_goes() -> None:
-    """`_url` has it already; a link elsewhere stays."""
+def test_a_field_that_repeats_the_url_is_removed() -> None:
+    """`_url` has it already; a link to another page stays."""
     rows = [{"_url": f"http://x/p/{i}", "shown": f"/p/{i}", "home": f"http://y/{i}"} for i in range(3)]
     assert query_dependent_fields(FieldColumns.of(rows), ()).cleaned(rows[1]) == {
         "_url": "http://x/p/1",

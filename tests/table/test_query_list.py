@@ -1,4 +1,4 @@
-"""The user's own queries: files, columns of tables, strings."""
+"""Queries of the user: files, columns of tables, strings."""
 
 import gzip
 from pathlib import Path
@@ -13,8 +13,8 @@ ROWS = [{"_key": "1", "author": "Jane  Austen"}, {"_key": "2", "author": "Mary S
 ROWS.append({"_key": "4", "author": "Jane Austen"})
 
 
-def test_a_file_has_one_query_a_line(tmp_path: Path) -> None:
-    """Plain, as `upwell queries` prints them, or as its JSON; comments, empty lines and repetitions left out; gzip too."""
+def test_a_file_has_one_query_per_line(tmp_path: Path) -> None:
+    """Plain text, or the output of `upwell queries`, with or without --json; comments, empty lines and duplicates are ignored; also gzip."""
     text = '# mine\n\nnew york\r\n  san  juan \nlima\t14\n{"query": "jane austen", "expected": 2.0}\nnew york\n'
     (tmp_path / "q.txt").write_text(text)
     (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(text.encode()))
@@ -24,27 +24,27 @@ def test_a_file_has_one_query_a_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", records.READABLE)
 def test_a_column_of_a_harvest_is_a_list_of_queries(format: records.Format, tmp_path: Path) -> None:
-    """By the folder or the file, each value once, in order; a colon in the folder's name does no harm."""
+    """By folder or file, each value once, in order; the folder's name may contain a colon."""
     folder = tmp_path / "a:b"
     folder.mkdir()
     table = records.write(ROWS, folder, format)
     assert read_queries(f"{folder}:author") == read_queries(f"{table}:author") == ("Jane Austen", "Mary Shelley")
 
 
-def test_strings_and_a_column_named_query() -> None:
-    """What Python gives; order kept."""
+def test_strings_are_queries_in_order() -> None:
+    """As passed from Python."""
     assert read_queries(["new york", " lima ", "new york", ""]) == ("new york", "lima")
     assert read_queries(query for query in ("b c", "a")) == ("b c", "a")
 
 
-def test_a_table_without_a_named_column_has_a_column_query(tmp_path: Path) -> None:
-    """So a table of queries needs no name."""
+def test_the_default_column_of_a_table_is_query(tmp_path: Path) -> None:
+    """A table of queries needs no column name."""
     (tmp_path / "q.csv").write_text("query,expected\nnew york,3\n")
     assert read_queries(tmp_path / "q.csv") == ("new york",)
 
 
-def test_what_is_wrong_is_said_where(tmp_path: Path) -> None:
-    """A file, a folder, a column, a line that is not there or is empty."""
+def test_errors_name_the_missing_file_column_or_line(tmp_path: Path) -> None:
+    """A file, folder, column or line that is missing or empty."""
     records.write(ROWS, tmp_path, "csv")
     (tmp_path / "empty.txt").write_text("# nothing\n")
     (tmp_path / "bad.jsonl").write_text('{"query": "a b"}\n{"text": "c"}\n')

@@ -1,4 +1,4 @@
-"""Types of a harvest's columns: what all texts of a column are, and nothing that would be lost."""
+"""Types of the columns of a harvest: a type applies if all texts of a column have it and nothing is lost."""
 
 import datetime
 import json
@@ -18,7 +18,7 @@ ROWS: list[dict[str, object]] = [
 ]  # fmt: skip
 
 
-def test_numbers_prices_and_dates() -> None:
+def test_numbers_prices_and_dates_are_typed() -> None:
     columns = infer_columns(ROWS)
     assert types_of(ROWS, columns) == {
         "n": "integer",
@@ -32,13 +32,13 @@ def test_numbers_prices_and_dates() -> None:
     assert (first["n"], second["n"], third["n"]) == (12345, 7, None)
     assert (first["share"], second["share"], third["share"]) == (3.5, 12.0, None)
     assert second["cost"] == 1200.0
-    assert "cost_currency" not in second  # it is the same in all rows
+    assert "cost_currency" not in second  # a constant column is removed
     assert first["day"] == datetime.date(2004, 2, 1)
-    assert first["zip"] == "01234"  # a code is no number
-    assert first["when"] == datetime.datetime(2004, 2, 1, 8, 15)  # the page names no time zone
+    assert first["zip"] == "01234"  # a code is not a number
+    assert first["when"] == datetime.datetime(2004, 2, 1, 8, 15)  # the page has no time zone
 
 
-def test_several_currencies_and_units_have_columns_of_their_own() -> None:
+def test_several_currencies_or_units_have_their_own_column() -> None:
     texts = [
         {"cost": "9.99 €", "size": "3 KB", "length": "4 km"},
         {"cost": "US$ 4", "size": "2 MB", "length": "12.5 km"},
@@ -50,26 +50,26 @@ def test_several_currencies_and_units_have_columns_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("odd", ["n/a", "12 of 40", "007"])
-def test_one_text_that_is_none_keeps_the_column_as_it_is(odd: str) -> None:
+def test_one_text_without_the_type_keeps_the_column_as_text(odd: str) -> None:
     rows = [{"n": str(i)} for i in range(30)] + [{"n": odd}]
     columns = infer_columns(rows)
     assert types_of(rows, columns) == {"n": "text"}
     assert [row["n"] for row in with_types(rows, columns)] == [row["n"] for row in rows]
 
 
-def test_a_column_of_integers_with_few_decimals_is_one_of_decimals() -> None:
+def test_integers_with_some_decimals_are_decimals() -> None:
     rows = [{"stars": "4"} for _ in range(9)] + [{"stars": str(i)} for i in range(9)] + [{"stars": "4.5"}]
     columns = infer_columns(rows)
     assert types_of(rows, columns) == {"stars": "decimal"}
     assert list(with_types(rows, columns))[-1] == {"stars": 4.5}
 
 
-def test_days_that_could_be_months_stay() -> None:
+def test_ambiguous_days_and_months_stay_text() -> None:
     rows = [{"day": "03/04/2005"}, {"day": "05/04/2005"}]
     assert types_of(rows, infer_columns(rows)) == {"day": "text"}
 
 
-def test_one_day_that_cannot_be_a_month_decides_for_the_column() -> None:
+def test_one_unambiguous_day_decides_for_the_column() -> None:
     rows = [{"day": "03/04/2005"}, {"day": "25/04/2005"}]
     assert [row["day"] for row in with_types(rows, infer_columns(rows))] == [
         datetime.date(2005, 4, 3),
@@ -77,7 +77,7 @@ def test_one_day_that_cannot_be_a_month_decides_for_the_column() -> None:
     ]
 
 
-def test_yes_and_no() -> None:
+def test_two_words_for_yes_and_no_are_booleans() -> None:
     rows: list[dict[str, object]] = [
         {"_key": "1", "free": "Yes"},
         {"_key": "2", "free": "no"},
@@ -86,7 +86,7 @@ def test_yes_and_no() -> None:
     assert [row["free"] for row in with_types(rows, infer_columns(rows))] == [True, False, None]
 
 
-def test_every_format_takes_them(tmp_path: Path) -> None:
+def test_every_format_writes_typed_values(tmp_path: Path) -> None:
     rows = list(with_types(ROWS, infer_columns(ROWS)))
     schema = pq.read_schema(write(rows, tmp_path, "parquet"))
     assert {name: str(schema.field(name).type) for name in ("n", "cost", "day", "zip")} == {

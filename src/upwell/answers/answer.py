@@ -1,4 +1,4 @@
-"""The answer to a query: what was asked, what was sent, what came back, and the parsed page."""
+"""Answer to a query: the query, the request, the response and the parsed page."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ __all__ = ["Answer"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """One answer. An answer that was read from a saved file has a page, and perhaps a query, but no response."""
+    """Answer to a query; an answer from a saved file has no response, and its query may be unknown."""
 
     page: TagTree
     query: str = ""  # "": unknown, or an empty query
@@ -18,7 +18,7 @@ class Answer:
 
     @property
     def request(self) -> Request | None:
-        """Return the request that was sent for this answer."""
+        """Return the request of this answer; None without a response."""
         return self.response.request if self.response is not None else None
 
     @property

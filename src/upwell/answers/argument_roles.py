@@ -1,7 +1,15 @@
-"""Which URL arguments of links to records say nothing about the record: a session, the query, its rank, the page it was listed on.
+"""Learn the roles of a source's URL arguments, and the arguments of record links that do not identify the record.
 
-`answers.roles` learns the same for addresses of answers. Here the links to records are compared, so that one record has
-one address whatever answer it was found on.
+    role         query, page, sort, filter, tracking, session, display or unknown
+    prevalence   r(a, v): share of the answers that have a link with a = v; r(a): its mean over the values of a (Entity §6.3.3)
+    irrelevant   changing the argument does not change which records match: page, sort, display, tracking, session
+
+Entity §6 treats every argument with a prevalence above a threshold as irrelevant. This module departs from it: constants that select
+records (`wiki=on`, `profile=all`) are as prevalent as constants that do not, so an argument that occurs together with the query is
+irrelevant only if its values, name or position show its purpose.
+
+`learn_roles` compares the URLs of answers, `non_identifying_arguments` the links to records, so that a record has the same URL on every
+answer.
 """
 
 import re
@@ -21,145 +29,142 @@ from upwell.page.tree import TagTree
 from upwell.urls.arguments import SplitUrl, split_url, without_arguments
 from upwell.urls.hosts import leaves_site, site_host
 
-__all__ = ["Argument", "Role", "RoleParams", "Roles", "learn_roles", "not_identifying"]
-
-# --- Roles of a source's URL arguments: which carry the query, filter, turn pages, sort, or only say how things are shown.
-#
-#     prevalence   r(a, v): the share of answers that have a link with a = v; r(a): its mean over the values of a (Entity §6.3.3)
-#     role         query, page, sort, filter, tracking, session, display or unknown
-#     irrelevant   changing it does not change which records match: page, sort, display, tracking, session
-#
-# Entity §6 takes prevalence over a threshold as irrelevant; departs from it: constants that select (`wiki=on`, `profile=all`) are as
-# prevalent as those that do not, so an argument beside the query is irrelevant only where something says what it is for.
-
+__all__ = ["ArgumentRole", "Role", "RoleParams", "Roles", "learn_roles", "non_identifying_arguments"]
 Role = Literal["query", "page", "sort", "filter", "tracking", "session", "display", "unknown"]
 IRRELEVANT = frozenset(("page", "sort", "display", "tracking", "session"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoleParams:
-    """When an argument is irrelevant."""
+    """Thresholds of `learn_roles`."""
 
-    prevalence: float = 0.1  # Entity §6.3.3: 0.1; here only for what never stands beside the query
-    least: int = 3  # answers that have a value, in the mean, before prevalence says anything
-    changing: float = 0.8  # share of answers with a value of their own that makes a token; not swept
-    pages: int = 300  # answers that are looked at; the roles of the twelve applications are stable from 20 on
+    # Prevalence from which an argument that never occurs together with the query is irrelevant; Entity §6.3.3: 0.1.
+    min_prevalence: float = 0.1
+    min_answers: int = 3  # mean number of answers per value that prevalence needs
+    # Share of the answers that have one value, and of these values that differ, for an argument to be a token; not swept.
+    token_share: float = 0.8
+    max_answers: int = 300  # answers examined; benchmarks.papers.entity: roles are stable from 20 on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """What was learned of one argument."""
+class ArgumentRole:
+    """Role of an argument, with the reason for it."""
 
     role: Role
     prevalence: float
-    why: str  # what spoke for the role
+    why: str  # reason for the role
 
     @property
     def irrelevant(self) -> bool:
-        """Whether addresses that differ only in it ask for the same records."""
+        """Return True if URLs that differ only in this argument request the same records."""
         return self.role in IRRELEVANT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The arguments of a source by name; `query` is the one that carries what is asked for ("" where none was found)."""
+    """Roles of the arguments of a source, by name."""
 
-    query: str = ""
-    arguments: dict[str, Argument] = field(default_factory=dict)
-    places: frozenset[str] = frozenset()  # where answers come from
+    query: str = ""  # name of the argument that carries the query; "": unknown
+    arguments: dict[str, ArgumentRole] = field(default_factory=dict)
+    places: frozenset[str] = frozenset()  # endpoints of the answers
 
     @cached_property
     def irrelevant(self) -> frozenset[str]:
-        """The names of irrelevant arguments."""
+        """Names of the irrelevant arguments."""
         return frozenset(name for name, argument in self.arguments.items() if argument.irrelevant)
 
     @cached_property
     def ordering(self) -> frozenset[str]:
-        """The names of arguments that choose the order of the records."""
+        """Names of the arguments that choose the sort order."""
         return frozenset(name for name, argument in self.arguments.items() if argument.role == "sort")
 
     def as_dict(self) -> dict[str, Any]:
-        """As a source model keeps it."""
-        known = {name: [a.role, a.prevalence, a.why] for name, a in self.arguments.items()}
-        return {"query": self.query, "arguments": known, "places": sorted(self.places)}
+        """Return the roles for JSON, as a source model stores them."""
+        arguments = {name: [a.role, a.prevalence, a.why] for name, a in self.arguments.items()}
+        return {"query": self.query, "arguments": arguments, "places": sorted(self.places)}
 
     @classmethod
-    def of_dict(cls, kept: Mapping[str, Any]) -> "Roles":
-        """The way back."""
-        known = {n: Argument(role=role, prevalence=r, why=why) for n, (role, r, why) in kept["arguments"].items()}
-        return cls(query=kept["query"], arguments=known, places=frozenset(kept["places"]))
+    def from_dict(cls, saved: Mapping[str, Any]) -> "Roles":
+        """Build the roles from their JSON."""
+        arguments = {
+            name: ArgumentRole(role=role, prevalence=prevalence, why=why)
+            for name, (role, prevalence, why) in saved["arguments"].items()
+        }
+        return cls(query=saved["query"], arguments=arguments, places=frozenset(saved["places"]))
 
-    def filters(self, address: SplitUrl) -> list[tuple[str, str]]:
-        """The arguments of an address that narrow the query."""
+    def filters(self, url: SplitUrl) -> list[tuple[str, str]]:
+        """Return the arguments of a URL that narrow the query."""
         return [
             (name, value)
-            for name, value in address.arguments
+            for name, value in url.arguments
             if value and name != self.query and name not in self.irrelevant
         ]
 
 
 @dataclass
-class _Seen:
-    """What was seen of one argument."""
+class _ArgumentEvidence:
+    """Occurrences of one argument on the examined answers."""
 
-    values: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    beside: int = 0  # addresses that carry the query too
+    answers_with: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # by value
+    with_query: int = 0  # occurrences together with the query argument: in URLs, and in forms that send the query
     links: int = 0
-    exports: int = 0
-    steps: set[str] = field(default_factory=set)  # values in links to the next page
-    turned: int = 0  # links to the next page that change it
-    pressed: int = 0  # buttons for the next page that have its name
-    asked: int = 0  # answers whose own address has it
-    by_page: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    controls: Counter[str] = field(default_factory=Counter)  # hidden, shown, button
-    echoes: int = 0  # values that hold the query
-    texts: Counter[str] = field(default_factory=Counter)
-    offered: set[str] = field(default_factory=set)  # options of a select
-    counted: int = 0  # links that set it and have a number behind them
+    exports: int = 0  # links that lead to a file, not to a page
+    next_values: set[str] = field(default_factory=set)  # values in requests for the next page
+    next_changes: int = 0  # requests for the next page that change it
+    next_buttons: int = 0  # buttons for the next page that have its name
+    in_answer_urls: int = 0  # answers whose own URL has it
+    values_on: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by answer
+    controls: Counter[str] = field(default_factory=Counter)  # form controls: button, hidden, typed, shown
+    query_echoes: int = 0  # values that contain the query
+    link_texts: Counter[str] = field(default_factory=Counter)  # texts of the links that set only this argument
+    options: set[str] = field(default_factory=set)  # options of a <select>
+    counted_links: int = 0  # links that set only this argument and state a number of matches
 
 
 def learn_roles(
     answers: Sequence[TagTree], queries: Sequence[str] = (), *, query_field: str = "", params: RoleParams | None = None
 ) -> Roles:
-    """Learns the roles from answers of one source, with the queries that brought them where they are known."""
+    """Learn the roles from answers of one source; `queries` are their queries, as far as they are known."""
     params = params or RoleParams()
-    step = max(1, len(answers) // params.pages)
+    step = max(1, len(answers) // params.max_answers)
     pages = [(tree, (queries[i] if i < len(queries) else "").strip()) for i, tree in enumerate(answers)][::step]
-    name = query_field or _query_argument(pages)
-    seen: defaultdict[str, _Seen] = defaultdict(_Seen)
+    query_name = query_field or _query_argument(pages)
+    evidence: defaultdict[str, _ArgumentEvidence] = defaultdict(_ArgumentEvidence)
     for i, (tree, query) in enumerate(pages):
-        _look(seen, i, tree, query, name)
-    with_query = sum(
-        1 for tree, query in pages if name and any(n == name for n, _ in split_url(tree.url, query).arguments)
+        _collect(evidence, i, tree, query, query_name)
+    urls_with_query = sum(
+        1
+        for tree, query in pages
+        if query_name and any(name == query_name for name, _ in split_url(tree.url, query).arguments)
     )
     arguments = {}
-    for found, facts in seen.items():
-        if found.startswith("/") and not facts.beside:
-            continue  # a number in a path that has nothing to do with the search is a thing of its own
-        prevalence = sum(map(len, facts.values.values())) / max(1, len(facts.values)) / max(1, len(pages))
-        role, why = _role(found, facts, prevalence, len(pages), with_query, seen, params)
-        if found == name:
+    for name, seen in evidence.items():
+        if name.startswith("/") and not seen.with_query:
+            continue  # a number in a path that is not related to the search identifies a page
+        prevalence = sum(map(len, seen.answers_with.values())) / max(1, len(seen.answers_with)) / max(1, len(pages))
+        role, why = _role(name, seen, prevalence, len(pages), urls_with_query, evidence, params)
+        if name == query_name:
             role, why = "query", "carries the query"
-        arguments[found] = Argument(role=role, prevalence=round(prevalence, 4), why=why)
+        arguments[name] = ArgumentRole(role=role, prevalence=round(prevalence, 4), why=why)
     places = Counter(split_url(tree.url, query).endpoint for tree, query in pages)
-    return Roles(query=name, arguments=dict(sorted(arguments.items())), places=frozenset(places))
+    return Roles(query=query_name, arguments=dict(sorted(arguments.items())), places=frozenset(places))
 
 
 def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
-    """The argument whose values are the queries: in the answers' own addresses, else in their text boxes; else the one so named."""
+    """Return the argument whose values are the queries, in URLs of answers or in text boxes; else the one with the usual name."""
     votes: Counter[str] = Counter()
     for tree, query in pages:
         own = split_url(tree.url, query).arguments
-        wanted = query.lower()
-        if wanted:
-            votes.update({name: 3 for name, value in own if value.strip().lower() == wanted})
+        plain_query = query.lower()
+        if plain_query:
+            votes.update({name: 3 for name, value in own if value.strip().lower() == plain_query})
             step = next_link(tree, query)
-            onward = split_url(step.url, query).arguments if step else ()
-            votes.update({name: 3 for name, value in onward if value.strip().lower() == wanted})
+            next_arguments = split_url(step.url, query).arguments if step else ()
+            votes.update({name: 3 for name, value in next_arguments if value.strip().lower() == plain_query})
         for row in tree.rows("input"):
             name, value = tree.attr(row, "name") or "", (tree.attr(row, "value") or "").strip()
             if name and value and (tree.attr(row, "type") or "text").lower() in ("text", "search"):
-                votes[name] += 2 if value.lower() == wanted else (value in [v for _, v in own]) + 0
+                votes[name] += 2 if value.lower() == plain_query else (value in [v for _, v in own]) + 0
     if votes and max(votes.values()) >= max(1, len(pages) // 4):
         return min(votes, key=lambda name: (-votes[name], name))
     named = Counter(
@@ -171,55 +176,69 @@ def _query_argument(pages: Sequence[tuple[TagTree, str]]) -> str:
     return named.most_common(1)[0][0] if named else ""
 
 
-def _look(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, query_name: str) -> None:
-    """Takes down the arguments of one answer: of its links, its search form and its own address."""
+def _collect(
+    evidence: defaultdict[str, _ArgumentEvidence], page: int, tree: TagTree, query: str, query_name: str
+) -> None:
+    """Collect the arguments of one answer: from its own URL, its links, the request for the next page and its search forms."""
     host, here = site_host(tree.url), split_url(tree.url, query)
     own = dict(here.arguments)
     for name in own:
-        seen[name].asked += 1
-    _note(seen, page, here, query, query_name, "")
+        evidence[name].in_answer_urls += 1
+    _collect_from_url(evidence, page, here, query, query_name, "")
     for row, url in tree.links():
         if leaves_site(url, host):
             continue
-        address = split_url(url, query)
-        _note(seen, page, address, query, query_name, url)
-        changed = [(n, v) for n, v in address.arguments if own.get(n) != v]
-        # a facet link may also go back to page 1 or carry a token: what is set is what is left without these
-        setting = [n for n, _ in changed if len(changed) == 1 or not _aside(n)]
-        if len(setting) == 1:
-            facts = seen[setting[0]]
-            facts.texts[" ".join(tree.text(row).split())[:40].lower()] += 1
-            facts.counted += stated_matches(tree, row) is not None
+        split = split_url(url, query)
+        _collect_from_url(evidence, page, split, query, query_name, url)
+        changed = [(name, value) for name, value in split.arguments if own.get(name) != value]
+        # a facet link may also go back to page 1 or carry a token: ignore these
+        set_names = [name for name, _ in changed if len(changed) == 1 or not _has_incidental_name(name)]
+        if len(set_names) == 1:
+            seen = evidence[set_names[0]]
+            seen.link_texts[" ".join(tree.text(row).split())[:40].lower()] += 1
+            seen.counted_links += stated_matches(tree, row) is not None
     step = next_link(tree, query)
     if step is not None:
-        for name, value in split_url(step.url, query).arguments:
-            if own.get(name) != value:
-                seen[name].turned += 1
-                seen[name].steps.add(value)
-    _forms(seen, page, tree, query, query_name)
+        _collect_from_next_page(evidence, split_url(step.url, query).arguments, own)
+    _collect_from_forms(evidence, page, tree, query, query_name)
 
 
-def _aside(name: str) -> bool:
+def _has_incidental_name(name: str) -> bool:
     word = names.undecorated(name)
     return any(known.fullmatch(word) for known in (names.PAGE, names.TRACKING, names.SESSION))
 
 
-def _note(seen: defaultdict[str, _Seen], page: int, address: SplitUrl, query: str, query_name: str, url: str) -> None:
-    beside = any(name == query_name and value for name, value in address.arguments)
-    export = bool(url) and not is_page(url)
-    for name, value in address.arguments:
-        facts = seen[name]
-        if url:
-            facts.values[value].add(page)
-            facts.by_page[page][value] += 1
-            facts.links += 1
-            facts.exports += export
-        facts.beside += beside
-        facts.echoes += bool(query) and query.lower() in value.lower()
+def _collect_from_url(
+    evidence: defaultdict[str, _ArgumentEvidence], page: int, split: SplitUrl, query: str, query_name: str, link: str
+) -> None:
+    """Collect the arguments of a URL; `link` is the URL if it is a link, "" if it is that of the answer."""
+    has_query = any(name == query_name and value for name, value in split.arguments)
+    is_export = bool(link) and not is_page(link)
+    for name, value in split.arguments:
+        seen = evidence[name]
+        if link:
+            seen.answers_with[value].add(page)
+            seen.values_on[page][value] += 1
+            seen.links += 1
+            seen.exports += is_export
+        seen.with_query += has_query
+        seen.query_echoes += bool(query) and query.lower() in value.lower()
 
 
-def _forms(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, query_name: str) -> None:
-    """The fields of the forms that ask the query."""
+def _collect_from_next_page(
+    evidence: defaultdict[str, _ArgumentEvidence], arguments: Iterable[tuple[str, str]], own: Mapping[str, str]
+) -> None:
+    """Collect the arguments that the request for the next page changes."""
+    for name, value in arguments:
+        if own.get(name) != value:
+            evidence[name].next_changes += 1
+            evidence[name].next_values.add(value)
+
+
+def _collect_from_forms(
+    evidence: defaultdict[str, _ArgumentEvidence], page: int, tree: TagTree, query: str, query_name: str
+) -> None:
+    """Collect the fields of the forms that send the query, and of the form that leads to the next page."""
     for form in map(int, tree.rows("form")):
         rows = [
             i
@@ -231,202 +250,207 @@ def _forms(seen: defaultdict[str, _Seen], page: int, tree: TagTree, query: str, 
         for i in rows:
             name, kind = tree.attr(i, "name") or "", (tree.attr(i, "type") or "text").lower()
             value = tree.attr(i, "value") or ""
-            facts = seen[name]
-            button = kind in ("submit", "image") or (tree.name(i) == "button" and kind in ("text", "submit"))
-            typed = tree.name(i) == "input" and kind not in ("checkbox", "radio", "hidden")
-            facts.controls["button" if button else "hidden" if kind == "hidden" else "typed" if typed else "shown"] += 1
-            facts.beside += 1
+            seen = evidence[name]
+            is_button = kind in ("submit", "image") or (tree.name(i) == "button" and kind in ("text", "submit"))
+            is_typed = tree.name(i) == "input" and kind not in ("checkbox", "radio", "hidden")
+            control = "button" if is_button else "hidden" if kind == "hidden" else "typed" if is_typed else "shown"
+            seen.controls[control] += 1
+            seen.with_query += 1
             if tree.name(i) == "input":
-                facts.values[value].add(page)
+                seen.answers_with[value].add(page)
             elif tree.name(i) == "select":
                 options = [o for o in range(i + 1, int(tree.end[i])) if tree.name(o) == "option"]
-                facts.offered.update(tree.attr(o, "value") or " ".join(tree.text(o).split()) for o in options)
-            facts.echoes += bool(query) and len(query) > 3 and query.lower()[:4] in value.lower() and kind == "hidden"
+                seen.options.update(tree.attr(o, "value") or " ".join(tree.text(o).split()) for o in options)
+            seen.query_echoes += (
+                bool(query) and len(query) > 3 and query.lower()[:4] in value.lower() and kind == "hidden"
+            )
     step = next_button(tree, query)
     if step is not None:
-        own = dict(split_url(tree.url, query).arguments)
-        for name, value in step.fields:
-            if own.get(name) != value:
-                seen[name].turned += 1
-                seen[name].steps.add(value)
-        if step.button and seen[step.button].controls["button"]:
-            seen[step.button].pressed += 1
+        _collect_from_next_page(evidence, step.fields, dict(split_url(tree.url, query).arguments))
+        if step.button and evidence[step.button].controls["button"]:
+            evidence[step.button].next_buttons += 1
 
 
 def _role(
-    name: str, facts: _Seen, prevalence: float, pages: int, with_query: int, seen: dict[str, _Seen], params: RoleParams
+    name: str,
+    seen: _ArgumentEvidence,
+    prevalence: float,
+    pages: int,
+    urls_with_query: int,
+    evidence: Mapping[str, _ArgumentEvidence],
+    params: RoleParams,
 ) -> tuple[Role, str]:
-    """The role of an argument that is not the query: what its values do first, then its name, then where it stands."""
-    word, values = names.undecorated(name), [value for value in facts.values if value]
-    numeric = bool(values) and all(re.fullmatch(r"-?\d{1,9}", value) for value in values)
-    sized = bool(values) and all(re.fullmatch(r"\d{1,4}|all|max|alle", value, re.I) for value in values)
-    # -- what the values do
-    if facts.echoes and facts.echoes >= 0.5 * (facts.links or sum(facts.controls.values())) and len(values) > 1:
-        back = sum(bool(names.OPAQUE.fullmatch(v)) for v in values) >= 0.8 * len(values)
-        return ("session" if back or facts.controls["hidden"] else "tracking"), "repeats the query"
-    if facts.turned and _turns(word, facts, numeric):
+    """Return the role of an argument that is not the query, and the reason: by its values, then its name, then its position."""
+    word, values = names.undecorated(name), [value for value in seen.answers_with if value]
+    are_numbers = bool(values) and all(re.fullmatch(r"-?\d{1,9}", value) for value in values)
+    are_sizes = bool(values) and all(re.fullmatch(r"\d{1,4}|all|max|alle", value, re.I) for value in values)
+    are_opaque = sum(bool(names.OPAQUE.fullmatch(value)) for value in values) >= 0.8 * len(values)
+    # values
+    if seen.query_echoes and seen.query_echoes >= 0.5 * (seen.links or sum(seen.controls.values())) and len(values) > 1:
+        return ("session" if are_opaque or seen.controls["hidden"] else "tracking"), "repeats the query"
+    if seen.next_changes and _turns_pages(word, seen, are_numbers):
         return "page", "the next page changes it"
-    if values and len(values) > 1 and sum(bool(names.OPAQUE.fullmatch(v)) for v in values) >= 0.8 * len(values):
-        return "session", "its values say where to go back to, or nothing"
-    if _token(facts, pages, params):
-        return ("session" if names.SESSION.fullmatch(word) else "tracking"), "one value an answer, another in the next"
-    paged = names.PAGE.fullmatch(word) and (numeric or not values)
-    if facts.controls["typed"] and not paged and not names.PAGE_SIZE.fullmatch(word):
-        return "filter", "people write into it"
-    if facts.counted > 1 and facts.counted >= 0.5 * facts.texts.total() and not paged:
-        return "filter", "its links say how many there are"
-    # -- what it is called
-    if names.SESSION.fullmatch(word) or _copy(name, facts, seen):
+    if len(values) > 1 and are_opaque:
+        return "session", "values are return addresses or opaque"
+    if _is_token(seen, pages, params):
+        return ("session" if names.SESSION.fullmatch(word) else "tracking"), "one value per answer, different in each"
+    is_page_argument = names.PAGE.fullmatch(word) and (are_numbers or not values)
+    if seen.controls["typed"] and not is_page_argument and not names.PAGE_SIZE.fullmatch(word):
+        return "filter", "a text field"
+    if seen.counted_links > 1 and seen.counted_links >= 0.5 * seen.link_texts.total() and not is_page_argument:
+        return "filter", "its links state numbers of matches"
+    # name
+    if names.SESSION.fullmatch(word) or _copies_field(name, seen, evidence):
         return "session", "its name" if names.SESSION.fullmatch(word) else "a copy of another field"
-    if paged:
-        return "page", "its name, and numbers"
-    if names.SORT.fullmatch(word) or (names.MAYBE_SORT.fullmatch(word) and _ordering(values or [*facts.offered])):
+    if is_page_argument:
+        return "page", "its name and numeric values"
+    if names.SORT.fullmatch(word) or (names.MAYBE_SORT.fullmatch(word) and _name_orders(values or [*seen.options])):
         return "sort", "its name"
-    if names.PAGE_SIZE.fullmatch(word) and (sized or not values) and not _bounded(word, seen):
-        return "display", "its name, and sizes"
+    if names.PAGE_SIZE.fullmatch(word) and (are_sizes or not values) and not _has_minimum(word, evidence):
+        return "display", "its name and sizes as values"
     if names.DISPLAY.fullmatch(word):
         return "display", "its name"
     if names.TRACKING.fullmatch(word):
         return "tracking", "its name"
-    offered = facts.controls["shown"] > 0
-    if names.OFF.fullmatch(word) and not offered and values and all(names.SWITCH.fullmatch(v) for v in values):
-        return "display", "turns something on or off"
-    shown = [value for value in (*values, *facts.offered) if value]
-    if shown and all(names.VIEW_VALUE.fullmatch(value) for value in shown):
+    is_offered = seen.controls["shown"] > 0
+    if names.OFF.fullmatch(word) and not is_offered and values and all(names.SWITCH.fullmatch(v) for v in values):
+        return "display", "switches something on or off"
+    all_values = [value for value in (*values, *seen.options) if value]
+    if all_values and all(names.VIEW_VALUE.fullmatch(value) for value in all_values):
         return "display", "its values"
-    if len(shown) > 1 and all(names.SORT_VALUE.fullmatch(value) for value in shown):
+    if len(all_values) > 1 and all(names.SORT_VALUE.fullmatch(value) for value in all_values):
         return "sort", "its values"
-    texts = [text for text in facts.texts if text]
+    texts = [text for text in seen.link_texts if text]
     if (
-        facts.beside
+        seen.with_query
         and len(texts) > 1
         and sum(bool(names.SORT_TEXT.fullmatch(text)) for text in texts) >= 0.8 * len(texts)
     ):
-        return "sort", "what its links say"
-    if facts.controls["button"] and not offered:
-        return ("page" if numeric else "tracking"), "a button"
+        return "sort", "the texts of its links"
+    if seen.controls["button"] and not is_offered:
+        return ("page" if are_numbers else "tracking"), "a button"
     if names.FILTER.fullmatch(word):
         return "filter", "its name"
-    # -- where it stands
-    if facts.links and facts.exports == facts.links and not facts.controls:
-        return "display", "only in exports"
-    if values and all(names.OPAQUE.fullmatch(v) for v in values):
-        return "session", "its values say nothing"
-    if facts.beside:
+    # position
+    if seen.links and seen.exports == seen.links and not seen.controls:
+        return "display", "only in links to exports"
+    if values and all(names.OPAQUE.fullmatch(value) for value in values):
+        return "session", "opaque values"
+    if seen.with_query:
         if (
-            with_query > pages / 2
-            and facts.controls["hidden"]
-            and not facts.controls["shown"]
-            and facts.asked < with_query / 2
+            urls_with_query > pages / 2
+            and seen.controls["hidden"]
+            and not seen.controls["shown"]
+            and seen.in_answer_urls < urls_with_query / 2
             and values
-            and all(names.SWITCH.fullmatch(v) for v in values)
+            and all(names.SWITCH.fullmatch(value) for value in values)
         ):
-            return "tracking", "a hidden switch that answers do without"
-        return "filter", "beside the query"
+            return "tracking", "a hidden switch that URLs of answers omit"
+        return "filter", "occurs together with the query"
     if names.PLACE.fullmatch(word):
         return "unknown", "names a page of the site"
-    if prevalence >= params.prevalence and prevalence * pages >= params.least and len(values) <= 50:
-        return "display", "on most answers, whatever was asked"
+    if prevalence >= params.min_prevalence and prevalence * pages >= params.min_answers and len(values) <= 50:
+        return "display", "on most answers, whatever the query"
     return "unknown", ""
 
 
-def _ordering(values: list[str]) -> bool:
-    """Whether values can name an order: codes, of which there are several or one that says so."""
-    coded = bool(values) and all(names.SORT_CODE.fullmatch(value) for value in values)
-    return coded and (len(values) > 1 or bool(names.SORT_VALUE.fullmatch(values[0])))
+def _name_orders(values: list[str]) -> bool:
+    """Return True if values may name sort orders: several codes, or the name of an order."""
+    are_codes = bool(values) and all(names.SORT_CODE.fullmatch(value) for value in values)
+    return are_codes and (len(values) > 1 or bool(names.SORT_VALUE.fullmatch(values[0])))
 
 
-def _bounded(word: str, seen: dict[str, _Seen]) -> bool:
-    """Whether a greatest value has a least one beside it: then both narrow."""
-    return word.startswith("max") and any(names.undecorated(other) == "min" + word[3:] for other in seen)
+def _has_minimum(word: str, others: Iterable[str]) -> bool:
+    """Return True if a maximum (`max_price`) occurs with its minimum (`min_price`): together they are a filter."""
+    return word.startswith("max") and any(names.undecorated(other) == "min" + word[3:] for other in others)
 
 
-def _turns(word: str, facts: _Seen, numeric: bool) -> bool:
-    """Whether an argument that the next page changes is the one that turns pages: it counts, or is new each time, and sets no size."""
-    if names.PAGE.fullmatch(word) or facts.pressed:
+def _turns_pages(word: str, seen: _ArgumentEvidence, are_numbers: bool) -> bool:
+    """Return True if an argument that the next page changes selects the page, rather than accompanying the one that does."""
+    if names.PAGE.fullmatch(word) or seen.next_buttons:
         return True
     if any(
         known.fullmatch(word) for known in (names.PAGE_SIZE, names.SORT, names.DISPLAY, names.TRACKING, names.SESSION)
     ):
         return False
-    return facts.turned > 1 and ((len(facts.values) > 1 and numeric) or len(facts.steps) > 1)
+    return seen.next_changes > 1 and ((len(seen.answers_with) > 1 and are_numbers) or len(seen.next_values) > 1)
 
 
-def _token(facts: _Seen, pages: int, params: RoleParams) -> bool:
-    """Whether each answer gives an argument one value of its own, the same in all its links."""
-    there = [counts for counts in facts.by_page.values() if sum(counts.values()) > 1]
-    if len(there) < max(3, pages // 3):
+def _is_token(seen: _ArgumentEvidence, pages: int, params: RoleParams) -> bool:
+    """Return True if each answer has its own value, the same in all its links."""
+    repeated = [counts for counts in seen.values_on.values() if sum(counts.values()) > 1]
+    if len(repeated) < max(3, pages // 3):
         return False
-    single = [next(iter(counts)) for counts in there if len(counts) == 1]
-    return len(single) >= params.changing * len(there) and len(set(single)) >= params.changing * len(single)
+    single = [next(iter(counts)) for counts in repeated if len(counts) == 1]
+    return len(single) >= params.token_share * len(repeated) and len(set(single)) >= params.token_share * len(single)
 
 
-def _copy(name: str, facts: _Seen, seen: dict[str, _Seen]) -> bool:
-    """Whether a hidden field repeats another one under a name with something before it (`xDB` beside `DB`)."""
-    if not facts.controls["hidden"] or facts.controls["shown"]:
+def _copies_field(name: str, seen: _ArgumentEvidence, evidence: Mapping[str, _ArgumentEvidence]) -> bool:
+    """Return True if a hidden field has the values of another field whose name it extends by a prefix (`xDB`, `DB`)."""
+    if not seen.controls["hidden"] or seen.controls["shown"]:
         return False
-    twins = [
+    originals = [
         other
-        for other in seen
+        for other in evidence
         if other != name and len(other) >= 1 and name.endswith(other) and 0 < len(name) - len(other) <= 4
     ]
-    return any(set(facts.values) == set(seen[twin].values) for twin in twins)
+    return any(set(seen.answers_with) == set(evidence[original].answers_with) for original in originals)
 
 
-# --- (main part)
+# Arguments of record links that do not identify the record: a session, the query, the rank, the page on which it was listed.
 
-MIN_COUNTED = 3  # matches of an answer, from which on numbers that follow each other are ranks
+MIN_RANKED = 3  # records on an answer before consecutive numbers are ranks
 
 
-def not_identifying(answers: Sequence[tuple[TagTree, Sequence[str], str]]) -> tuple[str, ...]:
-    """The names of URL arguments that do not tell records apart, from answers with records: the page, the addresses of its records, the query."""
+def non_identifying_arguments(answers: Sequence[tuple[TagTree, Sequence[str], str]]) -> tuple[str, ...]:
+    """Return the names of arguments that do not distinguish records, from answers: page, URLs of its records, query."""
     return tuple(sorted(_same_within_answers(answers) | _added_by_pager(answers) | _ranks(answers)))
 
 
 def _same_within_answers(answers: Iterable[tuple[TagTree, Sequence[str], str]]) -> set[str]:
-    """Arguments with one value in all records of an answer, where other answers have another value, or the value is the query."""
-    values: defaultdict[str, set[str]] = defaultdict(set)
+    """Return the arguments with one value per answer that differs between answers or is the query."""
+    all_values: defaultdict[str, set[str]] = defaultdict(set)
     identifying: set[str] = set()
     repeating_query: set[str] = set()
-    for _, addresses, query in answers:
-        arguments = [dict(parse_qsl(urlsplit(address).query)) for address in addresses]
+    for _, urls, query in answers:
+        arguments = [dict(parse_qsl(urlsplit(url).query)) for url in urls]
         for name in {name for pairs in arguments for name in pairs}:
-            own = {pairs[name] for pairs in arguments if name in pairs}
-            values[name] |= own
-            if len(own) > 1:
+            values = {pairs[name] for pairs in arguments if name in pairs}
+            all_values[name] |= values
+            if len(values) > 1:
                 identifying.add(name)
-            elif query and own == {query} and len(arguments) > 1:
+            elif query and values == {query} and len(arguments) > 1:
                 repeating_query.add(name)
-    changing = {name for name, seen in values.items() if len(seen) > 1}
+    changing = {name for name, values in all_values.items() if len(values) > 1}
     return (changing | repeating_query) - identifying
 
 
 def _added_by_pager(answers: Iterable[tuple[TagTree, Sequence[str], str]]) -> set[str]:
-    """Arguments that the next page adds and records of these answers do without: on later pages they may carry them."""
+    """Return the arguments that the next page adds and that no record on these answers has; records on later pages may have them."""
     added: set[str] = set()
     of_records: set[str] = set()
-    for tree, addresses, query in answers:
+    for tree, urls, query in answers:
         following = next_page(tree, query)
         if following is not None:
-            added |= _names(following.url) - _names(tree.url)
-        of_records |= {name for address in addresses for name in _names(address)}
+            added |= _argument_names(following.url) - _argument_names(tree.url)
+        of_records |= {name for url in urls for name in _argument_names(url)}
     return added - of_records
 
 
 def _ranks(answers: Sequence[tuple[TagTree, Sequence[str], str]]) -> set[str]:
-    """Arguments that count the matches of an answer (7, 8, 9 …) from the same number on, where the addresses differ without them too."""
-    first: defaultdict[str, set[int | None]] = defaultdict(set)  # None: it does not count
-    for _, addresses, _ in answers:
-        pairs = [dict(parse_qsl(urlsplit(address).query, keep_blank_values=True)) for address in addresses]
-        for name in set().union(*pairs) if len(pairs) >= MIN_COUNTED else ():
-            values = [own.get(name, "") for own in pairs]
-            places = [int(value) - i for i, value in enumerate(values) if value.isdecimal()]
-            rest = {without_arguments(address, (name,)) for address in addresses}
-            is_rank = len(places) == len(values) and len(set(places)) == 1 and len(rest) == len(set(addresses))
-            first[name].add(places[0] if is_rank else None)
-    several = sum(len(addresses) >= MIN_COUNTED for _, addresses, _ in answers) > 1
-    return {name for name, numbers in first.items() if several and len(numbers) == 1 and None not in numbers}
+    """Return the arguments that number the records of each answer from the same number on, and are not needed to distinguish them."""
+    first_ranks: defaultdict[str, set[int | None]] = defaultdict(set)  # None: the values are not ranks
+    for _, urls, _ in answers:
+        arguments = [dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)) for url in urls]
+        for name in set().union(*arguments) if len(arguments) >= MIN_RANKED else ():
+            values = [pairs.get(name, "") for pairs in arguments]
+            starts = [int(value) - i for i, value in enumerate(values) if value.isdecimal()]
+            shortened = {without_arguments(url, (name,)) for url in urls}
+            is_rank = len(starts) == len(values) and len(set(starts)) == 1 and len(shortened) == len(set(urls))
+            first_ranks[name].add(starts[0] if is_rank else None)
+    has_several = sum(len(urls) >= MIN_RANKED for _, urls, _ in answers) > 1
+    return {name for name, firsts in first_ranks.items() if has_several and len(firsts) == 1 and None not in firsts}
 
 
-def _names(url: str) -> set[str]:
+def _argument_names(url: str) -> set[str]:
     return {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}

@@ -1,10 +1,14 @@
 """Choose the next request, and estimate how much of a source is held.
 
 plan                how far to go, and what the user knows
-candidates          what can be asked next               expected_yield   new records expected per request
-chooser             compares all candidates              calibration      received ÷ predicted records, per kind
+chooser             compares all candidates
+candidates          what can be asked next, and the open queries
+expected_yield      new records expected per request, and their calibration
 word_candidates, pairs, prefix_queries, facet_candidates, list_candidates, proposers   the kinds of candidates
-word_index, record_words, url_repository   words of the records held; URLs that were seen
-result_pages        the pages of one query, and the result cap       listing   progress of a list without a query
-ledger              the records held                     coverage, size, check_queries   the size of the source
+word_index          words of the records held, stored in blocks by record_words
+url_repository      URLs that were seen
+result_pages        the pages of one query, and the result cap
+ledger              the records held, and the statements of the source about itself
+coverage            the size of the source with its confidence interval, and check queries
+size                Chao's lower bound, and the records of further requests
 """

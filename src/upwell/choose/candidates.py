@@ -2,8 +2,6 @@
 
 AnswerPage          one page of an answer as plain values: all that the chooser and the ledger see of a source
 Candidate           a query, facet, sort order or list that could be asked next
-ExpectedYield       the new records that a candidate is expected to return
-WeighedCandidate    a candidate as a decision records it
 OpenQuery           a query that was asked, with the request for its next page
 """
 
@@ -12,12 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from upwell.answers.facets import SecondLevelLink
 from upwell.answers.totals import StatedTotals
+from upwell.choose.expected_yield import CandidateKind, ExpectedYield
 from upwell.choose.facet_candidates import FacetCandidate
-from upwell.choose.listing import Listing
 from upwell.choose.pairs import WordPair
 from upwell.choose.result_pages import ResultPages
 from upwell.choose.word_index import WordIndex, missing_in
@@ -25,15 +23,15 @@ from upwell.lexicon.scripts import is_unspaced
 from upwell.page.tokens import words_of_query
 from upwell.types import Record, Request
 
+if TYPE_CHECKING:
+    from upwell.choose.list_candidates import Listing
+
 __all__ = [
     "LIST_MARK",
     "AnswerPage",
     "Candidate",
-    "CandidateKind",
-    "ExpectedYield",
     "OpenQueries",
     "OpenQuery",
-    "WeighedCandidate",
     "distinct",
 ]
 
@@ -41,12 +39,6 @@ MAX_COMPARED = 12  # open queries compared for every request, those with the hig
 COMPARED_IN_TURN = 4  # further open queries compared for every request, a different set each time
 MIN_KNOWN = 5  # matches held before that are needed to estimate how many of them show the word; not swept
 LIST_MARK = "list "  # prefix of a list's URL where the state stores what was asked
-
-# given: by the user, a probe, or an earlier run; common word: frequent in the language, but in no record held;
-# proposed: by a knowledge base or a plug-in; list: without a query; export: a list to download
-CandidateKind = Literal[
-    "given", "word", "common word", "proposed", "prefix", "pair", "facet", "check", "list", "export"
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,19 +60,6 @@ def distinct(records: Sequence[Record]) -> list[Record]:
     return list({record.key: record for record in records}.values())
 
 
-class ExpectedYield(NamedTuple):
-    """Expected result of a candidate: `new` records on `pages` pages, if it matches anything, which it does with `chance`."""
-
-    new: float
-    pages: float
-    chance: float = 1.0
-
-    def within(self, horizon: int) -> tuple[float, float]:
-        """Return the expected new records and requests of the next `horizon` pages; without a match, one request is spent."""
-        pages = min(self.pages, horizon)
-        return self.chance * self.new * pages / self.pages, 1 + self.chance * (pages - 1)
-
-
 NOTHING = ExpectedYield(0.0, 1.0)
 
 
@@ -94,7 +73,7 @@ class Candidate:
     expected_yield: ExpectedYield = NOTHING
     pair: WordPair | None = None
     facet: FacetCandidate | None = None
-    listing: Listing | None = None
+    listing: "Listing | None" = None
     address: str = ""
 
     @property
@@ -108,15 +87,6 @@ class Candidate:
     def is_check(self) -> bool:
         """Return True for a check query, which is asked to estimate the size of the source."""
         return self.kind == "check"
-
-
-class WeighedCandidate(NamedTuple):
-    """A candidate as a decision records it."""
-
-    kind: CandidateKind
-    text: str  # the query, or the URL of a facet, sort order or list
-    page: int  # of its answer; 1: it has not been asked yet
-    expected: float | None  # new records per request; None: chosen without a comparison
 
 
 @dataclass(eq=False)

@@ -7,29 +7,29 @@ prefix        the beginning of a word with a star (`prefix_queries`)
 proposed      a name of a knowledge base, or the proposal of a plug-in (`proposers`)
 facet         a facet or sort order that a capped answer links to (`facet_candidates`)
 list, export  a list without a query, or data to download (`list_candidates`)
-check         an independent word, which shows how complete a list is (`check_queries`)
+check         an independent word, which shows how complete a list is (`coverage.CheckQueries`)
 
 All are compared by `expected_yield.advantage`: the new records expected of their remaining pages, minus what the same requests
 would return elsewhere. The chooser sees pages as values, never as HTML, so that it also runs against simulated sources.
 """
 
+import heapq
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from upwell.choose.candidates import (
-    AnswerPage,
-    Candidate,
+from upwell.choose.candidates import AnswerPage, Candidate, OpenQueries, OpenQuery, distinct
+from upwell.choose.coverage import CheckQueries
+from upwell.choose.expected_yield import (
+    GOOD_SHARE,
+    HORIZON,
     CandidateKind,
     ExpectedYield,
-    OpenQueries,
-    OpenQuery,
-    WeighedCandidate,
-    distinct,
+    YieldEstimator,
+    advantage,
+    new_per_request,
 )
-from upwell.choose.check_queries import CheckQueries
-from upwell.choose.expected_yield import GOOD_SHARE, HORIZON, YieldEstimator, advantage, new_per_request
 from upwell.choose.facet_candidates import FacetCandidates
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.list_candidates import ListCandidates
@@ -42,24 +42,18 @@ from upwell.choose.word_candidates import CommonWords, MinWordLength, WordYield
 from upwell.choose.word_index import SeenRecord
 from upwell.lexicon.frequent_words import EVERYTHING
 from upwell.page.tokens import query_words
-from upwell.types import Record, Request
+from upwell.types import Decision, Record, Request, WeighedCandidate
 
-__all__ = ["Chooser", "Decision"]
+__all__ = ["Chooser"]
 
-CUT_OFF_PATIENCE = 5  # patience multiplier while answers are capped and the coverage goal is not met; not swept
+CAPPED_PATIENCE = 5  # patience multiplier while answers are capped and the coverage goal is not met; not swept
 # share of the records held that a request may return as new while the source counts as saturated
 SATURATED_SHARE = 3e-5
 MAX_CHECK_PAGES = 5  # pages of a check query if the source states no total
+MAX_OTHERS = 4  # candidates that a decision records besides the chosen one
 MAX_FAILURES = 2  # failures of one page in a row before its query is postponed
 # a capped query without a total is assumed to have at least twice the matches that were returned
 UNCOUNTED_FACTOR = 2.0
-
-
-class Decision(NamedTuple):
-    """The candidate that was chosen last, and the one that would have been chosen without it."""
-
-    chosen: WeighedCandidate
-    runner_up: WeighedCandidate | None = None
 
 
 class _Option(NamedTuple):
@@ -110,7 +104,7 @@ class Chooser:
         # queries that ask for all wanted records
         self.everything = (plan.about,) if is_about else EVERYTHING if takes_text else ()
         # new records per page, without check queries
-        self._new_by_page: deque[int] = deque(maxlen=plan.patience * CUT_OFF_PATIENCE)
+        self._new_by_page: deque[int] = deque(maxlen=plan.patience * CAPPED_PATIENCE)
         self._put_off: list[OpenQuery] = []  # postponed after failures, to be tried once more
         self._asked: set[str] = set()
         self.yields = YieldEstimator(ledger, self.words, self.everything)
@@ -129,8 +123,8 @@ class Chooser:
     def reason_to_stop(self) -> Reason | None:
         """Return why to stop; None to continue."""
         ledger, held = self.ledger, len(self.ledger)
-        is_cut_short = ledger.result_cap and held < self.plan.coverage * ledger.size.estimate
-        patience = self.plan.patience * (CUT_OFF_PATIENCE if is_cut_short else 1)
+        is_incomplete = ledger.result_cap and held < self.plan.coverage * ledger.size.estimate
+        patience = self.plan.patience * (CAPPED_PATIENCE if is_incomplete else 1)
         last = list(self._new_by_page)[-patience:]
         is_dry = len(last) == patience and sum(last) <= SATURATED_SHARE * held * patience
         if is_dry and (
@@ -148,7 +142,7 @@ class Chooser:
     def next(self) -> Candidate | OpenQuery | None:
         """Return a candidate to ask, or an open query whose next page to fetch; None if nothing is left.
 
-        `decision` records the choice and the runner-up.
+        `decision` records the choice and the best of the others.
         """
         choice = self._next_uncompared()
         if choice is not None:
@@ -162,18 +156,21 @@ class Chooser:
         # a list of everything contains the records of all other candidates, so a good share of the best yield is enough
         at = next((i for i, option in enumerate(options) if self._is_good_list(option, best)), None)
         values = [option.rate for option in options]
+        prefers_list = at is not None
         if at is None:
             values = [advantage(option.expected, best) for option in options]
             for option, value in zip(options, values, strict=True):
                 if isinstance(option.choice, OpenQuery):
                     option.choice.last_value = value
             at = values.index(max(values))
-        others = [option for i, option in enumerate(options) if i != at]
-        other_values = [value for i, value in enumerate(values) if i != at]
-        runner_up = others[other_values.index(max(other_values))] if others else None
         chosen = options[at]
+        others = heapq.nlargest(MAX_OTHERS + 1, range(len(options)), key=values.__getitem__)
         self.decision = Decision(
-            _weighed(chosen.choice, chosen.rate), runner_up and _weighed(runner_up.choice, runner_up.rate)
+            _weighed(chosen.choice, chosen, None if prefers_list else values[at]),
+            tuple(
+                _weighed(options[i].choice, options[i], None if prefers_list else values[i]) for i in others if i != at
+            )[:MAX_OTHERS],
+            prefers_list,
         )
         if isinstance(chosen.choice, Candidate) and chosen.choice.facet:
             self.facets.mark_asked()
@@ -183,7 +180,7 @@ class Chooser:
         """Return what is asked without a comparison: given queries, and check queries when they are due."""
         while self.waiting:
             given = self.waiting.popleft()
-            if given in self.everything or self.words.takes(given):
+            if given in self.everything or self.words.accepts(given):
                 return Candidate(query=given)
         if len(self._put_off) >= self.plan.failures:
             self.retry()
@@ -321,12 +318,12 @@ class Chooser:
     def hold(self, query: OpenQuery, records: Sequence[Record]) -> list[Record]:
         """Add records; return the new ones."""
         new = self.ledger.add(records)
-        new_keys, came = {record.key for record in new}, []
+        new_keys, seen = {record.key for record in new}, []
         narrow = [other for other in self.open_queries if len(other.words) > 1]
         for record in distinct(records):
             words = query_words(record.text) if record.key in new_keys else None
             query.showing += query.is_shown(record.text, words)
-            came.append(SeenRecord(record.key, record.text, record.fields, words))
+            seen.append(SeenRecord(record.key, record.text, record.fields, words))
             if words is None:
                 query.note_held(self.words, record.key)
                 continue
@@ -334,7 +331,7 @@ class Chooser:
                 proposer.hold(record.text)
             for other in narrow:
                 other.held_showing += all(word in words for word in other.words)
-        self.words.add_records(came)
+        self.words.add_records(seen)
         return new
 
     def _observe(self, query: OpenQuery, new: int, *, has_next: bool) -> None:
@@ -349,9 +346,9 @@ class Chooser:
             self._new_by_page.append(new)
         candidate, expected = query.candidate, query.next_page
         self.yields.observe(query, new)
-        is_cut_off = bool(self.ledger.result_cap) and (query.stated_total or 0) > self.ledger.result_cap
-        if is_cut_off and candidate.kind == "word" and query.last_page_size:
-            self.words.observe_cut_off(expected / (self.words.top if query.pages.pages == 1 else 1.0), new)
+        is_capped = bool(self.ledger.result_cap) and (query.stated_total or 0) > self.ledger.result_cap
+        if is_capped and candidate.kind == "word" and query.last_page_size:
+            self.words.observe_capped(expected / (self.words.capped_share if query.pages.pages == 1 else 1.0), new)
         if query.pages.pages > 1 or query.listing:
             return
         for proposer in self.proposers:
@@ -359,15 +356,15 @@ class Chooser:
         if candidate.pair:
             self.pairs.observe_page(candidate.pair, new)
         elif candidate.kind == "word" and query.last_page_size:
-            brought = float(new)
+            per_page = float(new)
             is_counted = has_next and self.ledger.can_use_total(query.stated_total)
             if (
                 is_counted and not self.ledger.result_cap
             ):  # the first page may be held and the rest not: use the mean of all
                 rest = self.yields.of_open_query(query, self.yields.size())
-                brought = (new + rest.new) / (1 + rest.pages)
-            if not is_cut_off:
-                self.words.observe_page(candidate.word, expected, brought)
+                per_page = (new + rest.new) / (1 + rest.pages)
+            if not is_capped:
+                self.words.observe_page(candidate.word, expected, per_page)
         if query.is_plain:
             self.words.asked(candidate.word or candidate.query, query.last_page_size)
 
@@ -405,18 +402,18 @@ class Chooser:
             return
         total = float(query.stated_total or 0)
         self.related.add(page.related)
-        is_cut_off = 0 < self._reachable < total
+        is_capped = 0 < self._reachable < total
         if query.pair:
             texts = [record.text for record in distinct(page.wanted)]
             self.pairs.add_first_page(query.pair, texts, query.stated_total or query.last_page_size)
             ledger.operators = self.pairs.understood
         if ledger.can_use_total(query.stated_total) and query.is_plain:
             self.words.set_total(query.query, total)
-        if not (is_cut_off and ledger.can_use_total(query.stated_total)) or self.is_about:
+        if not (is_capped and ledger.can_use_total(query.stated_total)) or self.is_about:
             return
         self.facets.add_links(page.links(), query.query, total)
         if query.is_plain or (query.pair and "and" in self.pairs.understood):
-            self.pairs.add_cut_off(query.query, total, query.pair.words if query.pair else ())
+            self.pairs.add_capped(query.query, total, query.pair.words if query.pair else ())
 
     @property
     def _reachable(self) -> int:
@@ -434,20 +431,20 @@ class Chooser:
         if is_whole and self.plan.goal == "complete":
             ledger.finish(finished)
         self.words.result_cap, self.words.page_size = self._reachable, ledger.page_size
-        is_cut_off = 0 < self._reachable <= finished.matches
+        is_capped = 0 < self._reachable <= finished.matches
         if query.is_plain and query.query in self.everything:
             if ledger.coverage.listed is query.pages.keys:
-                ledger.coverage.is_list_complete = is_whole and not is_cut_off
-        elif is_whole and not is_cut_off and self.plan.goal == "complete":
+                ledger.coverage.is_list_complete = is_whole and not is_capped
+        elif is_whole and not is_capped and self.plan.goal == "complete":
             hashes = query.pages.keys.hashes()
             ledger.coverage.drawn.update_hashes(self.checks.fair(hashes) if query.candidate.is_check else hashes)
-        if is_whole and not is_cut_off and self.plan.goal == "complete":
+        if is_whole and not is_capped and self.plan.goal == "complete":
             self.words.mark_exhausted(query.pages.keys.hashes().tolist())
-        if ledger.result_cap and is_whole and not is_cut_off and query.is_plain:
+        if ledger.result_cap and is_whole and not is_capped and query.is_plain:
             self.words.set_exhausted(query.query)
-        if is_cut_off and not ledger.totals_are_usable and query.is_plain:
+        if is_capped and not ledger.totals_are_usable and query.is_plain:
             matches = UNCOUNTED_FACTOR * finished.matches
-            self.pairs.add_cut_off(query.query, matches)
+            self.pairs.add_capped(query.query, matches)
             if not self.is_about:
                 self.facets.add_links(page.links(), query.query, matches)
 
@@ -456,8 +453,14 @@ def _option(choice: Candidate | OpenQuery, expected: ExpectedYield) -> _Option:
     return _Option(choice, expected, new_per_request(expected))
 
 
-def _weighed(choice: Candidate | OpenQuery, rate: float | None = None) -> WeighedCandidate:
+def _weighed(
+    choice: Candidate | OpenQuery, option: _Option | None = None, value: float | None = None
+) -> WeighedCandidate:
     """Return a candidate or an open query as a decision records it."""
-    if isinstance(choice, OpenQuery):
-        return WeighedCandidate(choice.candidate.kind, choice.candidate.text, choice.pages.pages + 1, rate)
-    return WeighedCandidate(choice.kind, choice.text, 1, rate)
+    candidate, page = (choice.candidate, choice.pages.pages + 1) if isinstance(choice, OpenQuery) else (choice, 1)
+    is_sort_order = candidate.facet is not None and not candidate.facet.link.narrows
+    kind = "sort order" if is_sort_order else candidate.kind
+    if option is None:
+        return WeighedCandidate(kind, candidate.text, page)
+    new, pages, chance = option.expected
+    return WeighedCandidate(kind, candidate.text, page, option.rate, chance * new, pages, value)

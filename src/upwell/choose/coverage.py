@@ -8,7 +8,8 @@ recaptured   an incomplete list of everything: the listed share of the records d
 bracket      between the records held or counted and a bound from the last pages: the harvest asks for new records, so the
              share of known records on its pages is at most the coverage
 
-Words say nothing about records that share no word with others; their number is estimated from those that share one or two
+Check queries draw records independently of the harvest: words of some records held, whose complete answers show how much of a list
+was fetched. Words say nothing about records that share no word with others; their number is estimated from those that share one or two
 (`unconnected`). If the upper bound is too high to be useful, there is none: the source has at least that many records.
 """
 
@@ -18,11 +19,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from upwell.arrays.key_set import KeySet
 from upwell.choose.word_index import WordIndex
+from upwell.page.tokens import stop_words_of
 from upwell.types import Estimate
 
-__all__ = ["MAX_COMPARED", "Coverage", "CoverageStatement", "SizeBy"]
+__all__ = ["MAX_COMPARED", "CheckQueries", "CoverageEvidence", "CoverageStatement", "SizeBy"]
 
 SizeBy = Literal["index", "total", "list", "recaptured", "bracket"]
 RECENT_PAGES = 40  # last pages of the harvest used for the bracket
@@ -48,6 +53,16 @@ MIN_UNSEEN_SHARE_UNCOUNTED = 0.04
 NORMAL = 1.96  # two-sided 95 %
 RULE_OF_THREE = 3.0  # upper 95 % bound of a count that was observed as 0
 DESIGN_EFFECT = 3.0  # records of one answer are correlated: intervals of samples are widened by this factor
+MAX_CHECK_PAGES = 3  # result pages that a check query may be expected to have
+MIN_CHECK_RECORDS = 50  # records held before check queries are drawn
+DRAWN_WORDS = 500  # check queries drawn at a time
+MIN_SHARED_WORDS = 30  # words in several records needed before words of a single record are left out
+# the words of check queries come from every fifth record held, because these records do not count as drawn; swept as a
+# share of 0.05 … 0.5: docs/decisions/0040
+SAMPLE_EVERY = 5
+MAX_REACHABLE_SHARE = (
+    0.5  # share of the reachable matches that a check query may be expected to have; 0.25 was no better
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ class CoverageStatement:
 
 
 @dataclass
-class Coverage:
+class CoverageEvidence:
     """Evidence so far about the size of a source."""
 
     words: WordIndex
@@ -68,7 +83,7 @@ class Coverage:
     stated: int = 0  # total stated for a query for everything
     is_hedged: bool = False
     totals_are_wrong: bool = False
-    cuts_off: bool = False
+    is_capped: bool = False
     is_counted: bool = False  # totals are stated and not known to be wrong
     takes_first_pages: bool = False  # further pages are not fetched
     # largest relative errors of totals whose matches were all fetched
@@ -134,11 +149,11 @@ class Coverage:
             high = size if len(self.listed) > self.held else size * (1 + MIN_UNSEEN_SHARE)
             is_open = not self.is_list_complete
             return CoverageStatement(Estimate(estimate=size, low=size, high=high), "list", is_lower_bound=is_open)
-        beside = self.queried if self.is_linked_list else self.drawn
-        number, drawn = len(self.listed), len(beside)
+        independent = self.queried if self.is_linked_list else self.drawn
+        number, drawn = len(self.listed), len(independent)
         if number < MIN_LIST_SHARE * self.held or not number:
             return None  # it does not list everything, or is not being fetched
-        share_listed = self.listed.share_of(beside, MAX_COMPARED)
+        share_listed = self.listed.share_of(independent, MAX_COMPARED)
         both, share = share_listed * drawn, share_listed if drawn >= MIN_DRAWN else 1.0
         if self.is_list_complete:
             if drawn < MIN_DRAWN or share < MIN_LISTED_SHARE:
@@ -169,7 +184,7 @@ class Coverage:
         if self.is_counted and len(counts) >= MIN_TOTALS:
             shares.append(_share_below(counts))
         missing = held / max(0.01, min(shares)) - held
-        is_uncounted = self.cuts_off and not self.is_counted
+        is_uncounted = self.is_capped and not self.is_counted
         margin, hidden = (UNCOUNTED_MARGIN, MIN_UNSEEN_SHARE_UNCOUNTED) if is_uncounted else (MARGIN, MIN_UNSEEN_SHARE)
         missing = max((1 + margin) * missing, self.expected_from_unasked(RULE_OF_THREE / MIN_PAGES))
         high = held + missing + hidden * held + UNCONNECTED * self.unconnected()
@@ -202,3 +217,53 @@ def _share_below(parts: Sequence[tuple[float, float]]) -> float:
     share, number = have / whole, len(parts)
     spread = math.sqrt(sum((part[1] - share * part[0]) ** 2 for part in parts) * number / (number - 1)) / whole
     return max(0.0, share - NORMAL * spread)
+
+
+class CheckQueries:
+    """Check queries of one source, drawn again whenever the number of records held has doubled."""
+
+    def __init__(self, index: WordIndex) -> None:
+        self.index = index
+        self._waiting: list[str] = []
+        self._drawn_at = 0  # records held at the last draw
+
+    def next(self, page_size: int) -> str | None:
+        """Return the next check query; None before enough records are held."""
+        if self.index.held < MIN_CHECK_RECORDS:
+            return None
+        if self.index.held >= 2 * self._drawn_at:
+            self._drawn_at = self.index.held
+            self._waiting = self._draw(MAX_CHECK_PAGES * page_size, np.random.default_rng(self._drawn_at))
+        return self._waiting.pop() if self._waiting else None
+
+    def _draw(self, reachable: int, rng: np.random.Generator) -> list[str]:
+        """Draw words of every fifth record held that should have at most `reachable` matches."""
+        counts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        for cells in self.index.words_of_each(SAMPLE_EVERY):
+            more = np.bincount(cells, minlength=len(counts))
+            more[: len(counts)] += counts
+            counts = more
+        most = max(2.0, MAX_REACHABLE_SHARE * reachable / SAMPLE_EVERY)
+        shared, alone = np.flatnonzero((counts > 1) & (counts <= most)), np.flatnonzero(counts == 1)
+        words = self._words(rng.permutation(shared))
+        return (
+            words
+            if len(words) >= MIN_SHARED_WORDS
+            else words + self._words(rng.permutation(alone))[: DRAWN_WORDS - len(words)]
+        )
+
+    def _words(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the first words that sources index: no stop words, single letters or numbers."""
+        stops, words = stop_words_of(self.index.language), []
+        for number in numbers.tolist():
+            word = self.index.word(number)
+            if len(word) > 1 and word not in stops and not any(c.isdigit() for c in word):
+                words.append(word)
+            if len(words) == DRAWN_WORDS:
+                break
+        return words
+
+    def fair(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the hashes of the records that were not used for drawing the words."""
+        numbers = np.array(list(self.index.record_numbers(hashes.tolist())), dtype=np.int64)
+        return np.asarray(hashes[(numbers % SAMPLE_EVERY != 0) | (numbers >= self._drawn_at) | (numbers < 0)])

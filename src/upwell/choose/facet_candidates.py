@@ -126,7 +126,7 @@ class FacetCandidates:
         new = max(MIN_NEW_SHARE * matches, matches - held)
         if cap and matches > cap:
             # another sort order starts with other records; a facet starts with the same ones, which may be held
-            new *= (self.word_index.top if stored.narrows else 1.0) * cap / matches
+            new *= (self.word_index.capped_share if stored.narrows else 1.0) * cap / matches
             matches = cap
         requests = max(1.0, -(-matches // page_size) if page_size else 1.0)
         link = SecondLevelLink(url=stored.url, key=key, relation=stored.relation, text=stored.text)

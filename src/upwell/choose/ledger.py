@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, field
 
 from upwell.answers.totals import TotalsTrust
 from upwell.arrays.key_set import KeySet
-from upwell.choose.coverage import MAX_COMPARED, Coverage, CoverageStatement
+from upwell.choose.coverage import MAX_COMPARED, CoverageEvidence, CoverageStatement
 from upwell.choose.plan import Reason
 from upwell.choose.result_pages import FinishedQuery, cap_evidence, learn_cap
 from upwell.choose.size import next_new
 from upwell.choose.word_index import WordIndex
+from upwell.papers.yuan import overlap_rate
 from upwell.source.model import SourceModel
 from upwell.types import Estimate, Record, SearchInterface, Skipped
 
@@ -50,7 +51,7 @@ class SourceLedger:
     growing_totals: int = 0  # queries whose second page stated a total larger by about a page
     totals_with_next: Counter[int] = field(default_factory=Counter)  # totals of answers with more than one page
     totals_trust: Counter[TotalsTrust] = field(default_factory=Counter)  # judgements of the totals of finished queries
-    coverage: Coverage = field(default_factory=lambda: Coverage(WordIndex()))  # evidence for the size
+    coverage: CoverageEvidence = field(default_factory=lambda: CoverageEvidence(WordIndex()))  # evidence for the size
     relearned: int = 0
     stopped: Reason = "exhausted"
     _statement: CoverageStatement | None = None
@@ -102,7 +103,7 @@ class SourceLedger:
             listed.share_of(self.held, MAX_COMPARED) >= MIN_LISTED_SHARE for listed in walked
         )
 
-    # -- what the source says of itself ----------------------------------------------------------------------------------
+    # -- statements of the source about itself ----------------------------------------------------------------------------------
 
     @property
     def totals_are_exact(self) -> bool:
@@ -138,15 +139,15 @@ class SourceLedger:
 
     @property
     def overlap_rate(self) -> float:
-        """Return Yuan's OR: matches returned per record held."""
-        return self.matches / len(self) if self.held else 0.0
+        """Return the matches returned per record held (Yuan §2.4.2); 0 before the first record."""
+        return overlap_rate(self.matches, len(self)) if self.held else 0.0
 
     @property
     def statement(self) -> CoverageStatement:
         """Return the coverage statement, recomputed only when the evidence has changed."""
         now = self.matches, len(self.coverage.listed), self.coverage.is_list_complete
         if self._statement is None or self._stated_at != now:
-            self.coverage.held, self.coverage.cuts_off = len(self), bool(self.result_cap)
+            self.coverage.held, self.coverage.is_capped = len(self), bool(self.result_cap)
             self.coverage.is_counted = self.totals_are_usable and bool(self.coverage.totals)
             self.coverage.totals_are_wrong = not self.totals_are_usable
             self._statement, self._stated_at = self.coverage.statement(), now
@@ -167,13 +168,15 @@ class SourceLedger:
         """Return the evidence that the size follows from."""
         return self.statement.by
 
-    # -- what the summary says -------------------------------------------------------------------------------------------
+    # -- summary -------------------------------------------------------------------------------------------
 
     def figures(self) -> dict[str, object]:
         """Return the entry of the source in `summary.json`."""
         size, held = self.size, len(self)
+        interface = self.interface.as_dict()
         return {
-            "template": self.interface.as_dict(),
+            "search_interface": interface,
+            "template": interface,  # deprecated name of `search_interface`
             "answers": {kind: self.answers[kind] for kind in ("multi", "single", "none", "error")},
             "records": held,
             "overlap_rate": round(self.overlap_rate, 3),
@@ -187,7 +190,8 @@ class SourceLedger:
         """Return the statements of the source that can be compared with the harvest."""
         return {
             "skipped": len(self.skipped),
-            "limit": self.result_cap or None,
+            "result_cap": self.result_cap or None,
+            "limit": self.result_cap or None,  # deprecated name of `result_cap`
             "lower_bound": self.lower_bound,
             "size_by": self.size_by,
             "totals": self.totals_are_exact,

@@ -7,7 +7,7 @@ from array import array
 
 import numpy as np
 
-from upwell.choose.candidates import ExpectedYield
+from upwell.choose.expected_yield import ExpectedYield
 from upwell.choose.word_candidates import WordYield
 from upwell.lexicon.scripts import is_unspaced
 

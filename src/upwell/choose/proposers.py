@@ -1,6 +1,6 @@
 """Proposers of queries: plug-ins, the names of a knowledge base, and related queries.
 
-A proposer is asked for its best query before each decision, and is told the result of every first page. It states what its
+A proposer is asked for its best query before each decision, and observes every first page. It states what its
 query should return (`ExpectedYield`); a proposer that promises too much is calibrated and asked less.
 
     class Zips:
@@ -18,20 +18,13 @@ from dataclasses import dataclass
 from typing import Protocol
 from zlib import crc32
 
-from upwell.choose.candidates import ExpectedYield
+from upwell.choose.expected_yield import ExpectedYield
 from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.choose.word_index import WordIndex
 from upwell.page.tokens import tokens
 from upwell.papers.entity import EntityType, Knowledge, rank_types
 
 __all__ = ["KnowledgeNames", "KnowledgeProposer", "Proposer", "ProposerFactory", "RelatedQueries"]
-
-
-#
-# shown     a name that a record held mentions; names that none shows are asked first, they may bring records of another corner
-# success   of a type: the share of its names asked that matched something
-#
-# Names are asked as the base keeps them, in lower case; accepted gap: Chinese and Japanese names are kept as pairs of characters.
 
 MIN_RECORDS = 50  # records held before the types are ranked, as for check queries; not swept
 RANK_AGAIN_FACTOR = 2  # growth of the records held after which the types are ranked again
@@ -67,7 +60,7 @@ class KnowledgeNames:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self.knowledge = knowledge
-        self.success = 0.0  # of the type of the name that `next` gave last: the chance that it matches something
+        self.success = 0.0  # probability that the name of the last `next` matches, from its type
         self._records = 0
         self._rank_at = MIN_RECORDS  # records held at which the types are ranked again
         self._mentions: Counter[str] = Counter()

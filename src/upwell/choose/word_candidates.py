@@ -1,4 +1,9 @@
-"""From how many letters on a source looks for words: learned from short words that it refuses, or does not find though records have them."""
+"""Words as candidates: of the records held, and of the language; and the shortest word that a source searches.
+
+WordYield        the word of the records held with the highest expected yield
+CommonWords      frequent words of the language that no record held contains
+MinWordLength    learns from short words without matches how long a word must be
+"""
 
 from collections import Counter, deque
 from collections.abc import Container, Sequence
@@ -11,114 +16,68 @@ from upwell.lexicon.frequent_words import most_frequent
 from upwell.native import compiled
 from upwell.page.tokens import stop_words_of
 
-__all__ = ["NEARLY_BEST_SHARE", "CommonWords", "Frequency", "Greedy", "MinWordLength", "Policy", "Random", "WordYield"]
-
-
-#
-#     add_record(key, text, fields)    a record came, for the first time or again
-#     asked(query, matches)            a query was asked, and how many matches its first page had
-#     next() → word or None            what to ask now; `expected` is the number of new records that a request should bring
-#
-# `WordIndex` counts words; a policy is a subclass with `worth`.
+__all__ = ["CommonWords", "MinWordLength", "WordYield", "unseen_records"]
 
 Counts = NDArray[np.int32]
 
-NEARLY_BEST_SHARE = 0.8  # a question that brings this share of what the best one brings is as good; not swept
-LIFT = 10.0
-POOL = 256  # words that are looked at for every request, beside those whose counts have changed
-MAX_POOL = 4 * POOL  # from which on the best are picked again
-GROWTH = 0.05  # of the records held, after which all words are looked at again
-ALL_EVERY = 2000  # words for each request until all are looked at again, so that this costs the same for each request
+LIFT = 10.0  # records at the mean share of exhausted records that the records of a word are pooled with; not swept
+MAX_UNSEEN_PER_HELD = 50.0  # upper bound of the unseen records, of the source or of a word, per record held
+POOL = 256  # words with the highest values that are weighed for every request, as well as those whose counts changed
+MAX_POOL = 4 * POOL  # words weighed from which on the best are selected again
+GROWTH = 0.05  # growth of the records held after which all words are weighed again
+ALL_EVERY = 2000  # words per request until all are weighed again, so that the mean cost of a request is constant
+MAX_WORDS = 3000  # frequent words of the language that are candidates
+MIN_MISSES = (
+    3  # words up to a length without matches that are needed before words of that length are rejected; not swept
+)
+MIN_OF_LENGTH = 2  # of these, words of exactly that length
+MIN_FOUND = 3  # longer words with matches that are needed
+# share of the records held: a word in more of them may have been left out of the index as a stop word; not swept
+MAX_SHARE = 0.2
 
 
-class Policy(WordIndex):
-    """A way to choose words: `worth` says what each is worth."""
+class WordYield(WordIndex):
+    """The words of the records held, and the new records that each is expected to return per request.
 
-    def next(self) -> str | None:
-        """The word to ask now; None where there is none."""
-        size = len(self._texts)
-        if not size:
-            return None
-        worth = np.where(self._done[:size] | (self._in[:size] == 0), -np.inf, self.worth())
-        best = int(np.argmax(worth))
-        if worth[best] > 0 and len(self._bulk) == size:
-            # of those that bring nearly as much for a request, the one that brings most: it leaves least to overlap
-            best = int(np.argmax(np.where(worth >= NEARLY_BEST_SHARE * worth[best], self._bulk, -1.0)))
-        self.expected = max(0.0, float(worth[best]))
-        return None if worth[best] == -np.inf else self.word(best)
-
-    def worth(self) -> Floats:
-        """What each candidate is worth; the greatest is asked next."""
-        raise TypeError("a policy says what a word is worth")
-
-
-class Random(Policy):
-    """Any word of the records held: the least that a policy must beat."""
-
-    def worth(self) -> Floats:
-        return self.rng.random(len(self._texts))
-
-
-class Frequency(Policy):
-    """The word that most records held have."""
-
-    def worth(self) -> Floats:
-        return self.inside
-
-
-class Greedy(Policy):
-    """The word that should match most records not held, every word of the source alike: d of n held, so d·N/n in all."""
-
-    def worth(self) -> Floats:
-        scale = 1 + _unseen(self) / max(self.held, 1)
-        matches = self.inside * scale
-        bound = np.minimum(1.0, self.result_cap / np.maximum(matches, 1e-9)) if self.result_cap else 1.0
-        return np.asarray(bound * (matches - self.inside))
-
-
-class WordYield(Policy):
-    """Ours: the word that should bring most new records for a request.
-
-    A word whose records were seen often has few unseen ones, one whose records were mostly seen once has many: the share
-    seen once, shrunk towards that of all records, scales the estimate of the unseen (Chao's, over all records) for each
-    word. Where that is more than the source's limit, only as much comes back, and a part of it is held already. What
-    comes back costs a request for each page.
+    A word whose records were seen often has few unseen records; a word whose records were mostly seen once has many. So the unseen
+    records of the whole source (Chao's estimate) are scaled for each word by the share of its records seen once, pooled with that
+    of all records. Beyond the result cap, only a part of the matches is returned. Each page costs a request.
     """
 
     shrink: float = SHRINK
-    size: float = 0.0  # of the source, where more is known than what Chao's bound says
+    size: float = 0.0  # estimated size of the source; 0: unknown, so that only Chao's bound is used
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._pool: Counts = np.zeros(0, dtype=np.int32)  # the words that were best when all were looked at
-        self._looks, self._held_then = 0, 0  # since then, and records held then
-
-    def worth(self) -> Floats:
-        new, pages = self.expected_new(np.arange(len(self._texts)))
-        self._bulk = new
-        return np.asarray(self.chance * new / pages)
+        self._pool: Counts = np.zeros(0, dtype=np.int32)  # the words with the highest values when all were weighed
+        self._looks, self._held_then = 0, 0  # proposals since then, and records held then
 
     def expected_new(self, words: Numbers) -> tuple[Floats, Floats]:
-        """For each of some words the new records that its pages should bring, and the number of these pages."""
-        held, inside = max(1, self.held), self._in[words].astype(float)
+        """Return the expected new records and pages of each word, before calibration."""
+        held, inside = max(1, self.held), self._with_word[words].astype(float)
         once, twice, usual = self._once[words], self._twice[words], max(self.seen_once, 1) / held
         usual_twice = (self.seen_twice + 1) / held
         once_share = (once + self.shrink * usual) / (inside + self.shrink) / usual
         once_per_twice = (once + self.shrink * usual) / (twice + self.shrink * usual_twice) * usual_twice / usual
         outside = 1 - self._exhausted / held
-        lift = (inside - self._whole[words] + LIFT) / (inside * outside + LIFT)
-        all_unseen = max(_unseen(self), self.size - self.held)
-        new = inside * np.minimum(50.0, all_unseen / held * once_share * once_per_twice * lift)
+        lift = (inside - self._with_word_exhausted[words] + LIFT) / (inside * outside + LIFT)
+        all_unseen = max(unseen_records(self), self.size - self.held)
+        new = inside * np.minimum(MAX_UNSEEN_PER_HELD, all_unseen / held * once_share * once_per_twice * lift)
         matches = inside + new
         if self.result_cap:
-            new = np.where(matches > self.result_cap, new * self.top * self.result_cap / np.maximum(matches, 1e-9), new)
+            new = np.where(
+                matches > self.result_cap, new * self.capped_share * self.result_cap / np.maximum(matches, 1e-9), new
+            )
             matches = np.minimum(matches, self.result_cap)
         pages = np.maximum(1.0, np.ceil(matches / self.page_size)) if self.page_size else np.ones(len(matches))
         return np.asarray(new), np.asarray(pages)
 
     def propose(self, best_rate: float, horizon: int, good_share: float) -> "tuple[str, float, float, float] | None":
-        """The word with the greatest value: word, new records, pages, and how likely it is to match at all."""
-        share, calibration = self._shares_matched(), self._calibration.shares(np.arange(len(self._tried)))
+        """Return the word with the greatest value, its expected new records and pages, and the probability that it matches.
+
+        The value is `expected_yield.advantage`; `best_rate` is the highest yield per request of the other candidates.
+        """
+        share, calibration = self.match_chances(), self._calibration.shares(np.arange(len(self._tried)))
         words, weighed, at = self.weigh(self._candidates(), share, calibration, (float(horizon), good_share, best_rate))
         if not len(words):
             return None
@@ -134,27 +93,27 @@ class WordYield(Policy):
     def weigh(
         self, arrays: "Sequence[Counts]", share: Floats, calibration: Floats, scale: tuple[float, float, float]
     ) -> "tuple[Counts, Floats, int]":
-        """The words of some arrays that can be asked, each once; of each its value, rate, new records and pages; and the best.
+        """Return the distinct words of some arrays that can be asked; a row each with their values, rates, new records and pages; the best.
 
-        Shares and calibration are those of each class.
+        `share` and `calibration` have an entry per class of words; `scale` is the horizon, the good share and the best rate.
         """
         if compiled is None:
             return self.plain_weigh(arrays, share, calibration, scale)
         held = max(1, self.held)
         numbers = (
-            held, self.usual_once, (self.seen_twice + 1) / held, 1 - self._exhausted / held,
-            max(_unseen(self), self.size - self.held), self.shrink, LIFT, self.result_cap, self.top, self.page_size, *scale,
+            held, self.share_seen_once, (self.seen_twice + 1) / held, 1 - self._exhausted / held,
+            max(unseen_records(self), self.size - self.held), self.shrink, LIFT, self.result_cap, self.capped_share, self.page_size, *scale,
         )  # fmt: skip
-        counts = (self._in, self._once, self._twice, self._whole, self._class, self._done)
+        counts = (self._with_word, self._once, self._twice, self._with_word_exhausted, self._class, self._done)
         words, weighed, best = compiled.weigh_words(arrays, *counts, share, calibration, numbers)
         return np.frombuffer(words, np.int32), np.frombuffer(weighed).reshape(4, -1), best
 
     def plain_weigh(
         self, arrays: "Sequence[Counts]", share: Floats, calibration: Floats, scale: tuple[float, float, float]
     ) -> "tuple[Counts, Floats, int]":
-        """As `weigh`, without the compiled module."""
+        """Do the same as `weigh` without the native module."""
         words = np.unique(np.concatenate(arrays)).astype(np.int32)
-        words = words[~self._done[words] & (self._in[words] > 0)]
+        words = words[~self._done[words] & (self._with_word[words] > 0)]
         if not len(words):
             return words, np.zeros((4, 0)), -1
         horizon, good_share, best_rate = scale
@@ -168,7 +127,7 @@ class WordYield(Policy):
         return words, np.array([values, rates, new, pages]), int(np.argmax(values))
 
     def _candidates(self) -> "Sequence[Counts]":
-        """The words that may be the best: all, now and then; else those that were it when all were looked at, or have changed since."""
+        """Return the words to weigh: from time to time all, else the best of that time and those whose counts changed since."""
         self._looks += 1
         is_due = self._looks * ALL_EVERY >= len(self._texts) or self.held >= (1 + GROWTH) * self._held_then
         changed, self._changed, self._changes = self._changed, [], 0
@@ -178,17 +137,14 @@ class WordYield(Policy):
         return self._pool, *changed
 
 
-def _unseen(words: WordIndex) -> float:
-    """Chao's lower bound of the records not seen; at least one, and never more than fifty times those held."""
+def unseen_records(words: WordIndex) -> float:
+    """Return Chao's lower bound of the unseen records: at least 1, and at most `MAX_UNSEEN_PER_HELD` per record held."""
     once, twice = words.seen_once, words.seen_twice
-    return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), 50.0 * max(words.held, 1))
-
-
-MAX_WORDS = 3000  # of the language that are candidates
+    return min(max(once * (once - 1) / (2 * (twice + 1)), 1.0), MAX_UNSEEN_PER_HELD * max(words.held, 1))
 
 
 class CommonWords:
-    """The words of a list, the most frequent first."""
+    """Frequent words of the language, the most frequent first."""
 
     def __init__(self, index: WordIndex) -> None:
         self.index = index
@@ -196,33 +152,25 @@ class CommonWords:
         self._misses = 0  # in a row
 
     def start(self) -> None:
-        """Takes in the words."""
+        """Load the words."""
         self._waiting.extend(most_frequent(self.index.language, MAX_WORDS))
 
     def next(self, asked: Container[str]) -> str | None:
-        """The next word that was not asked, that no record held has and that the source takes; None where there is none."""
+        """Return the next word that was not asked, that no record held contains and that is long enough; None if there is none."""
         index, waiting = self.index, self._waiting
-        while waiting and (waiting[0] in asked or index.records_with(waiting[0]) or not index.takes(waiting[0])):
+        while waiting and (waiting[0] in asked or index.records_with(waiting[0]) or not index.accepts(waiting[0])):
             waiting.popleft()
         return waiting[0] if waiting else None
 
     def note(self, *, is_missed: bool, patience: int) -> None:
-        """One was asked; a source that finds none of `patience` in a row does not search the words of everyday language."""
+        """Note the answer to one; after `patience` misses in a row, the source counts as not containing everyday language."""
         self._misses = self._misses + 1 if is_missed else 0
         if self._misses >= patience:
             self._waiting.clear()
 
 
-MIN_MISSES = 3  # words of some length or shorter, none of them found, before no more of them are asked; not swept
-MIN_OF_LENGTH = 2  # of them, that are just so long
-MIN_FOUND = 3  # longer words that were found
-MAX_SHARE = (
-    0.2  # of the records held: a word that more of them have may be left out for that, as stop words are; not swept
-)
-
-
 class MinWordLength:
-    """The words that were asked, by their letters."""
+    """The words that were asked, by their number of letters."""
 
     def __init__(self, index: WordIndex) -> None:
         self.index = index
@@ -230,9 +178,9 @@ class MinWordLength:
         self._missed: Counter[int] = Counter()
 
     def note(self, words: Sequence[str], *, is_found: bool, is_refused: bool) -> None:
-        """A query was asked; where it shows that the source wants longer words, the index leaves out those that are shorter.
+        """Note the answer to a query; if it shows that the source requires longer words, shorter ones are no longer proposed.
 
-        `is_refused`: the answer is like neither a list of matches nor what nonsense brings.
+        `is_refused`: the answer resembles neither a list of matches nor the answer to a nonsense query.
         """
         if len(words) != 1:
             return
@@ -243,15 +191,15 @@ class MinWordLength:
             self._missed[len(word)] += 1
         min_chars = self._min_chars()
         if min_chars > self.index.min_chars:
-            self.index.leave_out_shorter(min_chars)
+            self.index.reject_shorter(min_chars)
 
     def _should_be_found(self, word: str) -> bool:
-        """Whether records have a word, and it is not one of those that sources leave out because too many have them."""
+        """Return True if records held contain a word, and it is not too frequent for an index."""
         having = self.index.records_with(word)
         return 0 < having <= MAX_SHARE * self.index.held and word not in stop_words_of(self.index.language)
 
     def _min_chars(self) -> int:
-        """The letters that a word must have: one more than the longest of those that were missed, where none so short was found."""
+        """Return the minimum length: one more than that of the longest missed word, if no word that short was found."""
         shortest = min(self._found, default=0)
         lengths = [length for length, times in self._missed.items() if length < shortest and times >= MIN_OF_LENGTH]
         longest = max(lengths, default=0)

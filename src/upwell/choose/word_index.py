@@ -1,7 +1,7 @@
-"""The words of all records held: in how many records each stands, of these in how many that came only once, and beside which others.
+"""Index of the words of all records held: how many records contain each word, how often these were seen, and which words co-occur.
 
-What is counted about each word and each record is in compact arrays (about 40 bytes a word, 14 a record). Their texts, and which record
-has which words, are put away (`record_words`).
+The counts are kept in compact arrays (about 40 bytes per word and 14 per record). The texts of the words, and the words of each
+record, are stored outside memory (`record_words`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.arrays.key_set import KeyNumbers, hash_of
-from upwell.choose.calibration import Calibration
+from upwell.choose.expected_yield import Calibration
 from upwell.choose.record_words import Blobs, MemoryBlobs, RecordWords, WordTexts
 from upwell.lexicon.scripts import is_unspaced
 from upwell.native import compiled
@@ -51,11 +51,12 @@ def plain_count_words(
     sharing: NDArray[np.int64],
     number: int,
 ) -> tuple[int, int]:
-    """Counts the words of records that came for the first time, from `number` on; the cells of each end at `ends`.
+    """Count the words of new records, which are numbered from `number` on; the words of each end in `cells` at `ends`.
 
-    Of each word: in how many records it stands, in how many that came once, and the first of them. Of each record: how many words it
-    shares with others, as far as `sharing` counts records by that. Gives how many more words that are not `done` stand in records, and
-    how many more records those of them have that stand in several.
+    Updates in place, for each word, the records that contain it (`inside`), those of them seen once, and the `first` of them; for each
+    record, how many words it `shared` with others; and the number of records by shared words (`sharing`, the last entry: so many
+    or more). Returns how many words that are not `done` occur for the first time, and by how much the occurrences of those
+    that are in several records grow.
     """
     most, start, open_words, common = len(sharing) - 1, 0, 0, 0
     for record, end in enumerate(ends, number):
@@ -86,14 +87,14 @@ count_words = compiled.count_words if compiled is not None else plain_count_word
 
 
 def columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | None]:
-    """The last field in which each of some words stands; None where none has it."""
+    """Return the last field that contains each of the words; None if no field does."""
     if compiled is None:
         return plain_columns_of(words, fields)
     return compiled.columns_of(words, dict(fields), query_words)
 
 
 def plain_columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | None]:
-    """As `columns_of`, without the compiled module."""
+    """Do the same as `columns_of` without the native module."""
     columns: dict[str, str] = {}
     left = set(words)
     for name, value in reversed(list(fields.items())):
@@ -104,23 +105,23 @@ def plain_columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | 
 
 
 def missing_in(text: str, words: Sequence[str]) -> list[str]:
-    """Those of some words that a text does not have."""
+    """Return the words that a text does not contain."""
     return [word for word, column in zip(words, columns_of(list(words), {"": text}), strict=True) if column is None]
 
 
-# The shapes of words. A source may search years and codes, but not amounts.
+# Shapes of words: a source may index years and codes, but not amounts, so each shape has its own match chance.
 SHAPES = (
     "letters", "mixed", "1 digit", "2 digits", "3 digits", "4 digits", "5 digits and more", "stop word", "one letter",
     "pair of characters", "run of characters", "character",
 )  # fmt: skip
-PAIR_CHARACTERS = 2  # sources that index scripts without spaces often index pairs
-PAIR, ONE_CHARACTER = 9, 11  # shapes of parts of such texts: a source finds nearly all of them or nearly none
-OTHER = 255  # what the compiled module leaves to Python
+PAIR_CHARACTERS = 2  # sources often index scripts without spaces by pairs of characters
+PAIR, ONE_CHARACTER = 9, 11  # shapes of such parts: a source indexes nearly all of them or nearly none
+OTHER = 255  # the native module returns this for words that need `shape_of`
 AROUND_DIGITS = str.maketrans("", "", " .,")
 
 
 def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
-    """The number of a word's shape in SHAPES."""
+    """Return the shape of a word, as an index of `SHAPES`."""
     if len(word) > 1 and word.isascii() and word.isalpha():  # most words
         return 7 if word in stops else 0
     if len(word) == 1 and not word.isdigit():
@@ -136,7 +137,7 @@ def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
 
 
 def shapes_of(words: list[str], stops: frozenset[str]) -> list[int]:
-    """The shape of each of some words."""
+    """Return the shape of each word."""
     if compiled is None:
         return [shape_of(word, stops) for word in words]
     shapes = compiled.shapes(words, stops)
@@ -145,18 +146,20 @@ def shapes_of(words: list[str], stops: frozenset[str]) -> list[int]:
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.integer]
-CLASSES = 64  # classes of words that are calibrated apart; a table with more columns shares some
-PARTS_POWER = 2.0  # not swept: 1 spent two fifths of the requests on parts where only runs are found
-MAX_MISSING_PER_HELD = 20.0  # records of a word that may be missing for each one held; not swept
-MAX_COUNTED = 4096  # groups of words whose counts are kept, so that only the records that came since are counted
-SHRINK = 30.0  # records of the usual kind that weigh beside those of a word
-MAX_CHANGES = 20_000  # words of records that are kept as changed
-ROOM_SHARE = 8  # arrays that are full grow by one of so many: all sites of a run may do so at the same time
-MANY_SHARED = 3  # words that a record shares with others, beyond which they are not counted
+CLASSES = 64  # classes of words with a calibration of their own; tables with more columns share some
+# exponent on the match chance of parts of unspaced texts; not swept: with 1, two fifths of the requests asked for parts of a
+# source that indexes whole runs only
+PARTS_POWER = 2.0
+MAX_MISSING_PER_HELD = 20.0  # upper bound of the missing records of a word per record held; not swept
+MAX_COUNTED = 4096  # word combinations whose counts are cached, so that only newer records are counted
+SHRINK = 30.0  # records with the average share seen once that the records of a word are pooled with
+MAX_CHANGES = 20_000  # changed words that are remembered before all words count as changed
+ROOM_SHARE = 8  # full arrays grow by an eighth only, because all sites of a run may grow theirs at the same time
+MAX_SHARED = 3  # shared words of a record are counted up to this number
 
 
 class SeenRecord(NamedTuple):
-    """A record that came; `words` are those of its text (`query_words`), where they are known."""
+    """A record of an answer; `words` are those of its text (`query_words`), if they are known."""
 
     key: str
     text: str
@@ -168,20 +171,17 @@ class SeenRecord(NamedTuple):
 class WordIndex:
     """The words of all records held."""
 
-    result_cap: int = 0  # the result cap; 0: none is known
-    page_size: int = 0  # records on a page; 0: a query is one request
+    result_cap: int = 0  # 0: unknown
+    page_size: int = 0  # records per page; 0: each query is one request
     language: str = ""
-    keeps_stop_words: bool = False  # and single letters: a source may search them
-    min_chars: int = 0  # of a query that the source takes
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    expected: float = 0.0  # new records that a request for the word of `next` should bring
-    top: float = (
-        1.0  # share of what is predicted where the limit cuts off that comes: an order shows the same records first
-    )
+    keeps_stop_words: bool = False  # also single letters: a source may index them
+    min_chars: int = 0  # minimum length of a query that the source accepts
+    # share of the predicted new records that capped queries return: a ranking returns the same records first
+    capped_share: float = 1.0
     held: int = 0
     seen_once: int = 0
     seen_twice: int = 0
-    blobs: Blobs = field(default_factory=MemoryBlobs)  # where texts and cells are put away
+    blobs: Blobs = field(default_factory=MemoryBlobs)  # storage of texts and records
 
     def __post_init__(self) -> None:
         self._stops = stop_words_of(self.language)
@@ -191,51 +191,50 @@ class WordIndex:
         self._records = RecordWords(self.blobs)
         # for each word
         self._class = np.zeros(256, np.int16)
-        self._in = np.zeros(256, np.int32)
-        self._once = np.zeros(256, np.int32)
-        self._twice = np.zeros(256, np.int32)
-        self._whole = np.zeros(256, np.int32)  # records that came in a whole answer
-        self._first = np.zeros(256, np.int32)  # the first record that has it
-        self._done = np.zeros(256, bool)
-        self._barren = np.zeros(256, bool)  # whether it was asked for and matched nothing
-        self._told = np.zeros(256, np.float32)  # matches in the source, where they are known; else 0
-        # of the words that were not asked for: how many stand in records, and in how many those of them do that stand in several
-        self._open_words = self._open_common = 0
+        self._with_word = np.zeros(256, np.int32)  # records held that contain it
+        self._once = np.zeros(256, np.int32)  # of these, records seen once
+        self._twice = np.zeros(256, np.int32)  # and twice
+        self._with_word_exhausted = np.zeros(256, np.int32)  # of these, records of complete answers
+        self._first = np.zeros(256, np.int32)  # the first record that contains it
+        self._done = np.zeros(256, bool)  # it is not proposed any more
+        self._is_unmatched = np.zeros(256, bool)  # it was asked and matched nothing
+        self._stated_matches = np.zeros(256, np.float32)  # matches in the source; 0: unknown
+        # words of the records held that were not asked, and the occurrences of those that are in several records
+        self._unasked_words = self._unasked_occurrences = 0
         # for each record
-        self._times = bytearray()  # it came, at most 3
-        self._shared = bytearray()  # words that it shares with others, at most MANY_SHARED
-        self._is_exhausted = bytearray()  # whether it came in a whole answer
-        self._sharing = np.zeros(MANY_SHARED + 1, np.int64)  # records by how many words they share
-        self._exhausted = 0
-        self._counted: dict[tuple[int, ...], tuple[int, int]] = {}  # words → records counted, of these with all words
-        self._changed: list[NDArray[np.int32]] = []  # words whose counts have changed since a policy looked
+        self._times = bytearray()  # how often it was seen, at most 4
+        self._shared = bytearray()  # words that it shares with other records, at most MAX_SHARED
+        self._is_exhausted = bytearray()  # 1: a complete answer contains it
+        self._sharing = np.zeros(MAX_SHARED + 1, np.int64)  # number of records by shared words
+        self._exhausted = 0  # records of complete answers
+        self._counted: dict[tuple[int, ...], tuple[int, int]] = {}  # words → records counted, those with all words
+        self._changed: list[NDArray[np.int32]] = []  # words whose counts changed since the last proposal
         self._changes = 0
-        self._is_changed_everywhere = False  # too many have
-        self._classes: dict[tuple[str, int], int] = {}  # column and shape
-        self._tried: list[int] = []  # for each class
-        self._matched: list[int] = []
+        self._is_changed_everywhere = False  # too many changed to list them
+        self._classes: dict[tuple[str, int], int] = {}  # column and shape → class
+        self._tried: list[int] = []  # queries per class
+        self._matched: list[int] = []  # of these, queries with matches
         self._calibration = Calibration(CLASSES)
-        self._of_cut_off = Calibration(1)
-        self._bulk: Floats = np.zeros(0)  # what each candidate brings with all its pages, where it is known
+        self._capped_calibration = Calibration(1)
 
     def add_record(self, key: str, text: str, fields: Mapping[str, str] | None = None) -> None:
-        """A record came; its words are counted the first time."""
+        """Add a record of an answer."""
         self.add_records([SeenRecord(key, text, fields or {})])
 
     def add_records(self, records: Sequence[SeenRecord]) -> None:
-        """The records of a page came, each once; looked up together, and their words counted the first time that they come."""
+        """Add the distinct records of a page; the words of a record are counted the first time that it is seen."""
         hashes = [hash_of(record.key) for record in records]
         numbers = self._keys.find(hashes)
         new = [at for at, number in enumerate(numbers) if number < 0]
         if len(new) < len(records):
-            self._see_again([number for number in numbers if number >= 0])
+            self._count_again([number for number in numbers if number >= 0])
         for at in new:
             self._keys.add(hashes[at])
         if new:
             self._add_new([records[at] for at in new])
 
-    def _see_again(self, numbers: Sequence[int]) -> None:
-        """Records came again."""
+    def _count_again(self, numbers: Sequence[int]) -> None:
+        """Count records that were seen before."""
         second: list[int] = []
         third: list[int] = []
         for number in numbers:
@@ -253,15 +252,15 @@ class WordIndex:
         self.seen_twice += len(second) - len(third)
 
     def _add_new(self, records: Sequence[SeenRecord]) -> None:
-        """Records came for the first time."""
+        """Count the words of new records."""
         cells, ends = self._number(
             [query_words(record.text) for record in records], [record.fields for record in records]
         )
         self._shared.extend(bytes(len(records)))
-        counts = (self._in, self._once, self._first, self._done, self._shared, self._sharing)
+        counts = (self._with_word, self._once, self._first, self._done, self._shared, self._sharing)
         open_words, common = count_words(cells, ends, *counts, self.held)
-        self._open_words += open_words
-        self._open_common += common
+        self._unasked_words += open_words
+        self._unasked_occurrences += common
         self._records.extend(cells, ends)
         self._note_change(cells)
         self._times.extend(b"\1" * len(records))
@@ -272,92 +271,92 @@ class WordIndex:
     def _note_change(self, ids: NDArray[np.int32]) -> None:
         self._changed.append(ids)
         self._changes += len(ids)
-        if self._changes > MAX_CHANGES:  # nobody looks
+        if self._changes > MAX_CHANGES:  # nothing was proposed for long
             self._changed, self._changes, self._is_changed_everywhere = [], 0, True
 
     def asked(self, query: str, matches: int) -> None:
-        """A query was asked; `matches` is 0 where it brought nothing."""
+        """Count a query that was asked, and whether it had matches."""
         if len(ids := self._ids(words_of_query(query))) == 1:
             self._set_done(ids[0])
             if not matches:
-                self._barren[ids[0]] = True
+                self._is_unmatched[ids[0]] = True
         kind = int(self._class[ids[0]]) if len(ids) == 1 else self._class_of("", shape_of(query, self._stops))
         self._tried[kind] += 1
         self._matched[kind] += matches > 0
 
     def mark_exhausted(self, hashes: Sequence[int]) -> None:
-        """All matches of a query came, these, by the hashes of their keys: beside words that stand in them only, little is left to come."""
+        """Mark the records of a complete answer, given by the hashes of their keys: words that occur only in such records return little more."""
         numbers = [n for n in self._keys.find(hashes) if n >= 0 and not self._is_exhausted[n]]
         for number in numbers:
             self._is_exhausted[number] = 1
         self._exhausted += len(numbers)
         for ids in self._records.words_of(np.array(sorted(numbers), dtype=np.int64)):
-            np.add.at(self._whole, ids, 1)
+            np.add.at(self._with_word_exhausted, ids, 1)
             self._note_change(ids)
 
     def mark_asked(self, query: str) -> None:
-        """A query is on its way: it is not given again."""
+        """Note that a query is being asked, so that it is not proposed again."""
         if len(ids := self._ids(words_of_query(query))) == 1:
             self._set_done(ids[0])
 
     def _set_done(self, number: int) -> None:
-        """A word is not given any more."""
+        """Stop proposing a word."""
         if not self._done[number]:
-            self._done[number], inside = True, int(self._in[number])
-            self._open_words -= inside > 0
-            self._open_common -= inside if inside > 1 else 0
+            self._done[number], inside = True, int(self._with_word[number])
+            self._unasked_words -= inside > 0
+            self._unasked_occurrences -= inside if inside > 1 else 0
 
-    def takes(self, word: str) -> bool:
-        """Whether a word has as many letters as the source wants."""
+    def accepts(self, word: str) -> bool:
+        """Return True if a word is long enough for the source."""
         return len(word) >= self.min_chars
 
-    def leave_out_shorter(self, min_chars: int) -> None:
-        """Words with fewer letters are not given any more."""
+    def reject_shorter(self, min_chars: int) -> None:
+        """Stop proposing words with fewer than `min_chars` letters."""
         self.min_chars = min_chars
         for number, word in enumerate(self.words()):
-            if not self.takes(word):
+            if not self.accepts(word):
                 self._set_done(number)
 
-    def observe_cut_off(self, predicted: float, new: float) -> None:
-        """How many new records a page of a query brought whose matches will not all come, beside what all matches alike would bring."""
-        self._of_cut_off.add_page(0, predicted, new)
-        self.top = self._of_cut_off.share(0)
+    def observe_capped(self, predicted: float, new: float) -> None:
+        """Calibrate `capped_share` with a page of a capped query: its new records, and the prediction if all matches were equally likely."""
+        self._capped_calibration.add_page(0, predicted, new)
+        self.capped_share = self._capped_calibration.share(0)
 
     def observe_page(self, word: str, expected: float, new: float) -> None:
-        """How many new records one page of a word brought: what to expect of others like it."""
+        """Calibrate the class of a word with the new records of its page."""
         if (number := self.number(word)) >= 0:
             kind = int(self._class[number])
             self._calibration.add_page(kind, expected / self._calibration.share(kind), new)
 
     def words(self, first: int = 0) -> list[str]:
-        """All words by number, from one on."""
+        """Return all words by number, from `first` on."""
         return list(self._texts.since(first))
 
     def count_with(self, *words: str) -> int:
-        """How many records held have all of these words; only those that came since it was asked last are counted."""
+        """Return the number of records held that contain all of the words; only records added since the last call are counted."""
         numbers = self.numbers(words)
         if not words or -1 in numbers:
             return 0 if words else self.held
         key = tuple(sorted(set(numbers)))
         if len(key) == 1:
-            return int(self._in[key[0]])
+            return int(self._with_word[key[0]])
         counted, inside = self._counted.pop(key, (0, 0))
         inside += len(self._records.records_with_all(key, counted))
-        self._counted[key] = self.held, inside  # as the last: the first were not asked for longest
+        self._counted[key] = self.held, inside  # last: the least recently used come first
         if len(self._counted) > MAX_COUNTED:
             del self._counted[next(iter(self._counted))]
         return inside
 
     def cooccurring_words(self, *words: str) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """How many records held have all of these words, the numbers of the words beside them, and in how many each of those stands."""
+        """Return the number of records held with all of the words, the numbers of the co-occurring words, and the records with each."""
         counts = self.cooccurrence_counts(*words)
-        beside = np.flatnonzero(counts)
-        return self.count_with(*words), beside, counts[beside]
+        others = np.flatnonzero(counts)
+        return self.count_with(*words), others, counts[others]
 
     def cooccurrence_counts(self, *words: str) -> NDArray[np.int64]:
-        """In how many of the records held that have all of these words each word stands; 0 for the words themselves."""
+        """Return for each word the number of records held that contain it and all of `words`; 0 for `words` themselves."""
         if not words:
-            return self._in[: len(self._texts)].astype(np.int64)
+            return self._with_word[: len(self._texts)].astype(np.int64)
         numbers, none = self.numbers(words), np.zeros(0, dtype=np.int64)
         records = self._records.records_with_all(sorted(set(numbers))) if -1 not in numbers else none
         cells = list(self._records.words_of(records))
@@ -366,76 +365,66 @@ class WordIndex:
         return np.asarray(counts, dtype=np.int64)
 
     def numbers(self, words: Sequence[str]) -> list[int]:
-        """The numbers of words; -1 for those that no record held has."""
+        """Return the numbers of words; -1 for words that no record held contains."""
         return self._numbers.find_words(words)
 
     def unasked(self) -> tuple[int, float]:
-        """How many words of the records held were not asked for, and how many of them a record shares with others on average."""
-        return self._open_words, self._open_common / max(1, self.held)
+        """Return the number of words that were not asked, and how many of them a record shares with others on average."""
+        return self._unasked_words, self._unasked_occurrences / max(1, self.held)
 
     def connections(self) -> tuple[int, int]:
-        """How many records held share just one word with others, and how many two."""
+        """Return how many records held share exactly one word with others, and how many two."""
         return int(self._sharing[1]), int(self._sharing[2])
 
     def words_of_each(self, step: int) -> Iterable[Numbers]:
-        """The words of the first record and of each that is `step` after another, in parts."""
+        """Return the words of every `step`-th record, in several arrays."""
         return self._records.words_of(np.arange(0, self.held, step))
 
     def record_numbers(self, hashes: Sequence[int]) -> list[int]:
-        """The numbers of records by the hashes of their keys; -1 for those that are not held."""
+        """Return the numbers of records by the hashes of their keys; -1 for records that are not held."""
         return self._keys.find(hashes)
 
     def set_total(self, word: str, matches: float) -> None:
-        """How many matches the source says that a word has."""
+        """Store the number of matches that the source states for a word."""
         if (number := self.number(word)) >= 0:
-            self._told[number] = matches
+            self._stated_matches[number] = matches
 
     def set_exhausted(self, word: str) -> None:
-        """All matches of a word came."""
+        """Note that all matches of a word are held."""
         if (number := self.number(word)) >= 0:
-            self._told[number] = self._in[number]
+            self._stated_matches[number] = self._with_word[number]
 
     def missing_per_held(self, odds: float, numbers: Numbers) -> Floats:
-        """How many records are missing for each one held, of those that have a word beside one of which as many as `odds` are.
+        """Return the missing records per held record of `word AND query`, for each word, if the query has `odds` missing per held.
 
-        At most what the source says of the word; where it says nothing, more where its records were mostly seen just once.
+        The stated total of the word is an upper bound. Without one, words whose records were mostly seen once have more missing.
         """
-        told, inside, usual = self._told[numbers].astype(float), self._in[numbers].astype(float), self.usual_once
+        stated, inside = self._stated_matches[numbers].astype(float), self._with_word[numbers].astype(float)
+        usual = self.share_seen_once
         once = (self._once[numbers] + SHRINK) / (inside + SHRINK / usual) / usual
-        own = np.maximum(0.0, told / np.maximum(1.0, inside) - 1)
-        return np.where(told > 0, np.minimum(odds, own), np.minimum(MAX_MISSING_PER_HELD, odds * once))
+        own = np.maximum(0.0, stated / np.maximum(1.0, inside) - 1)
+        return np.where(stated > 0, np.minimum(odds, own), np.minimum(MAX_MISSING_PER_HELD, odds * once))
 
     @property
-    def usual_once(self) -> float:
-        """The share of all records held that came just once."""
+    def share_seen_once(self) -> float:
+        """Return the share of the records held that were seen once."""
         return max(self.seen_once, 1) / max(self.held, 1)
 
     def counts_for_pairs(self) -> "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_]]":
-        """Of each word: the records that have it, those of them that came once, its matches as far as they are known, whether it has none."""
-        return self._in, self._once, self._told, self._barren
+        """Return for each word the records with it, those of them seen once, its matches in the source (0: unknown), and if it has none."""
+        return self._with_word, self._once, self._stated_matches, self._is_unmatched
 
-    def is_barren(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Whether words were asked for and matched nothing."""
-        return self._barren[numbers]
+    def is_unmatched(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Return True for words that were asked and matched nothing."""
+        return self._is_unmatched[numbers]
 
     @property
     def inside(self) -> Floats:
-        """In how many records held each candidate stands."""
-        return self._in[: len(self._texts)].astype(float)
+        """Return the number of records held that contain each word."""
+        return self._with_word[: len(self._texts)].astype(float)
 
-    @property
-    def inside_once(self) -> Floats:
-        """In how many records that were seen just once each candidate stands."""
-        return self._once[: len(self._texts)].astype(float)
-
-    @property
-    def chance(self) -> Floats:
-        """How likely a word of a class is to match at all, from those tried, and how much came of what was expected of it."""
-        share = self._shares_matched()
-        return np.asarray((share * self._calibration.shares(np.arange(len(share))))[self.classes])
-
-    def _shares_matched(self) -> Floats:
-        """How likely a word of each class is to match; of parts of texts without spaces, that the source finds parts at all."""
+    def match_chances(self) -> Floats:
+        """Return the probability that a word of each class matches; for parts of unspaced texts, that the source indexes parts at all."""
         share = np.array([(m + 1) / (t + 1) for m, t in zip(self._matched, self._tried, strict=True)])
         parts = [i for (_, shape), i in self._classes.items() if shape in (PAIR, ONE_CHARACTER)]
         share[parts] **= PARTS_POWER
@@ -443,11 +432,11 @@ class WordIndex:
 
     @property
     def classes(self) -> NDArray[np.int16]:
-        """The class of each candidate: the column in which it was seen first, and its shape."""
+        """Return the class of each word: the column in which it was first seen, and its shape."""
         return self._class[: len(self._texts)]
 
     def _class_of(self, column: str, shape: int) -> int:
-        column = "" if shape >= PAIR else column  # whether parts and runs are found does not depend on where they stand
+        column = "" if shape >= PAIR else column  # the column does not matter for parts and runs
         kind = self._classes.get((column, shape))
         if kind is None:
             kind = self._classes[column, shape] = len(self._classes)
@@ -456,13 +445,13 @@ class WordIndex:
         return kind
 
     def _ids(self, words: Sequence[str]) -> list[int]:
-        """The numbers of words, sorted; those that have none get one."""
+        """Return the numbers of words, sorted; new words are added."""
         return self._number([words], [{}])[0].tolist()  # type: ignore[no-any-return] # a list of int
 
     def _number(
         self, words: Sequence[Sequence[str]], fields: Sequence[Mapping[str, str]]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The numbers of the words of each record, sorted, and where those of each end; words that have none get one."""
+        """Return the sorted numbers of the words of each record, and where those of each end; new words are added."""
         cells, ends, new_words = self._numbers.number_words(words, None if self.keeps_stop_words else self._stops)
         if any(new_words):
             columns = [columns_of(own, some) if own else () for own, some in zip(new_words, fields, strict=True)]
@@ -470,37 +459,47 @@ class WordIndex:
         return np.frombuffer(cells, np.int32), np.frombuffer(ends, np.int32)
 
     def records_with(self, word: str) -> int:
-        """How many records held have a word."""
+        """Return the number of records held that contain a word."""
         number = self.number(word)
-        return int(self._in[number]) if number >= 0 else 0
+        return int(self._with_word[number]) if number >= 0 else 0
 
     def records_with_each(self, words: Sequence[str]) -> list[int]:
-        """How many records held have each of some words."""
-        return [int(self._in[number]) if number >= 0 else 0 for number in self.numbers(words)]
+        """Return the number of records held that contain each of the words."""
+        return [int(self._with_word[number]) if number >= 0 else 0 for number in self.numbers(words)]
 
     def has_word(self, key: str, word: str) -> bool:
-        """Whether a record held has a word in its text, as it was when it came first."""
+        """Return True if the text of a record contained a word when it was first seen."""
         record, number = self._keys.find_one(hash_of(key)), self.number(word)
         return record >= 0 and number >= 0 and number in self._records.words_of_one(record)
 
     def number(self, word: str) -> int:
-        """The place of a word among all words; -1 where no record held has it."""
+        """Return the number of a word; -1 if no record held contains it."""
         return self._numbers.find_one(hash_of(word))
 
     def word(self, number: int) -> str:
-        """The way back."""
+        """Return the word with a number."""
         return self._texts[number]
 
     def _add(self, words: Sequence[str], columns: Sequence[str | None]) -> None:
-        """Takes in further words, each with the column in which it stands."""
+        """Add words, each with the column in which it was seen."""
         first = len(self._texts)
         self._texts.extend(words)
-        if len(self._texts) > len(self._in):
-            for name in ("_class", "_in", "_once", "_twice", "_whole", "_first", "_done", "_barren", "_told"):
+        if len(self._texts) > len(self._with_word):
+            for name in (
+                "_class",
+                "_with_word",
+                "_once",
+                "_twice",
+                "_with_word_exhausted",
+                "_first",
+                "_done",
+                "_is_unmatched",
+                "_stated_matches",
+            ):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros(len(old) // ROOM_SHARE + len(words), old.dtype))))
         shapes = shapes_of(list(words), self._stops)
         kinds = [self._class_of(column or "", shape) for column, shape in zip(columns, shapes, strict=True)]
         self._class[first : len(self._texts)] = kinds
         if self.min_chars:
-            self._done[first : len(self._texts)] = [not self.takes(word) for word in words]
+            self._done[first : len(self._texts)] = [not self.accepts(word) for word in words]

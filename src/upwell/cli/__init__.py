@@ -1,17 +1,18 @@
-"""The command line: the verbs of `upwell.api`, progress on stderr, results on stdout, exit codes as documented.
+"""Command line: the verbs of `upwell.api`, results on stdout, progress and messages on stderr.
 
-0 done · 1 it could not be done · 2 wrong usage · 3 stopped early, what there is was kept · 4 a refresh found changes (--exit-code)
-
-app          the command itself
-network      the options of all verbs that ask a site
+app          the `upwell` command, its help page and version
+options      arguments and options of all verbs, and the help pages of verbs
+network      options of all verbs that query a site
 harvesting   forms, harvest, probe, demo
 sources      ask, search, sql, enrich, match, compare
 offline      extract, entities, cluster, links, queries, blocks
 folders      status, export, config
 serving      serve, mcp
-printing     results and warnings
+display      results as lines of text
+printing     stdout and stderr
+progress     the progress line of a harvest
 
-A verb imports what only it needs, so that `--help` and the other verbs do not pay for it.
+A verb imports its dependencies when it runs, so that `--help` and the other verbs start quickly.
 """
 
 from upwell.cli import folders, harvesting, offline, serving, sources

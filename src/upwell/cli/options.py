@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
+from upwell.cli.printing import warn
 from upwell.errors import UpwellError, WrongUsage
 from upwell.places import address_of, sites_of
 
 if TYPE_CHECKING:
     from upwell.choose.plan import Goal as GoalName
-    from upwell.discover.discover import Browser as BrowserName
+    from upwell.discover.discovery import Browser as BrowserName
     from upwell.offline.crawl import Follow as FollowName
     from upwell.offline.many_archives import PartEngine as PartEngineName
     from upwell.papers.thor import Algorithm as AlgorithmName
@@ -50,6 +52,10 @@ WHAT, HOW_FAR, TABLE, POLITENESS, ACCESS, ENGINE = (
     "What to harvest", "How far to go", "Table", "Politeness", "Access", "Engines and output",
 )  # fmt: skip
 GROUPS = (WHAT, HOW_FAR, TABLE, POLITENESS, ACCESS, ENGINE)
+MIN_GROUP = 3  # options that a group needs to be a section of its own
+
+# Former names of options by verb, without dashes: they still work, and print a note. To be removed in the next release.
+FORMER_NAMES: dict[str, dict[str, str]] = {"harvest": {"template": "interface"}, "queries": {"limit": "result-cap"}}
 
 # Shared by several verbs.
 Json = Annotated[
@@ -74,7 +80,7 @@ Rate = Annotated[
         min=0,
         metavar="N",
         rich_help_panel=POLITENESS,
-        help="Requests per second and host; 0 means no limit, on loopback only.",
+        help="Requests per second and host; 0 means no limit (loopback only).",
     ),
 ]
 Contact = Annotated[
@@ -255,7 +261,6 @@ Interface = Annotated[
         help="Search interface: a URL with {query} in place of the query.",
     ),
 ]
-Template = Annotated[str, typer.Option("--template", hidden=True, help="Former name of --interface.")]
 SourceFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", rich_help_panel=WHAT, help="A source.json: use this source model, learn nothing."),
@@ -334,18 +339,6 @@ ExitCode = Annotated[
 EventLog = Annotated[
     Path | None,
     typer.Option(metavar="FILE", rich_help_panel=ENGINE, help="Write every event to this file (JSON Lines)."),
-]
-Verbosity = Annotated[
-    int,
-    typer.Option(
-        "-v",
-        "--verbose",
-        count=True,
-        metavar="",
-        show_default=False,
-        rich_help_panel=ENGINE,
-        help="Log decisions to stderr; -vv logs details of each component.",
-    ),
 ]
 ProbeCount = Annotated[
     int, typer.Option(min=1, metavar="N", help="Largest number of probe words; the Thor paper uses 100.")
@@ -455,7 +448,10 @@ SelectionMethod = Annotated[
 Sampling = Annotated[str, typer.Option(metavar="NAME", help="Candidate words: random, popular, optimal, auto or all.")]
 QueryCount = Annotated[int, typer.Option(min=1, metavar="N", help="Number of queries.")]
 ResultCap = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Result cap: most results the source returns per query; 0 means none.")
+    int,
+    typer.Option(
+        "--result-cap", min=0, metavar="N", help="Most results that the source returns per query; 0 means no cap."
+    ),
 ]
 LogFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Query log: TSV or Parquet of query, url, clicks.")]
 KnowledgeFile = Annotated[
@@ -620,42 +616,124 @@ ComparisonFolder = Annotated[
 Word = TypeVar("Word", bound=str)
 
 
+def _start_log(verbosity: int) -> int:
+    """Show the log on stderr; `-v` may be given before the verb, after it, or both."""
+    from upwell import logs
+
+    logs.start(verbosity)
+    return verbosity
+
+
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        show_default=False,
+        callback=_start_log,
+        rich_help_panel=ENGINE,
+        help="Log decisions on stderr, one line per request; -vv: details of HTTP and storage as well.",
+    ),
+]
+
+
+@cache
+def _verbose_option() -> Any:
+    """Return `-v` as a parameter that Typer has made from its annotation."""
+    made = typer.Typer(add_completion=False)
+
+    @made.command()
+    def verb(verbose: Verbose = 0) -> None:
+        """Take the option."""
+
+    return typer.main.get_command(made).params[0]
+
+
 class HelpCommand(TyperCommand):
-    """Command whose `--help` lists options by group, and whose option `--details` may be given without a value."""
+    """Command with a readable `--help`, former names of options, and an option `--details` that needs no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the verb and `-v`, which every verb takes."""
+        return [*super().get_params(ctx), _verbose_option()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; `--details` alone means `--details last`."""
+        """Parse the arguments; replace former names of options, and `--details` alone by `--details last`."""
         complete = []
         for arg, following in zip(args, [*args[1:], ""], strict=False):
-            complete.append(arg)
+            complete.append(self._present_name(arg))
             if arg == "--details" and following not in ("first", "last") and not following.isdigit():
                 complete.append("last")
         return super().parse_args(ctx, complete)
 
+    def _present_name(self, arg: str) -> str:
+        """Return an argument with the present name of its option; print a note if it had a former one."""
+        option, equals, value = arg.partition("=")
+        present = FORMER_NAMES.get(self.name or "", {}).get(option.removeprefix("--"))
+        if not option.startswith("--") or present is None:
+            return arg
+        warn(f"note: {option} is deprecated; write --{present}")
+        return f"--{present}{equals}{value}"
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return `[OPTIONS]` and the arguments for the usage line."""
+        pieces = []
+        for argument in (parameter for parameter in self.params if parameter.param_type_name == "argument"):
+            name = _argument_name(argument)
+            pieces.append((name if argument.required else f"[{name}]") + ("..." if argument.nargs == -1 else ""))
+        return ["[OPTIONS]", *pieces]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then options group by group."""
+        """Write the arguments, then the options by topic; topics of few options are written as one section."""
         arguments: list[tuple[str, str]] = []
-        groups: dict[str, list[tuple[str, str]]] = {}
+        help_option: list[tuple[str, str]] = []
+        groups: dict[str, list[tuple[str, str]]] = {"": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
                 continue
+            text = _without_range(record[1])
             if parameter.param_type_name == "argument":
-                arguments.append((record[0].partition(" <")[0], record[1]))
+                arguments.append((_argument_name(parameter), text))
+            elif parameter.name == "help":
+                help_option = [(record[0], text)]
             else:
-                groups.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append(record)
-        sections = [("Arguments", arguments)]
-        plain = groups.pop("", [])
-        if len(groups) <= 2:  # few options need no groups
-            named = [row for name in GROUPS for row in groups.get(name, [])]
-            sections.append(("Options", named + plain))
-        else:
-            sections += [(name, groups[name]) for name in GROUPS if name in groups]
-            sections.append(("Options", plain))
-        for title, rows in sections:
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or "", []).append((record[0], text))
+        few = [name for name, rows in groups.items() if name and len(rows) < MIN_GROUP]
+        options = [*groups.pop(""), *(row for name in few for row in groups.pop(name))]
+        sections = [("Options", options), *((name, groups[name]) for name in GROUPS if name in groups)]
+        sections = [(title, rows) for title, rows in sections if rows] or [("Options", [])]
+        last = 0 if sections[0][0] == "Options" else -1
+        sections[last] = (sections[last][0], [*sections[last][1], *help_option])
+        for title, rows in [("Arguments", arguments), *sections]:
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, one per line however long."""
+        examples = (self.epilog or "").replace("Example: ", "").split("\n\n")
+        with formatter.section("Examples" if len(examples) > 1 else "Example"):
+            for example in examples:
+                formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+
+
+def _argument_name(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper()).strip("[].")
+
+
+def _without_range(text: str) -> str:
+    """Remove the range of a value and the word `required` from a help text: Typer appends them to the default.
+
+    >>> _without_range("Requests to send.  [default: 9; x>=1]"), _without_range("Home page.  [required]")
+    ('Requests to send.  [default: 9]', 'Home page.')
+    """
+    head, bracket, notes = text.rpartition("  [")
+    if not bracket:
+        return text
+    default = next((note for note in notes.removesuffix("]").split("; ") if note.startswith("default: ")), "")
+    return f"{head}  [{default}]" if default else head
 
 
 def names(value: str) -> tuple[str, ...]:

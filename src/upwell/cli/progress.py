@@ -1,6 +1,6 @@
-"""What people see while a harvest runs: an observer that draws one line on stderr and can write every event to a log.
+"""Progress of a harvest: an observer that draws one line on stderr and can write every event to a log.
 
-Without a terminal it is a plain line every ten seconds.
+If stderr is not a terminal, a plain line is printed every ten seconds.
 """
 
 import json
@@ -35,12 +35,12 @@ from upwell.types import Estimate
 
 __all__ = ["ProgressLine"]
 
-SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
-RATE_SECONDS = 30.0  # over which the rate is taken
+SECONDS_BETWEEN_LINES = 10.0  # between two plain lines if stderr is not a terminal
+RATE_SECONDS = 30.0  # length of the window for the rate of requests
 
 
 class ProgressLine:
-    """A bar of the share that is held, with what it follows from; several sources and sites add up."""
+    """Progress bar of the share held, with the figures behind it; sources and sites are added up."""
 
     def __init__(self, budget: int, visible: bool, log: Path | None = None) -> None:
         self.console = Console(stderr=True)
@@ -49,10 +49,10 @@ class ProgressLine:
         self.requests: dict[str, int] = {}  # by site
         self.last: dict[str, Asked] = {}  # by source
         self.sizes: dict[str, tuple[Estimate, bool, int | None]] = {}  # by source: size, lower bound, requests to 90 %
-        self.ended_requests = self.ended_records = 0  # of sites that are over, of which nothing else is kept
-        self.ended_size: tuple[Estimate, bool, int | None] | None = None  # of all of them together
+        self.ended_requests = self.ended_records = 0  # totals of sites that ended; nothing else of them is kept
+        self.ended_size: tuple[Estimate, bool, int | None] | None = None  # the sum for these sites
         self.problems = 0
-        self.sent: deque[tuple[float, int]] = deque(maxlen=500)  # when, and how many requests in all
+        self.sent: deque[tuple[float, int]] = deque(maxlen=500)  # time, total number of requests
         self.last_line = time.monotonic()
         columns = (
             BarColumn(bar_width=10),
@@ -78,14 +78,14 @@ class ProgressLine:
 
     @without_records
     def follow(self, event: Event) -> None:
-        """Shows one event, and logs it unless it is a record, which the table holds."""
+        """Show one event, and log it unless it is a record: records are in the table."""
         if self.log and not isinstance(event, Held):
             self.log.write(json.dumps(event_line(event), ensure_ascii=False) + "\n")
             self.log.flush()
         if isinstance(event, Found):
-            self._say(f"asking {event.search_interface.method} {event.search_interface.url}")
+            self._say(f"search interface: {event.search_interface.method} {event.search_interface.url}")
         elif isinstance(event, Passed):
-            self._say(f"pressed “{event.label}” on {event.url}, which stands in front of the site")
+            self._say(f"clicked “{event.label}” on the consent page {event.url}")
         elif isinstance(event, Learned):
             self._say(f"learned from {event.probes} answers")
         elif isinstance(event, Trouble):
@@ -94,20 +94,22 @@ class ProgressLine:
         elif isinstance(event, Asked):
             self._count(event)
         elif isinstance(event, Stopping):
-            self._say("stopping: what there is will be written" if event.times == 1 else "still writing what there is")
+            self._say(
+                "stopping: writing the results so far" if event.times == 1 else "still writing the results so far"
+            )
         elif isinstance(event, Opened):
             self._send(event.site, event.requests)
             self._show(f"{event.pages:,} record pages read, {event.waiting:,} waiting · {self._requests()}")
         elif isinstance(event, Stopped):
             self.bar.update(self.task, description=f"stopped: {event.reason}")
-            if event.reason != "interrupted":  # which may go on
+            if event.reason != "interrupted":  # an interrupted site may continue
                 self._forget(event.site)
 
     def _say(self, message: str) -> None:
         self.console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
 
     def _show(self, line: str, share: float = 0.0) -> None:
-        """Draws the line; where there is no terminal, prints it now and then."""
+        """Draw the line, or print it at intervals if stderr is not a terminal."""
         self.bar.update(self.task, total=1.0 if share else None, completed=share, description=line)
         now = time.monotonic()
         if self.visible and self.bar.disable and now - self.last_line >= SECONDS_BETWEEN_LINES:
@@ -115,7 +117,7 @@ class ProgressLine:
             self._say(line)
 
     def _forget(self, site: str) -> None:
-        """Keeps no more of a site that is over than its figures, added to those of others."""
+        """Reduce a site that ended to its figures, added to those of others."""
         self.ended_requests += self.requests.pop(site, 0)
         for source in [source for source, last in self.last.items() if last.site == site]:
             self.ended_records += self.last.pop(source).records
@@ -137,11 +139,11 @@ class ProgressLine:
         if event.size is not None:
             self.sizes[source] = event.size, event.lower_bound, event.requests_to_goal
         records = self.ended_records + sum(last.records for last in self.last.values())
-        share, said = self._coverage(records)
-        self._show(f"{records:,} records{said} · {self._requests()}", share)
+        share, statement = self._coverage(records)
+        self._show(f"{records:,} records{statement} · {self._requests()}", share)
 
     def _coverage(self, records: int) -> tuple[float, str]:
-        """The share held (0: not known), and what is said of it, of all sources together."""
+        """Return the share held of all sources (0: not known), and a phrase that states it."""
         sizes = [*self.sizes.values(), *([self.ended_size] if self.ended_size else [])]
         if not sizes:
             return 0.0, ""
@@ -150,17 +152,17 @@ class ProgressLine:
             return 0.0, f" of at least {round(max(low, records)):,}"
         ends = (sum(size.high for size, _, _ in sizes), low)
         estimate = sum(size.estimate for size, _, _ in sizes)
-        least, most = (min(1.0, records / max(1.0, end)) for end in ends)
+        lowest, highest = (min(1.0, records / max(1.0, end)) for end in ends)
         share = min(1.0, records / max(1.0, estimate))
-        between = f" ({least:.0%}–{most:.0%})" if f"{least:.0%}" != f"{most:.0%}" else ""
-        ahead = [to_goal for _, _, to_goal in self.sizes.values() if to_goal]
-        goal = f" · 90% in ~{sum(ahead):,}" if ahead else ""
-        return share, f", {share:.0%}{between}{goal}"
+        interval = f" ({lowest:.0%}–{highest:.0%})" if f"{lowest:.0%}" != f"{highest:.0%}" else ""
+        remaining = [to_goal for _, _, to_goal in self.sizes.values() if to_goal]
+        goal = f" · 90% in ~{sum(remaining):,}" if remaining else ""
+        return share, f", {share:.0%}{interval}{goal}"
 
     def _requests(self) -> str:
-        """Requests of the budget, how fast, and problems."""
+        """Return the requests sent and allowed, their rate, and the number of problems."""
         now, total = self.sent[-1]
-        before, first = next((moment for moment in self.sent if now - moment[0] <= RATE_SECONDS), self.sent[-1])
+        before, first = next((entry for entry in self.sent if now - entry[0] <= RATE_SECONDS), self.sent[-1])
         rate = f" · {(total - first) / (now - before):.1f}/s" if now - before >= 1 else ""
         problems = f" · {self.problems} problem{'s' if self.problems > 1 else ''}" if self.problems else ""
         return f"{total:,}/{self.budget:,} requests{rate}{problems}"

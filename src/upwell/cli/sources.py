@@ -1,8 +1,8 @@
-"""The verbs about several tables: match and compare."""
+"""The verbs over several sources: `ask`, `search`, `sql`, `enrich`, `match` and `compare`."""
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from upwell.choose.plan import Plan
 from upwell.cli import options
 from upwell.cli.app import app
 from upwell.cli.network import asks_sites, manners_of, values_for
-from upwell.cli.printing import as_json_text, print_result, printable, printable_json, warn
+from upwell.cli.printing import as_json_text, print_result, printable, printable_json, shortened, table_lines, warn
 from upwell.errors import UpwellError, WrongUsage
 
 if TYPE_CHECKING:
@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "compare", "enrich", "match", "search", "sql"]
 
-# --- The verbs over several sources: ask them live, search what was harvested, query it in SQL, enrich one by another.
-
-BOLD, PLAIN = "\x1b[1m", "\x1b[0m"  # of a terminal (ECMA-48 §8.3.117)
-CLEAR = "\x1b[K"  # to the end of the line (ECMA-48 §8.3.41)
-FIELD_CHARS = 60  # of a field that are shown on a line
-MAX_FIELDS = 6
-MAX_CELL_CHARS = 50
-MAX_NAMED = 20  # sources in trouble that are named one by one
-STOPPED_EARLY = 3
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"  # terminal codes (ECMA-48 §8.3.117)
+CLEAR = "\x1b[K"  # terminal code: erase to the end of the line (ECMA-48 §8.3.41)
+MAX_FIELD = 60  # characters of a field in a line
+MAX_FIELDS = 6  # fields of a record in a line
+MAX_NAMED = 20  # sources with problems that are named; the others are only counted
+STOPPED_EARLY = 3  # exit code
 
 
 @app.command(
@@ -47,9 +44,10 @@ def ask(
     limit: options.Limit = 20,
     as_json: options.Json = False,
 ) -> None:
-    """Asks learned sources live, all at once, and merges what they answer: one row for each thing, with its sources.
+    """Query learned sources live, all at once, and merge their answers.
 
-    Nothing is learned; the requests are as polite as those of a harvest. Sources that are slow, broken or changed are named.
+    One line per entity, with the sources that returned it. The requests are as polite as those of a harvest. Sources that are slow,
+    broken or changed are named on stderr.
     """
     result = api.ask(
         query,
@@ -65,20 +63,20 @@ def ask(
     _name("looks different", result.drifts)
     answered = len(result.answers) - len(result.troubles)
     if not as_json:
-        print(f"{len(result):,} things from {answered:,} of {len(result.answers):,} sources", file=sys.stderr)
+        print(f"{len(result):,} entities from {answered:,} of {len(result.answers):,} sources", file=sys.stderr)
     if result.answers and not any(answer.pages for answer in result.answers):
         raise UpwellError("no source answered")
 
 
 def _finding_lines(finding: "Finding") -> Iterator[str]:
-    values = [_short(value, FIELD_CHARS) for value in finding.fields.values()]
+    values = [shortened(value, MAX_FIELD) for value in finding.fields.values()]
     yield printable(f"{finding.rank:>3}. {' · '.join(values[:MAX_FIELDS])}")
     for sighting in finding.sources:
         yield printable(f"     {sighting.source} (no. {sighting.rank}) {sighting.url or ''}".rstrip())
 
 
 def _name(what: str, sources: Mapping[str, str]) -> None:
-    """Says which sources are in trouble; of very many, the first ones and how many more."""
+    """Warn of sources with a problem: name the first ones, count the others."""
     for source, why in list(sources.items())[:MAX_NAMED]:
         warn(f"{source} {what}: {why}")
     if len(sources) > MAX_NAMED:
@@ -99,8 +97,11 @@ def search(
     index: options.IndexFolder = None,
     as_json: options.Json = False,
 ) -> None:
-    """Full-text and field search over everything harvested, the best first; the index follows the tables by itself."""
-    found = api.open(*(folders or ())).search(
+    """Search the records of all harvests, by words and by columns, best first.
+
+    The index is built on first use and updated when a table changes.
+    """
+    result = api.open(*(folders or ())).search(
         query,
         limit=limit,
         offset=offset,
@@ -110,32 +111,32 @@ def search(
         tell=_last_line,
     )
     _last_line("")
-    for hit in found:
+    for hit in result:
         for line in [as_json_text(hit.as_dict())] if as_json else _hit_lines(hit, sys.stdout.isatty()):
             print(line)
     if facets and as_json:
-        print(as_json_text({"facets": found.facets, "count": found.count}))
-    for trouble in found.troubles:
+        print(as_json_text({"facets": result.facets, "count": result.count}))
+    for trouble in result.troubles:
         warn(trouble)
     if as_json:
         return
-    for name, values in found.facets.items():
+    for name, values in result.facets.items():
         print(printable(f"{name}: " + ", ".join(f"{value} ({count:,})" for value, count in values.items())))
-    print(f"{found.count:,} of {found.records:,} records match", file=sys.stderr)
+    print(f"{result.count:,} of {result.records:,} records match", file=sys.stderr)
 
 
 def _hit_lines(hit: "Hit", is_terminal: bool) -> Iterator[str]:
-    fields = [_short(value, FIELD_CHARS) for name, value in hit.record.items() if not name.startswith("_")]
+    fields = [shortened(value, MAX_FIELD) for name, value in hit.record.items() if not name.startswith("_")]
     yield printable(f"{hit.score:6.2f}  {' · '.join(fields[:MAX_FIELDS])}")
-    shown = hit.highlight
-    if shown.text:
-        pieces, at = [], 0
-        for start, end in shown.marks:
-            pieces += [printable(shown.text[at:start]), BOLD * is_terminal, printable(shown.text[start:end])]
-            pieces += [PLAIN * is_terminal]
-            at = end
-        text = "".join([*pieces, printable(shown.text[at:])])
-        yield f"        {printable(shown.column)}: {text}"
+    highlight = hit.highlight
+    if highlight.text:
+        pieces, position = [], 0
+        for start, end in highlight.marks:
+            pieces += [printable(highlight.text[position:start]), BOLD * is_terminal]
+            pieces += [printable(highlight.text[start:end]), PLAIN * is_terminal]
+            position = end
+        text = "".join([*pieces, printable(highlight.text[position:])])
+        yield f"        {printable(highlight.column)}: {text}"
     yield printable(f"        {hit.site} {hit.record.get('_url') or ''}".rstrip())
 
 
@@ -150,9 +151,10 @@ def sql(
     out: options.SqlFile = None,
     as_json: options.Json = False,
 ) -> None:
-    """SQL (DuckDB) over the tables of all harvests: a table for each site, everything aligned, and same_as.
+    """Query the tables of all harvests in SQL (DuckDB).
 
-    It only reads: no other file and no address can be reached.
+    There is a table for each site, a view `everything` with the columns of all sites aligned, and a view `same_as` of matching records.
+    The query can only read these: other files and URLs are out of reach.
     """
     from upwell.store.remote import open_output, without_credentials
 
@@ -178,7 +180,7 @@ def _lines(answer: "QueryResult", format: str) -> Iterator[str]:
 
         yield from csv_lines(answer.columns, answer)
     else:
-        yield from _text_table(answer.columns, [[_short(value, MAX_CELL_CHARS) for value in row] for row in answer])
+        yield from table_lines(answer.columns, list(answer))
 
 
 def _write(answer: "QueryResult", path: Path, format: str) -> None:
@@ -190,14 +192,7 @@ def _write(answer: "QueryResult", path: Path, format: str) -> None:
         else:
             path.write_text("".join(f"{line}\n" for line in _lines(answer, format)), encoding="utf-8")
     except OSError as error:
-        raise WrongUsage(f"{path} cannot be written ({error.strerror}); name another with -o") from error
-
-
-def _text_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as what they hold."""
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    for row in (names, ["-" * width for width in widths], *rows):
-        yield printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        raise WrongUsage(f"{path} cannot be written ({error.strerror}); choose another with -o") from error
 
 
 @app.command(epilog="Example: upwell enrich books/example.org:author authors/example.com/source.json --budget 500")
@@ -211,9 +206,9 @@ def enrich(
     format: options.Format = "parquet",
     as_json: options.Json = False,
 ) -> None:
-    """Asks a learned source for each value of a column, and writes the rows with the best answer's fields beside them.
+    """Query a source for each value of a column, and add the fields of the best match.
 
-    Run again, the same command goes on where it was cut off, or further with a larger budget.
+    The same command, run again, continues where it stopped; with a larger budget it continues further.
     """
     from upwell.combine.learned_source import load_sources, source_files
 
@@ -234,28 +229,17 @@ def enrich(
     else:
         columns = ", ".join(result.columns) or "no columns"
         print(printable(f"{result.found:,} of {result.rows:,} rows enriched by {columns}"))
-        print(
-            f"stopped: {result.stopped} after {result.requests:,} requests; {result.asked:,} of {result.values:,} values asked"
-        )
+        values = f"{result.asked:,} of {result.values:,} values queried"
+        print(f"stopped: {result.stopped} after {result.requests:,} requests; {values}")
         print(f"rows: {result.file}")
     if result.stopped in ("interrupted", "blocked"):
         raise typer.Exit(STOPPED_EARLY)
 
 
 def _last_line(word: str) -> None:
-    """Progress on one line of a terminal, in place of what stands there; nothing elsewhere."""
+    """Replace the last line of the terminal; print nothing if stderr is not a terminal."""
     if sys.stderr.isatty():
         print(f"\r{CLEAR}{printable(word)}", end="", file=sys.stderr, flush=True)
-
-
-def _short(value: object, most: int) -> str:
-    """A value on one line, not too long."""
-    text = "" if value is None else "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
-# --- (main part)
 
 
 @app.command(
@@ -265,7 +249,10 @@ def _short(value: object, most: int) -> str:
 def match(
     a: options.TableA, b: options.TableB, columns: options.MatchColumns = False, as_json: options.Json = False
 ) -> None:
-    """Which rows of two tables are the same thing? A line a pair with how probable it is; no labels, no settings."""
+    """Find the rows of two tables that describe the same entity.
+
+    One line per pair, with its probability. No labels or settings are needed.
+    """
     if columns:
         print_result(api.match_columns(a, b), as_json)
         return
@@ -275,7 +262,7 @@ def match(
         text = as_json_text(pair.as_dict()) if as_json else printable(f"{pair.score:.2f}  {pair.a}  {pair.b}")
         print(text)
     if not pairs:
-        warn("no row of the one is the same thing as a row of the other, as far as they show")
+        warn("no row of one table matches a row of the other")
 
 
 @app.command(
@@ -288,6 +275,9 @@ def compare(
     format: options.Format = "parquet",
     as_json: options.Json = False,
 ) -> None:
-    """What do several sources say? One table of all things, who has what, where they differ, how large the field is; and a report."""
+    """Compare several sources: merged table, overlap, differences, size of the field.
+
+    Each entity becomes one row of the merged table; a report shows which source has which entities and where values differ.
+    """
     chosen = options.choice("--format", format, options.FORMATS)
     print_result(api.compare(*places, out=out, format=chosen), as_json)

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from upwell.answers.kind import judge, refusal
-from upwell.answers.next_page import request_of
+from upwell.answers.kind import judge_answer, refusal_reason
+from upwell.answers.next_page import next_page_request
 from upwell.combine.learned_source import LearnedSource, SourceAnswer, load_sources, source_files
 from upwell.combine.merge import AskResult, merge
 from upwell.combine.search_index import fold
 from upwell.discover import interfaces
-from upwell.discover.browser_search import SearchJudge
-from upwell.discover.consent_page import Gate, press_again
+from upwell.discover.browser_search import SearchOnlyPolicy
+from upwell.discover.consent_page import ConsentPage, consent_request
 from upwell.discover.index_source import records_of_index
 from upwell.discover.steps import with_fresh_tokens
 from upwell.errors import BudgetSpent, Unreachable, UpwellError, WrongUsage
@@ -106,7 +106,9 @@ class IndexSearch:
 
 MAX_AT_ONCE = 100  # sources queried at the same time: each uses a connection and a thread
 MAX_FAILURES = 10  # consecutive queries without an answer before a source is given up; as `Plan.failures`
-MAX_NOTE_CHARS = 400  # length of a "nothing found" notice in an answer without records; as `EmptyParams.note`
+MAX_NOTE_CHARS = (
+    400  # length of a "nothing found" notice in an answer without records; as `EmptyParams.max_notice_chars`
+)
 INDEX_PAGE = 10  # records of an index that count as one page of an answer
 LEARN_AGAIN = "the site may have changed; harvest it again to update its source model"
 
@@ -223,7 +225,7 @@ class _Network:
 
     net: Fetcher
     chromium: Chromium | None
-    gates: tuple[Gate, ...] = ()
+    consent_pages: tuple[ConsentPage, ...] = ()
     indexes: dict[str, IndexSearch] = field(default_factory=dict)  # URL → index fetched before
 
     async def send(self, request: Request) -> Response:
@@ -231,8 +233,8 @@ class _Network:
         if self.chromium is not None:
             return await self.chromium.fetch(request)
         response = await self.net.fetch(request, reuse=True)
-        if (press := press_again(self.gates, response)) is not None:
-            await self.net.fetch(press)
+        if (click := consent_request(self.consent_pages, response)) is not None:
+            await self.net.fetch(click)
             response = await self.net.fetch(request)
         return response
 
@@ -243,8 +245,8 @@ async def _network(source: LearnedSource, manners: Manners, memory: Memory | Non
     async with AsyncExitStack() as stack:
         fetcher = Fetcher(manners, user_urls=(interface.page or interface.url,), memory=memory)
         net = await stack.enter_async_context(fetcher)
-        chromium = await stack.enter_async_context(Chromium(net, SearchJudge())) if interface.rendered else None
-        yield _Network(net, chromium, source.gates)
+        chromium = await stack.enter_async_context(Chromium(net, SearchOnlyPolicy())) if interface.rendered else None
+        yield _Network(net, chromium, source.consent_pages)
 
 
 @dataclass
@@ -274,7 +276,7 @@ class _Asking:
             request: Request | None = await self._request(query)
             while request is not None and answer.pages < pages:
                 response = await self.network.send(request)
-                if refused := refusal(response):
+                if refused := refusal_reason(response):
                     raise Unreachable(f"{request.url} refuses: {refused}")
                 request = await self.thread.run(lambda response=response: self._take(response, query))  # type: ignore[misc] # bound now
         except BudgetSpent:
@@ -289,7 +291,7 @@ class _Asking:
         indexes, answer = self.network.indexes, self.answer
         if interface.url not in indexes:
             response = await self.network.send(interfaces.fill(interface, ""))
-            if refused := refusal(response):
+            if refused := refusal_reason(response):
                 raise Unreachable(f"{interface.url} refuses: {refused}")
             records = await self.thread.run(lambda: records_of_index(interface, response.body))
             indexes[interface.url] = await self.thread.run(lambda: IndexSearch(records))
@@ -331,13 +333,13 @@ class _Asking:
         step = next_page_of(tree, reading, query, self.source.model.next_link) if new else None
         if step is None or posts_elsewhere(step, tree, source.interface.url):
             return None
-        return request_of(step, query)
+        return next_page_request(step, query)
 
 
 def _drift(source: LearnedSource, reading: Reading, tree: TagTree, query: str) -> str:
     """Return why an answer does not fit the source model; "" if it does."""
-    verdict = judge(source.model.empty, tree, query, records=0) if reading.kind == "none" else None
-    if verdict is not None and not verdict.empty and verdict.own > MAX_NOTE_CHARS:
+    verdict = judge_answer(source.model.empty, tree, query, records=0) if reading.kind == "none" else None
+    if verdict is not None and not verdict.is_empty and verdict.own_chars > MAX_NOTE_CHARS:
         return f"an answer without records does not look like an empty answer; {LEARN_AGAIN}"
     watch = DriftWatch(source.model, min_answers=1)
     watch.note(reading, tree)

@@ -172,7 +172,7 @@ def write_enriched(
 def query_text(value: object) -> str:
     """Return a value as query text.
 
-    >>> value_of(["a ", "b"]), value_of(None)
+    >>> query_text(["a ", "b"]), query_text(None)
     ('a b', '')
     """
     text = " ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from upwell.discover.consent_page import Gate
+from upwell.discover.consent_page import ConsentPage
 from upwell.errors import WrongUsage
 from upwell.source.model import SourceModel, interface_entry, load_all
 from upwell.store.remote import local_copy
@@ -27,7 +28,7 @@ class LearnedSource:
     interface: SearchInterface
     model: SourceModel
     tables: Mapping[str, Sequence[TableColumn]] = field(default_factory=dict)  # entity kind → columns of its table
-    gates: tuple[Gate, ...] = ()  # consent pages that were clicked through
+    consent_pages: tuple[ConsentPage, ...] = ()  # that were clicked through
 
     def fields(self, records: Sequence[Record]) -> list[dict[str, object]]:
         """Return the records' fields, named and typed as in the harvested table, or as read if there is no table."""
@@ -99,7 +100,7 @@ def load_sources(file: Path) -> list[LearnedSource]:
         if len(saved_interfaces) < len(entries):
             raise WrongUsage("it has no search interface; run `upwell harvest` to write a complete file")
         interfaces = [interface_of(saved) for saved in saved_interfaces]
-        gates = [tuple(Gate.of_dict(gate) for gate in entry.get("gates", ())) for entry in entries]
+        consent_pages = [tuple(map(ConsentPage.of_dict, _consent_entries(entry))) for entry in entries]
         tables = {kind: columns_from_json(columns) for kind, columns in entries[0].get("tables", {}).items()}
     except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise WrongUsage(f"{file} cannot be read ({error!r}); run the harvest again") from error
@@ -107,9 +108,17 @@ def load_sources(file: Path) -> list[LearnedSource]:
         raise WrongUsage(f"{file}: {error}") from error
     several = len(interfaces) > 1
     return [
-        LearnedSource(name=_name(interface, several), interface=interface, model=model, tables=tables, gates=passed)
-        for interface, model, passed in zip(interfaces, models, gates, strict=True)
+        LearnedSource(
+            name=_name(interface, several), interface=interface, model=model, tables=tables, consent_pages=pages
+        )
+        for interface, model, pages in zip(interfaces, models, consent_pages, strict=True)
     ]
+
+
+def _consent_entries(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the consent pages of an entry of `source.json`, where earlier versions call them "gates"."""
+    entries: Sequence[Mapping[str, Any]] = entry.get("consent_pages") or entry.get("gates") or ()
+    return entries
 
 
 def _name(interface: SearchInterface, with_path: bool) -> str:

@@ -79,7 +79,7 @@ def fold(text: str) -> str:
 def index_terms(text: str) -> list[str]:
     """Return the words of a text as the index stores them.
 
-    >>> words_of("Größe: 3,5 m – 東京")
+    >>> index_terms("Größe: 3,5 m – 東京")
     ['grosse', '3', '5', 'm', '東', '京']
     """
     return list(analyzer().analyze(fold(text)))
@@ -88,7 +88,7 @@ def index_terms(text: str) -> list[str]:
 def terms_with_offsets(text: str) -> list[tuple[int, int, list[str]]]:
     """Return the start and end of each word of a text, and its indexed terms.
 
-    >>> words_at("Café 東")
+    >>> terms_with_offsets("Café 東")
     [(0, 4, ['cafe']), (5, 6, ['東'])]
     """
     tokens = _by_pattern().pre_tokenize(text).tokens

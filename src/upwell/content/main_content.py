@@ -34,7 +34,6 @@ __all__ = [
     "Block",
     "BlockParams",
     "LearnedSite",
-    "PageBlocks",
     "Structure",
     "condensed_structure",
     "find_blocks",
@@ -174,14 +173,6 @@ class Block:
     rows: tuple[int, ...]  # rows below it that are part of it, in document order
 
 
-@dataclass(frozen=True)
-class PageBlocks:
-    """Blocks of a page, and the number of pages of the site that were known; with 1 the result is less reliable."""
-
-    blocks: tuple[Block, ...]
-    pages: int
-
-
 def _own_evidence(x: Floats, params: BlockParams) -> Floats:
     """Return the evidence of each line from its own features."""
     return np.asarray(x @ params.weight_of_features)
@@ -189,8 +180,11 @@ def _own_evidence(x: Floats, params: BlockParams) -> Floats:
 
 def find_blocks(
     tree: TagTree, site: LearnedSite | None = None, params: BlockParams | None = None, *, tables: bool = True
-) -> PageBlocks:
-    """Find the informative blocks of a page, alone or with the statistics of its site; without `tables` only the article."""
+) -> tuple[Block, ...]:
+    """Find the informative blocks of a page, alone or with the statistics of its site, which are more reliable.
+
+    Without `tables` only the article is returned, without tables of contents.
+    """
     params = params or DEFAULT_PARAMS
     site = site if site is not None and site.pages > 1 else None
     lines = split_lines(tree)
@@ -228,7 +222,7 @@ def find_blocks(
         first, last = (np.searchsorted(lines.first, at[rows]).tolist() for at in (tree.text_at, tree.text_end))
         text = "\n".join(line for a, b in zip(first, last, strict=True) for line in lines.texts[a:b])
         blocks.append(Block("toc", table.row, text, min(1.0, table.score / 100), table.items))
-    return PageBlocks(tuple(blocks), site.pages if site else 1)
+    return tuple(blocks)
 
 
 def _with_container(

@@ -1,4 +1,4 @@
-"""The demo site's handlers."""
+"""Request handlers of the demo site."""
 
 import asyncio
 import base64
@@ -19,34 +19,39 @@ from upwell.page.tokens import tokens
 
 __all__ = ["Received", "ResultPage", "application", "as_json"]
 
-# --- One page of an answer: which matches it shows, how many there are, and where its links lead.
-
-KEPT_ARGUMENTS = ("continent", "country", "sort", "show", "token")  # what links within an answer repeat
-LARGER_PAGE_SIZES = (50, 100)
-MAX_CONTINENTS = 7
-MAX_COUNTRIES = 8
+KEPT_ARGUMENTS = ("continent", "country", "sort", "show", "token")  # arguments that links within an answer repeat
+LARGER_PAGE_SIZES = (50, 100)  # offered up to the switch `largest_page`
+MAX_CONTINENTS = 7  # values of the facet
+MAX_COUNTRIES = 8  # values of the facet
+ADVERTISEMENTS = (
+    "Fly away today",
+    "Hotels from 29 a night",
+    "Learn a language in a week",
+    "Maps, globes and atlases",
+    "Trains that wait",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultPage:
-    """What the templates are given as `answer`."""
+    """One page of an answer; the templates get it as `answer`."""
 
     query: str
-    total: int  # matches of the query, also those past the limit
-    limit: int
+    total: int  # matches of the query, including those beyond the result cap
+    limit: int  # result cap
     page: int
     pages: int
-    page_sizes: Sequence[int]  # that the visitor may choose from
+    page_sizes: Sequence[int]  # offered to the visitor
     first: int  # rank of the first match on this page, from 1
     matches: Sequence[City]  # on this page
     continents: Sequence[tuple[str, int]]  # name, matches
     countries: Sequence[tuple[str, str, int]]  # name, code, matches
     suggestions: Sequence[City]  # for a query without matches
     is_redesigned: bool
-    origin: str  # scheme and host, for absolute addresses
+    origin: str  # scheme and host, for absolute URLs
     path: str
     arguments: Mapping[str, str]  # of this answer, without its page number
-    ref: str  # a tracking argument: another one in each answer
+    ref: str  # tracking argument, different in each answer
 
     @classmethod
     def of(
@@ -61,7 +66,7 @@ class ResultPage:
         origin: str,
         ref: str,
     ) -> "ResultPage":
-        """The page that the arguments ask for; a page number past the end gives the last page."""
+        """Build the page requested by the arguments; a page number beyond the end gives the last page."""
         reachable = matches[: switches.limit]
         sizes = [size for size in (switches.page_size, *LARGER_PAGE_SIZES) if size <= switches.largest_page]
         size = int(asked) if (asked := sent.get("show", "")) in map(str, sizes) else switches.page_size
@@ -84,7 +89,7 @@ class ResultPage:
             suggestions=suggestions,
             is_redesigned=is_redesigned,
             origin=origin,
-            # a search by POST has its further pages at an address that holds the query
+            # further pages of a POST search have a URL that contains the query
             path=f"/results/{base64.urlsafe_b64encode(query.encode()).decode()}" if switches.post else "/search",
             arguments=arguments if switches.post else {"q": query} | arguments,
             ref=ref,
@@ -92,32 +97,32 @@ class ResultPage:
 
     @property
     def last(self) -> int:
-        """Rank of the last match on this page."""
+        """Return the rank of the last match on this page."""
         return self.first + len(self.matches) - 1
 
     @property
     def words(self) -> list[str]:
-        """The words of the query."""
+        """Return the words of the query."""
         return tokens(self.query)
 
     @property
     def title_matches(self) -> list[City]:
-        """Those of this page whose name has a word of the query."""
+        """Return the matches on this page whose name contains a word of the query."""
         return [city for city in self.matches if not set(self.words).isdisjoint(tokens(city.name))]
 
     @property
     def text_matches(self) -> list[City]:
-        """Those of this page that have the query elsewhere only."""
+        """Return the matches on this page whose name contains no word of the query."""
         return [city for city in self.matches if set(self.words).isdisjoint(tokens(city.name))]
 
     def link(self, **changed: object) -> str:
-        """The address of this answer with some arguments changed; "" leaves an argument as it is."""
+        """Return the URL of this answer with some arguments changed; "" leaves an argument as it is."""
         arguments = {**self.arguments, **{name: str(value) for name, value in changed.items() if value != ""}}
         return f"{self.path}?{urlencode({**arguments, 'ref': self.ref})}"
 
 
 def as_json(answer: ResultPage) -> dict[str, Any]:
-    """The same page as a site answers it that has no HTML for it (layout `json`)."""
+    """Return the page as JSON (layout `json`)."""
     return {
         "query": answer.query,
         "total": answer.total,
@@ -146,20 +151,9 @@ def as_json(answer: ResultPage) -> dict[str, Any]:
     }
 
 
-# --- (main part)
-
-ADVERTISEMENTS = (
-    "Fly away today",
-    "Hotels from 29 a night",
-    "Learn a language in a week",
-    "Maps, globes and atlases",
-    "Trains that wait",
-)
-
-
 @dataclass(frozen=True)
 class Received:
-    """One request that the site received: when (monotonic seconds), what, and the status of the answer (0: there was none)."""
+    """Request that the site received, with its time (monotonic seconds) and the status of the answer (0: no answer)."""
 
     time: float
     method: str
@@ -173,11 +167,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def application(switches: Switches, received: list[Received]) -> web.Application:
-    """The web application; it adds every request to `received`."""
+    """Create the web application; it appends every request to `received`."""
     site = _Site(switches)
 
     @web.middleware
-    async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def log(request: web.Request, handler: Handler) -> web.StreamResponse:
         started, status = time.monotonic(), 0
         try:
             if switches.latency:
@@ -192,7 +186,7 @@ def application(switches: Switches, received: list[Received]) -> web.Application
             agent = request.headers.get("User-Agent", "")
             received.append(Received(started, request.method, request.path, request.query_string, agent, status))
 
-    app = web.Application(middlewares=[note])
+    app = web.Application(middlewares=[log])
     app.add_routes(
         [
             web.get("/", site.home),
@@ -218,7 +212,7 @@ def application(switches: Switches, received: list[Received]) -> web.Application
 
 
 class _Site:
-    """The handlers; what differs between two equal requests (advertisement, recently viewed, tracking) comes from one seeded generator."""
+    """Handlers. A seeded generator makes equal requests differ: advertisements, recently viewed cities, tracking arguments."""
 
     def __init__(self, switches: Switches) -> None:
         self.switches = switches
@@ -279,7 +273,7 @@ class _Site:
         return await self.answer(request, sent)
 
     async def search_again(self, request: web.Request) -> web.StreamResponse:
-        """Further pages of a search by POST: the query is in the path, encoded."""
+        """Answer a further page of a POST search; the path contains the encoded query."""
         try:
             query = base64.urlsafe_b64decode(request.match_info["token"]).decode()
         except ValueError:
@@ -291,7 +285,7 @@ class _Site:
             return await self.fault(request)
         self.answers += 1
         query, continent, country = sent.get("q", "").strip(), sent.get("continent", ""), sent.get("country", "")
-        matches = search(query, self.switches.order, sent.get("sort", ""), continent, country)
+        matches = search(query, self.switches.order, sent.get("sort", ""), continent, country, self.switches.list_all)
         matches = tuple(current for city in matches if (current := self._in_this_edition(city)) is not None)
         is_redesigned = 0 < self.switches.drift_after < self.answers
         layout = layout_after_redesign(self.switches.layout) if is_redesigned else self.switches.layout
@@ -312,15 +306,15 @@ class _Site:
         return self.html("results", layout=layout, query=query, answer=result_page, ref=result_page.ref)
 
     def _in_this_edition(self, city: City) -> City | None:
-        """The city as this edition has it; None if it is gone, or never was on this site."""
-        if self.switches.country not in ("", city.country_code):
+        """Return the city in this edition; None if it is gone or not on this site."""
+        if self.switches.country and city.country_code not in self.switches.country.split(","):
             return None
         if not self.switches.edition or city.id % 50 > 1:
             return city
         return replace(city, population=city.population + 1000 * self.switches.edition) if city.id % 50 else None
 
     async def search_for_script(self, request: web.Request) -> web.StreamResponse:
-        """What the script of the search form asks for (switch `script=results`)."""
+        """Answer the request of the search form's script (switch `script=results`)."""
         matches = search(request.query.get("q", ""), self.switches.order)
         page = int(number) if (number := request.query.get("page", "1")).isdigit() else 1
         size = self.switches.page_size
@@ -339,7 +333,7 @@ class _Site:
         return self.html("city", city=city)
 
     async def map(self, request: web.Request) -> web.StreamResponse:
-        """A picture of a city: a dot on an empty map of the world."""
+        """Return a picture of a city: a dot on an empty map of the world."""
         city = by_id().get(int(request.match_info["id"]))
         if city is None:
             raise web.HTTPNotFound
@@ -348,7 +342,7 @@ class _Site:
         return web.Response(text=svg, content_type="image/svg+xml")
 
     async def fault(self, request: web.Request) -> web.StreamResponse:
-        """Answers wrongly, in the way that the switch `fault` names."""
+        """Answer with the fault named by the switch `fault`."""
         kind = self.switches.fault
         if kind in ("500", "503", "429"):
             headers = {"Retry-After": "1"} if kind != "500" else {}

@@ -1,11 +1,11 @@
-"""Find the search interfaces of a site, and try them.
+"""Find the search interfaces of a site, and try them. Nothing is sent here: generators yield the requests that they need (`steps`).
 
+discovery, link_ranking           which pages are examined, in which order; the result
+consent_page                      consent pages in front of a site
 forms, declared, browser_search   where interfaces come from: forms, SearchAction and OpenSearch, scripts
 interfaces                        the requests that an interface sends
-trial, probe_words                whether it returns records
-form_settings                     page sizes, and preset filters that hide records
-discover, link_ranking            which pages to look at, and in which order
-consent_page                      pages in front of a site
-lists, without_search             sources without a search: lists, sitemaps, downloads, feeds
-index_source                      an index that holds all records
+trial, probe_words                whether an interface returns records; presets that hide records
+page_size                         more records per page
+without_search                    fallbacks: lists, downloads, feeds, the sitemap
+lists, index_source               reading lists and indexes as records
 """

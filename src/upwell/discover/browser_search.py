@@ -1,4 +1,7 @@
-"""What typing queries into a rendered page shows of its search: a request of its script, an index that it looks into, or pages to render."""
+"""Find the search of a page that needs JavaScript, by typing queries into the rendered page.
+
+The search is a request that the page's script makes, an index that the script reads, a form, or pages that only the browser can show.
+"""
 
 import json
 import re
@@ -7,33 +10,27 @@ from dataclasses import replace
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from upwell.discover import forms, interfaces
-from upwell.discover.declared import QUERY_MARK, interface_of_address
+from upwell.discover.declared import QUERY_MARK, interface_of_url
 from upwell.discover.index_source import answers_from_index, index_interface, records_of_index, shows_records
 from upwell.discover.link_ranking import is_harmless
 from upwell.discover.probe_words import nonsense, trial_words
-from upwell.discover.steps import Steps, fetch, show_page
-from upwell.discover.trial import (
-    MIN_NEW_ITEMS,
-    Accepted,
-    Trials,
-    is_usable,
-    items_of_page,
-    try_interface,
-    without_query,
-)
+from upwell.discover.steps import Steps, fetch, is_usable, show_page
+from upwell.discover.trial import MIN_NEW_ITEMS, Accepted, Trials, items_of_page, try_interface, without_query
 from upwell.page.tree import TagTree, read
 from upwell.types import BrowserVisit, Form, JsonInterface, RenderedPage, Request, SearchInterface, TypedInterface
-from upwell.urls.acting import words_of_label
+from upwell.urls.acting import acting_words_in_label
 
-__all__ = ["SearchJudge", "interface_of_request", "try_in_browser"]
+__all__ = ["SearchOnlyPolicy", "interface_of_request", "try_in_browser"]
 
-# --- A request that a page's own script made while a query was typed, recognised as a search interface.
-
-SCORE = 0.9
+SCORE = 0.9  # of an interface that was found by typing
+MAX_TYPED_WORDS = 3  # words typed after the nonsense
+MAX_INDEXES = 3  # responses with many similar objects that are examined
+# Names of query fields, as a whole form field or in quotes as in JSON
+QUERY_NAME = re.compile(r'(?:^|")(?:q|s|query|term|text|keywords?)(?:$|")', re.I)
 
 
 def interface_of_request(request: Request, query: str) -> SearchInterface | None:
-    """The interface that sends this request for this query; None where the query is not in it as a value of its own.
+    """Recognize a request that a page's script made for a typed query as a search interface; None if the query is not a value in it.
 
     >>> interface_of_request(Request(url="http://x/api?q=heat+wave&n=5"), "heat wave").fields
     (('q', ''), ('n', '5'))
@@ -57,7 +54,7 @@ def _of_get(request: Request, query: str) -> SearchInterface | None:
             for name, sign, value in (pair.partition("=") for pair in arguments.split("&"))
         ]
         path, arguments = "/".join(steps), "&".join(pairs)
-    return interface_of_address(urlunsplit(parts._replace(path=path, query=arguments)), "browser")
+    return interface_of_url(urlunsplit(parts._replace(path=path, query=arguments)), "browser")
 
 
 def _of_post(request: Request, query: str) -> SearchInterface | None:
@@ -72,11 +69,11 @@ def _of_post(request: Request, query: str) -> SearchInterface | None:
         return None
     pairs = parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True)
     fields = tuple((name, QUERY_MARK if value == query else value) for name, value in pairs)
-    return interface_of_address(request.url, "browser", "POST", fields)
+    return interface_of_url(request.url, "browser", "POST", fields)
 
 
 def _marked(value: object, query: str) -> object:
-    """JSON with {query} for every text that is the query."""
+    """Replace every string in JSON that equals the query by {query}."""
     if isinstance(value, dict):
         return {name: _marked(inner, query) for name, inner in value.items()}
     if isinstance(value, list):
@@ -84,29 +81,22 @@ def _marked(value: object, query: str) -> object:
     return "{query}" if value == query else value
 
 
-# --- (main part)
-
-MAX_TYPED_WORDS = 3
-MAX_INDEXES = 3  # responses with many alike objects that are looked at
-TYPED_SCORE = 0.9
-
-
-class SearchJudge:
-    """Says what a query may be typed into in the browser, and what a page may post then: only what is judged to be a search."""
+class SearchOnlyPolicy:
+    """Browser policy of a harvest: type only into search boxes, and let a page post only searches (`net.browser.BrowserPolicy`)."""
 
     def may_type(self, page: str, url: str, form: int) -> bool:
-        """Whether a box may be typed into: its form may be sent, or sends nothing that was typed.
+        """Return True if a query may be typed into a box: its form may be submitted, or submits nothing that was typed.
 
-        A box without a form, or without a name in it, is the script's, whose requests are judged each.
+        A box without a form or without a name belongs to a script, each of whose requests is checked.
         """
         return form < 0 or any(forms.may_be_sent(own) or _sends_nothing(own) for own in _form_at(page, url, form))
 
-    def may_send(self, page: str, url: str, form: int) -> bool:
-        """Whether Enter may be pressed in a box that may be typed into: it presses the first button of the form."""
+    def may_submit(self, page: str, url: str, form: int) -> bool:
+        """Return True if Enter may be pressed in a box: it clicks the first button of the form, which must not act."""
         return form < 0 or any(not own.acts for own in _form_at(page, url, form))
 
     def may_post(self, request: Request, page: str, url: str) -> bool:
-        """Whether a POST is a search: the query is in it, its path or a field speaks of searching, or it is a search form's own."""
+        """Return True if a POST is a search: a search form sends it, or it contains the query and a search word in its path or a field."""
         path = urlsplit(request.url).path
         own = [
             form
@@ -118,18 +108,15 @@ class SearchJudge:
         interface = interface_of_request(replace(request, query=""), request.query)
         if interface is None:
             return False
-        asked = interface.body if isinstance(interface, JsonInterface) else interface.query_field
-        return bool(
-            forms.SEARCH_WORDS.search(f"{path} {asked}")
-            or re.search(r'(?:^|")(?:q|s|query|term|text|keywords?)(?:$|")', asked, re.I)
-        )
+        fields = interface.body if isinstance(interface, JsonInterface) else interface.query_field
+        return bool(forms.SEARCH_WORDS.search(f"{path} {fields}") or QUERY_NAME.search(fields))
 
-    def may_press(self, label: str) -> bool:
-        """Whether a button that seems to open a search may be pressed: its label does not act."""
-        return not words_of_label(label, is_button=True)
+    def may_click(self, label: str) -> bool:
+        """Return True if a button that seems to open a search box may be clicked: its label does not act."""
+        return not acting_words_in_label(label, is_button=True)
 
     def words_to_type(self, page: str, url: str) -> tuple[str, ...]:
-        """Words of the page and of its language."""
+        """Return words of the page and of its language."""
         tree = read(page, url=url)
         return tuple(trial_words(tree, tree, [], 2 * MAX_TYPED_WORDS)[:MAX_TYPED_WORDS])
 
@@ -139,17 +126,17 @@ def _form_at(page: str, url: str, number: int) -> tuple[Form, ...]:
 
 
 def _sends_nothing(form: Form) -> bool:
-    """Whether a form asks for a page without anything that a person typed."""
-    typed = (field.name for field in form.fields if field.type not in ("hidden", "submit"))
-    return form.method == "GET" and not any(typed)
+    """Return True if a form requests a page without anything that a user entered."""
+    entered = (field.name for field in form.fields if field.type not in ("hidden", "submit"))
+    return form.method == "GET" and not any(entered)
 
 
 def try_in_browser(
     trials: Trials, url: str, try_forms: Callable[[Trials, TagTree], Steps[None]]
 ) -> Steps[RenderedPage | None]:
-    """Tries what a page offers after JavaScript: what its script requests when words are typed, an index, its forms, what is shown.
+    """Try the rendered page: requests of its script for typed words, an index, its forms, and the pages shown for typed words.
 
-    All words are typed in one visit; None where the page cannot be shown.
+    All words are typed in one visit. Return None if the page cannot be shown.
     """
     trials.nonsense = trials.nonsense or list(nonsense(trials.rng, 2))
     shown = yield from show_page(BrowserVisit(url=url, trial_queries=(trials.nonsense[0],)), trials.missing)
@@ -168,7 +155,7 @@ def try_in_browser(
 
 
 def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
-    """Tries the requests that the page's script made for each word."""
+    """Try the requests that the page's script made for each typed word."""
     tried: set[tuple[str, str, str]] = set()
     for typed in shown.typed:
         for request in typed.calls:
@@ -179,7 +166,7 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
                 or any(interfaces.same_interface(interface, decoy) for decoy in trials.decoys)
             ):
                 continue
-            shape = _shape(interface)
+            shape = _request_shape(interface)
             if shape in tried or len(tried) >= trials.limits.interfaces:
                 continue
             tried.add(shape)
@@ -188,25 +175,25 @@ def _try_requests(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[N
 
 
 def _try_index(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
-    """Takes what the page fetched, or carries itself, as the source, where its own search looks into that."""
+    """Accept data that the page fetched or contains, if the page answers queries from it."""
     links = [target for _, target in (*trials.home.links(), *page.links())]
-    for address in (*shown.data[:MAX_INDEXES], shown.url):
-        response = yield from fetch(Request(url=address), trials.forbidden)
+    for url in (*shown.data[:MAX_INDEXES], shown.url):
+        response = yield from fetch(Request(url=url), trials.forbidden)
         if response is None or not is_usable(response):
             continue
-        interface = index_interface(response.body, address, page, shown.typed, links)
+        interface = index_interface(response.body, url, page, shown.typed, links)
         if interface is None:
             continue
         records = records_of_index(interface, response.body)
         if answers_from_index(records, shown):
             trials.accepted.append(Accepted(interface=replace(interface, is_whole=True)))
             return
-        if interface.address[0] or shows_records(page, records):  # else it may be what a script itself needs
+        if interface.address[0] or shows_records(page, records):  # otherwise it may be data for the script's own use
             trials.unproven_index = trials.unproven_index or interface
 
 
 def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Steps[None]:
-    """Takes the pages that words led to as answers, where they show something that the page and an answer to nonsense do not."""
+    """Accept the pages shown for typed words as answers, if they show items that neither the page nor a nonsense answer shows."""
     without_matches = [typed for typed in shown.typed if typed.query in trials.nonsense]
     known = items_of_page(page)
     for typed in without_matches:
@@ -220,7 +207,7 @@ def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Step
             continue
         interface = interface_of_request(Request(url=typed.url), typed.query) if typed.url != shown.url else None
         if interface is None:
-            interface = TypedInterface(url=shown.url, score=TYPED_SCORE)
+            interface = TypedInterface(url=shown.url, score=SCORE)
         if not is_harmless(interfaces.fill(interface, ""), trials.home.url):
             return
         interface = replace(interface, rendered=True, via="browser", page=shown.url)
@@ -230,7 +217,7 @@ def _try_shown_pages(trials: Trials, shown: RenderedPage, page: TagTree) -> Step
     yield from ()
 
 
-def _shape(interface: SearchInterface) -> tuple[str, str, str]:
-    """The same for all requests that differ in numbers: a script may fetch every match, with the word in its address."""
+def _request_shape(interface: SearchInterface) -> tuple[str, str, str]:
+    """Return a key that ignores numbers: a script may fetch every match, with the word in its URL."""
     body = interface.body if isinstance(interface, JsonInterface) else ""
     return re.sub(r"\d+", "#", interface.url), interface.query_field, body

@@ -1,4 +1,4 @@
-"""Search interfaces that a site declares itself: schema.org SearchAction (JSON-LD, microdata, RDFa) and OpenSearch descriptions."""
+"""Read the search interfaces that a site declares: schema.org SearchAction (JSON-LD, microdata, RDFa) and OpenSearch descriptions."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from upwell.page.tree import TagTree, read
 from upwell.types import AddressInterface, FormInterface, SearchInterface, Via
 
-__all__ = ["QUERY_MARK", "interface_of_address", "opensearch_interfaces", "opensearch_links", "search_actions"]
+__all__ = ["QUERY_MARK", "interface_of_url", "opensearch_interfaces", "opensearch_links", "search_actions"]
 
 QUERY_MARK = (
-    "\ue000query\ue000"  # stands for the query while an address is taken apart; private use, so no address has it
+    "\ue000query\ue000"  # placeholder of the query while a URL is parsed; private-use characters occur in no URL
 )
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-# OpenSearch 1.1, "Url template": the values of parameters that must be given when there is nothing to say.
+# Default values of required OpenSearch parameters (OpenSearch 1.1, "URL template syntax").
 REQUIRED_VALUES = {
     "startpage": "1",
     "startindex": "1",
@@ -24,12 +24,12 @@ REQUIRED_VALUES = {
     "inputencoding": "UTF-8",
     "outputencoding": "UTF-8",
 }
-MAX_JSON_CHARS = 1_000_000  # a longer JSON-LD script is passed over
-SCORE = 0.97
+MAX_JSON_CHARS = 1_000_000  # longer JSON-LD scripts are ignored
+SCORE = 0.97  # of a declared interface
 
 
 def search_actions(tree: TagTree) -> tuple[SearchInterface, ...]:
-    """Every SearchAction that a page declares, in document order (schema.org, "Potential Actions")."""
+    """Return the SearchActions that a page declares, in document order (schema.org, "Potential Actions")."""
     interfaces = [
         _interface_of_target(tree, target, name) for target, name in (*_json_ld_targets(tree), *_markup_targets(tree))
     ]
@@ -37,20 +37,20 @@ def search_actions(tree: TagTree) -> tuple[SearchInterface, ...]:
 
 
 def opensearch_links(tree: TagTree) -> tuple[str, ...]:
-    """The addresses of the page's OpenSearch descriptions (OpenSearch 1.1, "Autodiscovery")."""
-    addresses = [
+    """Return the URLs of a page's OpenSearch descriptions (OpenSearch 1.1, "Autodiscovery")."""
+    urls = [
         tree.resolve(tree.attr(row, "href"))
         for row in tree.rows("link")
         if "search" in (tree.attr(row, "rel") or "").lower().split()
         and "opensearch" in (tree.attr(row, "type") or "opensearch").lower()
     ]
-    return tuple(dict.fromkeys(address for address in addresses if address))
+    return tuple(dict.fromkeys(url for url in urls if url))
 
 
 def opensearch_interfaces(document: bytes, url: str) -> tuple[SearchInterface, ...]:
-    """The interfaces of an OpenSearch description that bring back pages; those for feeds and suggestions are left out.
+    """Return the interfaces of an OpenSearch description that return pages, not feeds or suggestions.
 
-    Read with the HTML parser: it knows no entities that grow and no document types.
+    The HTML parser reads it, because it expands no entities and loads no document types.
     """
     tree = read(document, url=url)
     interfaces = []
@@ -60,27 +60,27 @@ def opensearch_interfaces(document: bytes, url: str) -> tuple[SearchInterface, .
         if (tree.attr(row, "rel") or "results").lower() != "results":
             continue
         method: Literal["GET", "POST"] = "POST" if (tree.attr(row, "method") or "").lower() == "post" else "GET"
-        address = _without_optional(tree.attr(row, "template") or "")
+        template = _without_optional(tree.attr(row, "template") or "")
         below = [i for i in range(row + 1, int(tree.end[row])) if tree.name(i).rsplit(":", 1)[-1] == "param"]
         params = [(tree.attr(i, "name") or "", _with_values(tree.attr(i, "value") or "")) for i in below]
-        target = tree.resolve(_with_values(address)) or ""
-        interface = interface_of_address(target, "opensearch", method, tuple(params))
+        target = tree.resolve(_with_values(template)) or ""
+        interface = interface_of_url(target, "opensearch", method, tuple(params))
         if interface is not None:
             interfaces.append(interface)
     return tuple(dict.fromkeys(interfaces))
 
 
-def interface_of_address(
-    address: str, via: Via, method: Literal["GET", "POST"] = "GET", params: tuple[tuple[str, str], ...] = ()
+def interface_of_url(
+    url: str, via: Via, method: Literal["GET", "POST"] = "GET", params: tuple[tuple[str, str], ...] = ()
 ) -> SearchInterface | None:
-    """The interface of an address, and of parameters sent with it, that have QUERY_MARK where the query goes; None without it.
+    """Return the interface of a URL, and parameters sent with it, that contain QUERY_MARK in place of the query; None without it.
 
-    >>> interface_of_address(f"http://x/find?lang=en&q={QUERY_MARK}", "opensearch").fields
+    >>> interface_of_url(f"http://x/find?lang=en&q={QUERY_MARK}", "opensearch").fields
     (('lang', 'en'), ('q', ''))
-    >>> interface_of_address(f"http://x/tag/{QUERY_MARK}.html", "search-action").url
+    >>> interface_of_url(f"http://x/tag/{QUERY_MARK}.html", "search-action").url
     'http://x/tag/{query}.html'
     """
-    parts = urlsplit(address)
+    parts = urlsplit(url)
     pairs = params if method == "POST" else (*parse_qsl(parts.query, keep_blank_values=True), *params)
     query_field = next((name for name, value in pairs if value == QUERY_MARK), "")
     if query_field:
@@ -93,7 +93,7 @@ def interface_of_address(
             score=SCORE,
             via=via,
         )
-    if QUERY_MARK not in address or parts.scheme not in ("http", "https") or QUERY_MARK in parts.netloc:
+    if QUERY_MARK not in url or parts.scheme not in ("http", "https") or QUERY_MARK in parts.netloc:
         return None
     arguments = "&".join(filter(None, (parts.query, urlencode(params) if method == "GET" else "")))
     return AddressInterface(
@@ -106,24 +106,24 @@ def interface_of_address(
 
 
 def _interface_of_target(tree: TagTree, target: str, query_name: str) -> SearchInterface | None:
-    """The interface of a SearchAction's target: `{query_name}` takes the query, other placeholders stay empty."""
+    """Return the interface of a SearchAction's target: `{query_name}` is the query, other placeholders stay empty."""
     names = PLACEHOLDER.findall(target)
     if not names:
         return None
     query_name = query_name if query_name in names else names[0]
     marked = PLACEHOLDER.sub(lambda match: QUERY_MARK if match[1] == query_name else "", target)
-    return interface_of_address(tree.resolve(marked) or "", "search-action")
+    return interface_of_url(tree.resolve(marked) or "", "search-action")
 
 
 def _json_ld_targets(tree: TagTree) -> Iterator[tuple[str, str]]:
-    """Target and name of the query of each SearchAction in the page's JSON-LD."""
+    """Yield target and query variable of each SearchAction in a page's JSON-LD."""
     for text in tree.data.values():
         if "SearchAction" not in text or len(text) > MAX_JSON_CHARS:
             continue
         try:
             waiting: list[object] = [json.loads(text, strict=False)]
         except (ValueError, RecursionError):
-            continue  # one bad script is no reason to look at no other
+            continue  # other scripts may be valid
         while waiting:
             value = waiting.pop()
             if isinstance(value, list):
@@ -131,26 +131,26 @@ def _json_ld_targets(tree: TagTree) -> Iterator[tuple[str, str]]:
             elif isinstance(value, dict):
                 if "SearchAction" in _type_names(value.get("@type")):
                     name = _query_name(value.get("query-input"))
-                    yield from ((target, name) for target in _target_addresses(value.get("target")))
+                    yield from ((target, name) for target in _target_urls(value.get("target")))
                 else:
                     waiting += reversed(value.values())
 
 
 def _type_names(value: object) -> list[str]:
-    """The types of a JSON-LD object without the vocabulary that they are from."""
+    """Return the types of a JSON-LD object without their vocabulary."""
     types = value if isinstance(value, list) else [value]
     return [text.rsplit("/", 1)[-1] for text in types if isinstance(text, str)]
 
 
-def _target_addresses(value: object) -> Iterator[str]:
+def _target_urls(value: object) -> Iterator[str]:
     for target in value if isinstance(value, list) else [value]:
-        address = target.get("urlTemplate") or target.get("url") if isinstance(target, dict) else target
-        if isinstance(address, str):
-            yield address
+        url = target.get("urlTemplate") or target.get("url") if isinstance(target, dict) else target
+        if isinstance(url, str):
+            yield url
 
 
 def _query_name(query_input: object) -> str:
-    """The variable that takes the query: `required name=q` as a text, or a PropertyValueSpecification."""
+    """Return the query variable, given as text (`required name=q`) or as a PropertyValueSpecification."""
     if isinstance(query_input, dict):
         return str(query_input.get("valueName") or "")
     name = re.search(r"name=([^\s{}]+)", query_input) if isinstance(query_input, str) else None
@@ -158,8 +158,8 @@ def _query_name(query_input: object) -> str:
 
 
 def _markup_targets(tree: TagTree) -> Iterator[tuple[str, str]]:
-    """Target and name of the query of each SearchAction in microdata or RDFa."""
-    inside = 0  # one past the last row of the action before: what stands in an action is no action of its own
+    """Yield target and query variable of each SearchAction in microdata or RDFa."""
+    inside = 0  # end of the previous action: elements inside an action are not actions of their own
     for action, attributes in tree.attributes.items():
         if action < inside:
             continue
@@ -178,21 +178,21 @@ def _markup_targets(tree: TagTree) -> Iterator[tuple[str, str]]:
         yield from ((target, query_name) for target in targets)
 
 
-def _without_optional(address: str) -> str:
-    """An OpenSearch address without the arguments that may be left out (`{name?}`)."""
-    start, sign, query = address.partition("?")
+def _without_optional(template: str) -> str:
+    """Remove the optional arguments (`{name?}`) from an OpenSearch URL template."""
+    start, sign, query = template.partition("?")
     if "}" in query or not sign:
         kept = [
             pair
             for pair in re.split(r"&(?:amp;)?", query)
             if not re.search(r"\{[^{}]*\?\}", pair) or "{searchTerms" in pair
         ]
-        address = start + (f"?{'&'.join(kept)}" if kept else "")
-    return address
+        template = start + (f"?{'&'.join(kept)}" if kept else "")
+    return template
 
 
 def _with_values(text: str) -> str:
-    """An OpenSearch parameter text with the query marked and plain values for the other parameters."""
+    """Replace the parameters of an OpenSearch template: the query by QUERY_MARK, others by default values."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1].rstrip("?").rsplit(":", 1)[-1].lower()

@@ -1,4 +1,4 @@
-"""Search interfaces of a page: made from its forms and declarations, and filled into requests as a browser would send them."""
+"""Make search interfaces from the forms and declarations of a page, and fill queries into requests as a browser would send them."""
 
 import json
 import re
@@ -34,28 +34,28 @@ __all__ = [
     "with_tokens_of",
 ]
 
-# Hidden fields that a site checks and that grow old; by their names, or by a value that nobody wrote by hand.
+# Hidden fields with a token that expires, recognized by name or by a value that looks random.
 TOKEN_NAME = re.compile(
     r"token|csrf|xsrf|nonce|authenticity|viewstate|eventvalidation|form_?build_?id|session|sessid", re.I
 )
 TOKEN_VALUE = re.compile(r"(?=.*\d)(?=.*[a-z])[0-9a-z+/=_-]{20,}", re.I)
-MIN_DISTINCT_SHARE = 0.25  # Madhavan et al. 2008 §4: of distinct answers that an informative form gives at least
+MIN_DISTINCT_SHARE = 0.25  # share of distinct answers from which a form is informative (Madhavan et al. 2008 §4)
 FREE_TEXT_TYPES = ("text", "search")
 
 
 def find(tree: TagTree) -> tuple[SearchInterface, ...]:
-    """Every search interface that the page itself offers, best first: what it declares, then its search forms by their score."""
-    found: list[SearchInterface] = list(declared.search_actions(tree))
+    """Return the search interfaces of a page, best first: those it declares, then its search forms by score."""
+    offered: list[SearchInterface] = list(declared.search_actions(tree))
     for form in sorted(forms.find(tree), key=lambda form: -form.score):
         interface = from_form(form, tree) if forms.may_be_sent(form) else None
-        if interface is not None and fill(interface, "query") not in [fill(known, "query") for known in found]:
-            found.append(interface)
-    return tuple(found)
+        if interface is not None and fill(interface, "query") not in [fill(known, "query") for known in offered]:
+            offered.append(interface)
+    return tuple(offered)
 
 
-def same_interface(one: SearchInterface, other: SearchInterface | None) -> bool:
-    """Whether two interfaces are the same but for the values of their tokens."""
-    return other is not None and _without_tokens(one) == _without_tokens(other)
+def same_interface(interface: SearchInterface, other: SearchInterface | None) -> bool:
+    """Return True if two interfaces are equal except for the values of their tokens."""
+    return other is not None and _without_tokens(interface) == _without_tokens(other)
 
 
 def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
@@ -73,11 +73,11 @@ def _without_tokens(interface: SearchInterface) -> tuple[object, ...]:
 
 
 def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: bool = False) -> FormInterface | None:
-    """A search form as an interface: presets kept, what it requires chosen, the query field empty, the first submit button pressed.
+    """Return a search form as an interface: presets kept, required fields chosen, the query field empty, the first submit button clicked.
 
-    `field` names another text field to ask with; with `everything_chosen` lists and groups of boxes in which nothing is chosen are set
-    to all their values. A form without text field is asked through its select (or radio) with the
-    most values (Entity §3: 3 % of sites); None where it has nothing that can be varied.
+    `field` names another text field for the query. With `everything_chosen`, selects and groups of checkboxes in which nothing is chosen
+    are set to all their values. A form without text field is queried through the select (or radio buttons) with the most values
+    (Entity §3: 3 % of sites); None if nothing can be varied.
     """
     name = field or form.query_field or ""
     choices: tuple[str, ...] = ()
@@ -105,13 +105,13 @@ def from_form(form: Form, tree: TagTree, field: str = "", *, everything_chosen: 
 
 
 def of_chosen_form(form: Form, tree: TagTree) -> FormInterface | None:
-    """A form that a person chose as an interface, whatever it was judged to be."""
+    """Return a form that the user chose as an interface, whatever its kind."""
     field = form.query_field or next(iter(text_fields(form)), "")
     return from_form(form, tree, field)
 
 
 def _with_query_field(fields: Iterable[Field], name: str) -> list[Field]:
-    """The fields of a form with the first visible one of this name empty, so that a query can be put in it."""
+    """Return the fields of a form with the first visible field of this name emptied for the query."""
     emptied: list[Field] = []
     is_emptied = False
     for field in fields:
@@ -131,7 +131,7 @@ def _is_token(field: Field) -> bool:
 
 
 def settings(form: Form) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What can be set besides text: the names of selects and radios with their values, where they have several."""
+    """Return the names of selects and radio buttons with their values, if they have several."""
     values_of: dict[str, tuple[str, ...]] = {}
     for field in form.fields:
         if field.type == "select" and field.name and len(field.choices) > 1:
@@ -142,14 +142,14 @@ def settings(form: Form) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def text_fields(form: Form) -> tuple[str, ...]:
-    """The names of the fields that take free text, the likeliest for a query first."""
+    """Return the names of free-text fields, the likeliest query field first."""
     names = [field.name for field in form.fields if field.type in FREE_TEXT_TYPES and field.name]
     first = [form.query_field] if form.query_field in names else []
     return tuple(dict.fromkeys([*first, *names]))
 
 
 def are_informative(signatures: Iterable[object]) -> bool:
-    """Whether the answers to a form's values tell apart what the source holds (Madhavan et al. 2008 §4).
+    """Return True if the answers to different values of a form are distinct enough (Madhavan et al. 2008 §4).
 
     >>> are_informative(["a", "b", "a", "c"]), are_informative(["same"] * 10)
     (True, False)
@@ -159,7 +159,7 @@ def are_informative(signatures: Iterable[object]) -> bool:
 
 
 def with_tokens_of(tree: TagTree, interface: FormInterface) -> FormInterface | None:
-    """The interface with the tokens of another page of the site, or None where that page does not have the form."""
+    """Return the interface with the tokens of another page of the site; None if that page does not have the form."""
     for form in forms.find(tree):
         same_form = from_form(form, tree, interface.query_field) if form.method == interface.method else None
         if same_form is None or urlsplit(same_form.url).path != urlsplit(interface.url).path:
@@ -172,7 +172,7 @@ def with_tokens_of(tree: TagTree, interface: FormInterface) -> FormInterface | N
 
 
 def fill(interface: SearchInterface, query: str) -> Request:
-    """The request that asks an interface for a query.
+    """Return the request that sends a query to an interface.
 
     >>> form = FormInterface(method="GET", url="http://x/find?old=1", query_field="q", fields=(("q", ""), ("n", "20")))
     >>> fill(form, "two words").url
@@ -196,7 +196,7 @@ def _filled(interface: SearchInterface, query: str) -> Request:
             return Request(url=interface.url, method="POST", body=body, content_type="application/json", query=query)
         case AddressInterface():
             url = interface.url.replace("{query}", quote(query, safe=""))
-            if not interface.rendered:  # only a browser knows what is behind "#"
+            if not interface.rendered:  # only a browser uses the fragment
                 url = urldefrag(url)[0]
             if interface.method == "POST":
                 return form_data.form_request("POST", url, interface.fields, query=query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class ProcessEngine:
     async def _start(self) -> WorkerProcess:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "upwell.engines.worker"),
+            *(sys.executable, "-m", "upwell.engines.worker", str(logging.getLogger("upwell").level)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env=environment,

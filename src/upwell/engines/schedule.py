@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
@@ -19,6 +20,8 @@ from functools import partial
 from typing import Generic, TypeVar
 
 __all__ = ["CompletedWork", "Retry", "Schedule", "WorkProgress"]
+
+logger = logging.getLogger("upwell.engines")
 
 W = TypeVar("W")
 R = TypeVar("R")
@@ -156,6 +159,7 @@ class Schedule(Generic[W, R]):
         while not self.is_stopping and not self._is_full and (piece := self._next()) is not None:
             self._held_back[piece.host] = deque()
             piece.begin()
+            logger.info("%s: started, try %d", piece.host, piece.tries + 1)
             task = asyncio.ensure_future(self.run(piece.work, partial(self._update, piece)))
             self._tasks[task] = piece
         return len(self._tasks) > before
@@ -224,6 +228,9 @@ class Schedule(Generic[W, R]):
         result = task.result()
         if piece.is_suspended and not self.is_stopping:
             self.suspensions += 1
+            logger.info(
+                "%s: suspended after %d requests, because others are expected to yield more", piece.host, piece.requests
+            )
             piece.turn_ends = 2 * piece.requests
             self._numbers += 1
             heapq.heappush(self._suspended, (-piece.value, self._numbers, piece))
@@ -232,6 +239,7 @@ class Schedule(Generic[W, R]):
             self._numbers += 1
             retry_at = time.monotonic() + self.retry.seconds * self.retry.factor**piece.tries
             piece.tries += 1
+            logger.info("%s: failed, to be tried again", piece.host)
             heapq.heappush(self._later, (retry_at, self._numbers, piece))
             return None
         if self.is_cut_short(piece.work, result) and len(self._cut_short) < MAX_HELD_BACK and not self.is_stopping:

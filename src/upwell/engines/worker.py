@@ -1,4 +1,4 @@
-"""`python -m upwell.engines.worker`: worker process of the process engine, which runs jobs from its standard input.
+"""`python -m upwell.engines.worker LEVEL`: worker process of the process engine, which runs jobs from its standard input.
 
     in    ("function", function) first, then ("run", number, work) and ("cancel", number)
     out   ("event", number, event) and ("done", number, result, error)
@@ -18,6 +18,7 @@ import sys
 import threading
 from typing import Any
 
+from upwell import logs
 from upwell.engines.engine import WorkFunction
 from upwell.errors import Crashed
 
@@ -102,4 +103,6 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] and int(sys.argv[1]) in logs.LEVELS:
+        logs.start(logs.LEVELS.index(int(sys.argv[1])))
     asyncio.run(main())

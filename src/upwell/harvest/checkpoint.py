@@ -7,6 +7,7 @@ nothing, so that a folder from elsewhere can at worst contain wrong values.
 
 import hashlib
 import io
+import logging
 import os
 import pickle
 import sys
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell.choose.plan import Plan
-from upwell.discover.discover import Discovery
+from upwell.discover.discovery import Discovery
 from upwell.errors import CannotKeep
 from upwell.harvest.events import Asked, Held, LazyRow, Observer
 from upwell.harvest.reader import BudgetUse
@@ -30,9 +31,11 @@ from upwell.harvest.session import SourceSession
 from upwell.records.values import ValueType
 from upwell.store.state import State
 from upwell.table.types import typed_fields
-from upwell.types import PAGE
+from upwell.types import PAGE_PREFIX
 
 __all__ = ["Checkpoint", "ScratchFile", "replayed_events"]
+
+logger = logging.getLogger("upwell.store")
 
 # Bytes that a harvest rarely needs, on disk instead of in memory; the checkpoint stores their size and checksum.
 
@@ -159,6 +162,7 @@ class Checkpoint:
             file.seek(0)
             file.write(data.digest.digest())
         partial.replace(self.folder / CHECKPOINT_FILE)
+        logger.info("checkpoint after %d requests, %d records", sent, held)
 
     def load(
         self, *, plan: Plan, observe: Observer, spent: Callable[[], BudgetUse]
@@ -297,7 +301,7 @@ def replayed_events(
 
 def _event_row(row: Mapping[str, Any], types: Mapping[str, ValueType]) -> dict[str, object]:
     """Return a stored record as it was reported when it was new."""
-    fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE))}
+    fields = {name: value for name, value in row.items() if not name.startswith(("_", PAGE_PREFIX))}
     return {**{name: row[name] for name in PROVENANCE_COLUMNS}, **typed_fields(fields, types)}
 
 

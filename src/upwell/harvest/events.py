@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from upwell.errors import UpwellError, WrongUsage
 
 if TYPE_CHECKING:
-    from upwell.types import Estimate, SearchInterface, Skipped
+    from upwell.types import Estimate, SearchInterface, Skipped, WeighedCandidate
 
 __all__ = [
     "EVENTS_FILE",
@@ -83,6 +83,12 @@ class Asked:
     requests_to_goal: int | None = None  # requests to 90 % of the estimated size; None: unknown
     expected: float = 0.0  # expected new records of the next request
     source: str = ""  # URL of its search interface
+    number: int = 0  # of the request, as `upwell explain` takes it; 0: the harvest keeps no state
+    kind: str = ""  # of the candidate that the request was sent for
+    page: int = 1  # of the answer
+    expected_new: float | None = None  # new records expected of this request; None: no candidates were compared
+    new: int = 0  # new records of this answer
+    runner_up: WeighedCandidate | None = None  # candidate that would have been chosen otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +181,10 @@ MAX_EXAMPLE_CHARS = 300  # longest text in an example record
 
 def event_line(event: Event) -> dict[str, object]:
     """Return an event as a JSON object: name, time and fields."""
-    fields = {"template": event.search_interface.as_dict()} if isinstance(event, Found) else vars(event)
+    fields: Mapping[str, object] = vars(event)
+    if isinstance(event, Found):
+        interface = event.search_interface.as_dict()
+        fields = {"search_interface": interface, "template": interface}  # the second is a deprecated name
     return _line(type(event).__name__.lower(), {name: _json_value(value) for name, value in fields.items()})
 
 
@@ -188,6 +197,8 @@ def _json_value(value: object) -> object:
     """Convert a value for JSON."""
     if isinstance(value, str | int | float):
         return value
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return dict(value) if isinstance(value, Mapping) else value

@@ -198,8 +198,8 @@ def write_files(site: SiteHarvest, folder: Path, format: Format) -> Result:
     models = [
         json.loads(source.model.to_json()) | {INTERFACE_KEY: source.interface.as_dict()} for source in site.sources
     ]
-    for model in models if site.gates else ():
-        model["gates"] = [gate.as_dict() for gate in site.gates]
+    for model in models if site.consent_pages else ():
+        model["consent_pages"] = [consent_page.as_dict() for consent_page in site.consent_pages]
     if models:
         models[0]["tables"] = {table.kind: columns_to_json(table.columns) for table in tables}
     texts = {

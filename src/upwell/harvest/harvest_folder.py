@@ -267,7 +267,7 @@ def _harvest_identity(url: str, plan: Plan, access: Access) -> str:
     """Return the identity of a harvest: another start page, topic or login is another harvest."""
     parts = urlsplit(url)
     page = f"{parts.netloc.lower()}{parts.path.rstrip('/')}" + (f"?{parts.query}" if parts.query else "")
-    return json.dumps([page, plan.about, plan.template, plan.form, access.kind])
+    return json.dumps([page, plan.about, plan.search_interface, plan.form, access.kind])
 
 
 def _choose_folder(folder: Path, wanted: str, state_at: str = "") -> Path:

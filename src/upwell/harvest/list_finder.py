@@ -5,9 +5,16 @@ from collections.abc import Iterable
 
 from upwell.arrays.key_set import KeySet
 from upwell.choose.candidates import LIST_MARK
-from upwell.choose.listing import Listing
-from upwell.discover.list_reader import ExportReader, ListReader, RecordPageReader, learn_list_reader
-from upwell.discover.lists import ListLinks, RecordAddresses, family_of
+from upwell.choose.list_candidates import Listing
+from upwell.discover.lists import (
+    ExportReader,
+    ListLinks,
+    ListReader,
+    RecordAddresses,
+    SitemapReader,
+    family_of,
+    learn_list_reader,
+)
 from upwell.discover.without_search import data_links, feed_links
 from upwell.harvest.reader import SiteContext, SourceReader
 from upwell.page.tree import TagTree
@@ -61,7 +68,7 @@ class ListFinder:
         """Return the record URLs of a sitemap as pages that could be read."""
         keys = {key: address for address in addresses if (key := records.key(address)) is not None}
         held, key_set = self.reader.ledger.held, KeySet(keys)
-        reader = RecordPageReader(url="", model=self.reader.ledger.model, records=records, keys=key_set)
+        reader = SitemapReader(url="", model=self.reader.ledger.model, records=records, keys=key_set)
         family = deque(address for key, address in keys.items() if key not in held)
         return Listing(reader, kind="record pages", keys=key_set, family=family)
 

@@ -1,9 +1,10 @@
 """Harvest one site: find its search interfaces, then query every source until there is a reason to stop.
 
-Generators that send nothing decide what to request (`discover.discover`, `session`); `drive` connects them to the network.
+Generators that send nothing decide what to request (`discover.discovery`, `session`); `drive` connects them to the network.
 """
 
 import asyncio
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
@@ -18,11 +19,11 @@ import numpy as np
 
 from upwell.choose.plan import ENDS, Plan, Reason
 from upwell.discover import forms, interfaces
-from upwell.discover.browser_search import SearchJudge
-from upwell.discover.consent_page import open_site, through_gates
-from upwell.discover.declared import QUERY_MARK, interface_of_address
-from upwell.discover.discover import Discovery, discover
-from upwell.discover.probe_words import nonsense, probes
+from upwell.discover.browser_search import SearchOnlyPolicy
+from upwell.discover.consent_page import keep_consent
+from upwell.discover.declared import QUERY_MARK, interface_of_url
+from upwell.discover.discovery import Discovery, discover, open_site
+from upwell.discover.probe_words import nonsense, probe_words
 from upwell.discover.steps import HOW_TO_LOG_IN
 from upwell.errors import (
     BudgetSpent,
@@ -37,10 +38,11 @@ from upwell.errors import (
 )
 from upwell.harvest.checkpoint import Checkpoint, replayed_events
 from upwell.harvest.events import Found, Observer, Passed, Stopped, wants_records
-from upwell.harvest.reader import BudgetUse, SiteContext
+from upwell.harvest.reader import BudgetUse, SiteContext, purpose
 from upwell.harvest.refresh import compare_runs, merge_sightings, queries_to_repeat, start_refresh
 from upwell.harvest.session import SafePoint, SessionSteps, SourceSession
 from upwell.harvest.summary import SiteHarvest
+from upwell.logs import shown_url
 from upwell.net.browser import Chromium
 from upwell.net.fetch import Fetcher, Manners, Recorder
 from upwell.net.reading_thread import ReadingThread
@@ -62,6 +64,9 @@ from upwell.types import (
 
 __all__ = ["Plan", "Probed", "SiteHarvest", "drive", "interleave", "probe", "run"]
 
+
+logger = logging.getLogger("upwell.harvest")
+discover_logger = logging.getLogger("upwell.discover")  # of the pure package `discover`, whose requests are sent here
 
 PendingSession = tuple[SourceSession, SessionSteps, Response | RenderedPage | Exception | SafePoint | None]
 
@@ -133,8 +138,10 @@ async def drive(
     """Run a generator that yields requests: send each, pass the response back, and return its result.
 
     The generator runs in its own thread, because reading a page may take long. A query that was answered before is not sent again. Answers
-    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it.
+    below the URL `rendered` are fetched with the browser; queries to the page `typed` are typed into it. A request without a decision gets
+    the purpose that a search for interfaces has for it.
     """
+    is_first = True
 
     def advance(how: Callable[[], Request | BrowserVisit]) -> tuple[Request | BrowserVisit | None, T | None]:
         try:
@@ -145,6 +152,10 @@ async def drive(
     with ReadingThread() as thread:
         wanted, result = await thread.run(lambda: advance(lambda: next(steps)))
         while wanted is not None:
+            if wanted.decision is None:
+                wanted = replace(wanted, decision=purpose(_purpose_of(wanted, is_first), wanted))
+                discover_logger.info("%s: %s", wanted.decision.chosen.kind, _shown(wanted))
+            is_first = False
             try:
                 if isinstance(wanted, BrowserVisit):
                     answer: Response | RenderedPage = await chromium.render(wanted)
@@ -155,10 +166,25 @@ async def drive(
                 else:
                     answer = await net.fetch(wanted, reuse=bool(wanted.query) or wanted.reuses)
             except (Unreachable, Forbidden, MissingExtra) as error:
+                logger.info("%s: %s", shown_url(wanted.url), net.access.hide(str(error)))
                 wanted, result = await thread.run(lambda error=error: advance(lambda: steps.throw(error)))  # type: ignore[misc] # bound as default
             else:
                 wanted, result = await thread.run(lambda answer=answer: advance(lambda: steps.send(answer)))  # type: ignore[misc] # bound as default
     return result  # type: ignore[no-any-return] # the generator's result
+
+
+def _shown(wanted: Request | BrowserVisit) -> str:
+    """Return a request for the log: its query and URL."""
+    return f"“{wanted.query}” {shown_url(wanted.url)}" if wanted.query else shown_url(wanted.url)
+
+
+def _purpose_of(wanted: Request | BrowserVisit, is_first: bool) -> str:
+    """Return the purpose of a request that a search for interfaces sends, as `harvest.explain` describes it."""
+    if isinstance(wanted, BrowserVisit):
+        return "browser visit"
+    if wanted.is_consent:
+        return "consent page"
+    return "start page" if is_first else "trial query" if wanted.query else "discovery"
 
 
 async def run(
@@ -182,7 +208,7 @@ async def run(
     )
     async with (
         Fetcher(manners, user_urls=(url,), recorder=recorder, memory=site.state) as net,
-        Chromium(net, SearchJudge()) as chromium,
+        Chromium(net, SearchOnlyPolicy()) as chromium,
         _counted(net),
     ):
 
@@ -201,6 +227,7 @@ async def run(
         if (saved := checkpoint.load(plan=plan, observe=observe, spent=spent)) is not None:
             discovery, earlier_sessions, net.sent, net.bytes = saved
             sessions += earlier_sessions
+            logger.info("continuing from a checkpoint after %d requests", net.sent)
             for event in replayed_events(site.state, sessions, has_all_records=wants_records(observe)):
                 observe(event)
         else:
@@ -222,9 +249,9 @@ async def run(
             sessions += [SourceSession(interface, context, at) for at, interface in enumerate(discovery.interfaces)]
         site.out_of_reach, site.about, site.title = discovery.out_of_reach, plan.about, discovery.home.title
         site.columns, site.drop = plan.columns, plan.drop
-        site.gates = discovery.gates
-        for gate in site.gates:
-            observe(Passed(url=gate.url, label=gate.label))
+        site.consent_pages = discovery.consent_pages
+        for consent_page in site.consent_pages:
+            observe(Passed(url=consent_page.url, label=consent_page.label))
         for interface in discovery.interfaces:
             observe(Found(search_interface=interface))
         site.sources = [session.ledger for session in sessions]
@@ -240,7 +267,7 @@ async def run(
 
         try:
             async with _time_of(plan, started):
-                steps = through_gates(interleave(sessions, save), discovery.gates)
+                steps = keep_consent(interleave(sessions, save), discovery.consent_pages)
                 await drive(steps, net, chromium, rendered, typed)
         except asyncio.CancelledError:
             if not any(source.is_readable for source in site.sources):
@@ -267,8 +294,35 @@ async def run(
         site.keep_size()
         if site.stopped in ENDS:
             checkpoint.remove()
+        logger.info(
+            "%s: stopped (%s) after %d requests, %d records",
+            urlsplit(url).hostname,
+            site.stopped,
+            net.sent,
+            len(site.state),
+        )
         observe(Stopped(reason=site.stopped, site=urlsplit(url).netloc))
         return site
+
+
+def _log_interfaces(discovery: Discovery, min_score: float) -> None:
+    """Log which search interfaces were accepted, which were rejected, and why."""
+    if not discover_logger.isEnabledFor(logging.INFO):
+        return
+    for interface in discovery.interfaces:
+        verdict = "accepted" if interface.score >= min_score else f"rejected: its score is below {min_score:.2f}"
+        url, score = shown_url(interface.url), interface.score
+        discover_logger.info("%s %s, found by %s, score %.2f: %s", interface.method, url, interface.via, score, verdict)
+    accepted = {interface.url for interface in discovery.interfaces}
+    for interface in discovery.decoys:
+        if interface.url not in accepted:
+            discover_logger.info(
+                "%s %s: rejected: words returned nothing that nonsense does not",
+                interface.method,
+                shown_url(interface.url),
+            )
+    for reason in discovery.out_of_reach:
+        discover_logger.info("not tried: %s", reason)
 
 
 def limit_reached(plan: Plan, sent: int, received: int, seconds: float) -> str:
@@ -322,7 +376,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
     """Query nonsense, then dictionary words and words of the site in turn, until the kinds of answers are stable (Thor §IV)."""
     rng = np.random.default_rng(plan.seed)
     started = time.monotonic()
-    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchJudge()) as chromium:
+    async with Fetcher(manners, user_urls=(url,), memory=State()) as net, Chromium(net, SearchOnlyPolicy()) as chromium:
         net.exhausted = lambda wait: limit_reached(plan, net.sent, net.bytes, time.monotonic() - started + wait)
         discovery = await _discover(url, plan, net, chromium)
         interface = discovery.interfaces[0]
@@ -353,7 +407,7 @@ async def probe(url: str, plan: Plan, manners: Manners, observe: Observer) -> Pr
         trees: list[TagTree] = []
         kinds: list[str] = []
         stable = False
-        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probes(rng, discovery.home, plan.probes))))
+        words = interface.choices or tuple(dict.fromkeys((*plan.words, *probe_words(rng, discovery.home, plan.probes))))
         asked_at = urlsplit(interface.url).path if interface.query_field else ""
         for start in range(0, len(words), BATCH):
             batch = await some(words[start : start + BATCH])
@@ -382,7 +436,7 @@ def _settled(before: Counter[str], after: Counter[str], batch: int) -> bool:
 
 async def look_around(url: str, plan: Plan, manners: Manners) -> Discovery:
     """Find the search interfaces of a site, sending only what trials need."""
-    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchJudge()) as chromium:
+    async with Fetcher(manners, user_urls=(url,)) as net, Chromium(net, SearchOnlyPolicy()) as chromium:
         return await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
@@ -401,7 +455,7 @@ def _way_out(discovery: Discovery, kinds: list[FormKind]) -> str:
 
 async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> Discovery:
     """Return the home page with the interface that the user chose, or with all interfaces found, best first."""
-    if plan.form is None and not plan.template:
+    if plan.form is None and not plan.search_interface:
         discovery = await drive(
             discover(url, np.random.default_rng(plan.seed), plan.browser, sitemaps=lambda: net.robots.sitemaps(url)),
             net,
@@ -415,16 +469,18 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
                 around += f" ({discovery.out_of_reach[0]})"
             raise NoSearchForm(f"{url} has {there}, none of them a search, {around}; {_way_out(discovery, kinds)}")
         min_score = MIN_SCORE_SHARE * discovery.interfaces[0].score
+        _log_interfaces(discovery, min_score)
         return replace(
             discovery, interfaces=[interface for interface in discovery.interfaces if interface.score >= min_score]
         )
-    tree, gates, _ = await drive(open_site(url, may_be_anything=bool(plan.template)), net, chromium)
-    if plan.template:
-        interface = interface_of_address(plan.template.replace("{query}", QUERY_MARK), "form")
+    start = await drive(open_site(url, may_be_data=bool(plan.search_interface)), net, chromium)
+    tree = start.page
+    if plan.search_interface:
+        interface = interface_of_url(plan.search_interface.replace("{query}", QUERY_MARK), "form")
         if interface is None:
-            raise WrongUsage(f"--template {plan.template}: give a URL with {{query}} in place of the query")
+            raise WrongUsage(f"--interface {plan.search_interface}: give a URL with {{query}} in place of the query")
         net.allow(interfaces.fill(interface, ""))
-        return Discovery(tree, [interface], gates=gates)
+        return Discovery(tree, [interface], consent_pages=start.consent_pages)
     known = forms.find(tree)
     index = plan.form if plan.form is not None else -1
     if not 0 <= index < len(known) or (interface := interfaces.of_chosen_form(known[index], tree)) is None:
@@ -432,4 +488,4 @@ async def _discover(url: str, plan: Plan, net: Fetcher, chromium: Chromium) -> D
             f"--form {plan.form}: {url} has {len(known)} forms, numbered from 0; see `upwell forms {url}`"
         )
     net.allow(interfaces.fill(interface, ""))
-    return Discovery(tree, [interface], gates=gates)
+    return Discovery(tree, [interface], consent_pages=start.consent_pages)

@@ -4,30 +4,33 @@ Nothing is sent from here: the methods are generators that yield the request the
 The session and its chooser decide which queries to send. `depends_on_query` detects result lists that do not depend on the query.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from upwell.answers.answer import Answer
 from upwell.answers.argument_roles import learn_roles
-from upwell.answers.kind import refusal
-from upwell.answers.next_page import next_page, request_of
+from upwell.answers.kind import refusal_reason
+from upwell.answers.next_page import next_page, next_page_request
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Plan, Reason
 from upwell.choose.record_words import Blobs, MemoryBlobs
 from upwell.discover import interfaces
-from upwell.discover.discover import Discovery
-from upwell.discover.form_settings import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.discovery import Discovery
 from upwell.discover.forms import asks_for_password
 from upwell.discover.lists import ListLinks, RecordAddresses
-from upwell.discover.probe_words import dictionary, nonsense, of_page
+from upwell.discover.page_size import is_larger_page, larger_page_settings, with_setting
+from upwell.discover.probe_words import dictionary_words, nonsense, words_of_page
 from upwell.discover.steps import HOW_TO_LOG_IN, with_fresh_tokens
-from upwell.errors import BudgetSpent, Forbidden, NothingLearned, Unreachable
+from upwell.errors import BudgetSpent, Forbidden, MissingExtra, NothingLearned, Unreachable
 from upwell.harvest.events import Learned, Observer, Trouble
 from upwell.lexicon.frequent_words import EVERYTHING, broad_queries
+from upwell.logs import shown_url
 from upwell.page.formats import read_page
 from upwell.page.language import language_of
 from upwell.page.tokens import query_words, words_of_query
@@ -40,6 +43,7 @@ from upwell.source.paging import next_page_of
 from upwell.store.state import State
 from upwell.types import (
     BrowserVisit,
+    Decision,
     Kind,
     ListInterface,
     Record,
@@ -49,11 +53,29 @@ from upwell.types import (
     SearchInterface,
     Skipped,
     TypedInterface,
+    WeighedCandidate,
 )
 from upwell.urls.arguments import path_without_query
 from upwell.urls.patterns import UrlPattern
 
-__all__ = ["BudgetUse", "SiteContext", "SourceReader", "depends_on_query", "keys_on", "outline", "unreadable_reason"]
+__all__ = [
+    "BudgetUse",
+    "SiteContext",
+    "SourceReader",
+    "depends_on_query",
+    "keys_on",
+    "label",
+    "outline",
+    "purpose",
+    "unreadable_reason",
+    "with_purpose",
+]
+
+T = TypeVar("T")
+logger = logging.getLogger("upwell.harvest")
+records_logger = logging.getLogger(
+    "upwell.records"
+)  # of the pure packages `source` and `records`, which are called here
 
 # Outline of an answer, for the report.
 
@@ -147,6 +169,41 @@ class SiteContext:
     sitemap_addresses: tuple[str, ...] | None = None  # page URLs; None: not read yet
 
 
+def label(candidate: WeighedCandidate) -> str:
+    """Describe a candidate in a few words, for the log and explanations.
+
+    >>> label(WeighedCandidate("word", "asia", 2)), label(WeighedCandidate("given"))
+    ('word “asia”, page 2', 'given, the empty query')
+    """
+    page = f", page {candidate.page}" if candidate.page > 1 else ""
+    if not candidate.text:
+        return f"{candidate.kind}, the empty query{page}"
+    text = shown_url(candidate.text) if "://" in candidate.text else f"“{candidate.text}”"
+    return f"{candidate.kind} {text}{page}"
+
+
+def purpose(kind: str, request: Request | BrowserVisit) -> Decision:
+    """Return the decision for a request that no comparison of candidates chose."""
+    return Decision(WeighedCandidate(kind, request.query or request.url))
+
+
+def with_purpose(
+    steps: Generator[Request | BrowserVisit, Response | RenderedPage, T], kind: str
+) -> Generator[Request | BrowserVisit, Response | RenderedPage, T]:
+    """Run steps whose requests have no decision yet, and give each request a purpose."""
+    try:
+        wanted = next(steps)
+        while True:
+            try:
+                answer = yield replace(wanted, decision=wanted.decision or purpose(kind, wanted))
+            except (Unreachable, Forbidden, MissingExtra) as error:
+                wanted = steps.throw(error)
+            else:
+                wanted = steps.send(answer)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return] # the result of the steps
+
+
 class SourceReader:
     """Search interface and model of a source, and its latest answers."""
 
@@ -185,25 +242,25 @@ class SourceReader:
             return ()
         probes = self.plan.probes
         made_up = (*self.discovery.nonsense, *nonsense(self.rng, self.plan.background, self.language))
-        of_nonsense = yield from self._answers(() if values else made_up[: self.plan.background])
+        of_nonsense = yield from self._answers(() if values else made_up[: self.plan.background], "nonsense probe")
         # stored in checkpoints, where their bodies would only take space
         self.background = background = [replace(answer, response=None) for answer in of_nonsense]
         own = (self.plan.about,) if self.about else (*self.plan.words, *self.discovery.working_words)
         broad = broad_queries(self.language)[len(EVERYTHING) :]
-        listed = dict.fromkeys((*own, *broad, *of_page(self.discovery.home)))
+        listed = dict.fromkeys((*own, *broad, *words_of_page(self.discovery.home)))
         words = values or tuple(word for word in listed if len(word) >= self.interface.min_chars)
         answers: list[Answer] = []
-        asked, dictionary_words = 0, tuple[str, ...]()
+        asked, further_words = 0, tuple[str, ...]()
         for start in range(0, min(len(words), MAX_PROBE_ROUNDS * probes), probes):
             batch = words[start : start + probes]
-            answers += yield from self._answers(batch)
+            answers += yield from self._answers(batch, "probe")
             asked += len(batch)
             different = distinct_answers(answers, background)
             if not (start or values or self.about) and len(different) < min(MIN_DIFFERENT_ANSWERS, len(answers)):
                 # a source that searches parts of words returns nearly all records for each letter: what its answers share are records
                 missing = MIN_DIFFERENT_ANSWERS - len(different)
-                dictionary_words = dictionary(self.rng, missing, self.language)
-                answers += yield from self._answers(dictionary_words)
+                further_words = dictionary_words(self.rng, missing, self.language)
+                answers += yield from self._answers(further_words, "probe")
                 different = distinct_answers(answers, background)
             self._learn(different)
             if self.ledger.model.leader and not (values or self.about):
@@ -227,9 +284,9 @@ class SourceReader:
         self.ledger.model = replace(self.ledger.model, roles=roles)
         yield from self._check_query_dependence(answers)
         self._report_learned(len(answers) + len(background))
-        if not (values or self.plan.template or self.interface.rendered):
+        if not (values or self.plan.search_interface or self.interface.rendered):
             yield from self._find_larger_pages(answers)
-        return (*words[:asked], *dictionary_words)
+        return (*words[:asked], *further_words)
 
     def _learn(self, answers: Sequence[Answer]) -> None:
         """Learn the source model; if that fails with nonsense answers as background, without them, because some sources answer any word."""
@@ -246,7 +303,11 @@ class SourceReader:
         for answer, reading in readings[: max(0, MIN_FULL_ANSWERS - len(readings))]:
             query = answer.query
             following = next_page_of(answer.page, reading, query)
-            fetched = (yield from self.get(request_of(following, query))) if following is not None else None
+            fetched = (
+                (yield from self.get(next_page_request(following, query), "probe, next page"))
+                if following is not None
+                else None
+            )
             if fetched is not None:
                 further.append(Answer(page=fetched[1], query=query, response=fetched[0]))
         return further
@@ -261,7 +322,7 @@ class SourceReader:
         if not nonsense_keys or len(full) < 2 or not all(nonsense_keys):
             return
         first, first_keys = full[0]
-        again = yield from self.get(self._fresh_request(first.query))
+        again = yield from self.get(self._fresh_request(first.query), "query dependence")
         if again is None:
             return
         other_keys = [*(keys for _, keys in full[1:]), *nonsense_keys]
@@ -277,12 +338,12 @@ class SourceReader:
         pages: list[TagTree] = []
         request: Request | None = interfaces.fill(interface, "")
         while request is not None and len(pages) < LIST_PAGES:
-            answer = yield from self.get(request)
+            answer = yield from self.get(request, "probe")
             if answer is None:
                 break
             pages.append(answer[1])
             following = next_page(answer[1])
-            request = replace(request_of(following), reuses=True) if following is not None else None
+            request = replace(next_page_request(following), reuses=True) if following is not None else None
         records = RecordAddresses.learn(interface.examples, [*pages, *self.discovery.pages])
         without_records = [Answer(page) for page in self.discovery.pages if not records.on(page)]
         self.background = without_records[: self.plan.background]
@@ -294,6 +355,10 @@ class SourceReader:
     def _report_learned(self, probes: int) -> None:
         """Report a learned model, and measure drift from here."""
         model = self.ledger.model
+        records_logger.info(
+            "learned from %d answers, rules: %d; records in %s, %s; fits %.0f %% of the answers",
+            *(probes, len(model.rules), model.pagelet, model.leader, 100 * model.fits),
+        )
         self._drift.reset(model)
         self.observe(Learned(pagelet=model.pagelet, leader=model.leader, probes=probes, source=self.interface.url))
 
@@ -315,7 +380,7 @@ class SourceReader:
             if self.spent().limit_reached:
                 return
             wider = with_setting(before, name, value)
-            answer = yield from self.get(interfaces.fill(wider, query))
+            answer = yield from self.get(interfaces.fill(wider, query), "larger page")
             if answer is None:
                 continue
             wide = apply(self.ledger.model, answer[1], status=answer[0].status)
@@ -326,14 +391,14 @@ class SourceReader:
                 return
 
     def _answers(
-        self, queries: Sequence[str]
+        self, queries: Sequence[str], why: str
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, list[Answer]]:
         """Yield the requests for some queries; return the answers to those that could be fetched."""
         answers: list[Answer] = []
         for query in queries:
             if self.spent().limit_reached:
                 break
-            answer = yield from self.get((yield from self.request_for(query)))
+            answer = yield from self.get((yield from self.request_for(query)), why)
             if answer is not None:
                 answers.append(Answer(page=answer[1], query=query, response=answer[0]))
         return answers
@@ -344,7 +409,7 @@ class SourceReader:
         """Return the request for a query, with a fresh form token if needed."""
         if query in self._whole_answers:
             return self._whole_answers[query]
-        self.interface = yield from with_fresh_tokens(self.interface, self.last_tree)
+        self.interface = yield from with_purpose(with_fresh_tokens(self.interface, self.last_tree), "form page")
         return interfaces.fill(self.interface, query)
 
     def _fresh_request(self, query: str) -> Request:
@@ -353,20 +418,26 @@ class SourceReader:
         return request if isinstance(self.interface, TypedInterface) else replace(request, query="")
 
     def get(
-        self, request: Request
+        self, request: Request, why: Decision | str
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, tuple[Response, TagTree] | None]:
-        """Return one answer; None if it could not be fetched, which is counted."""
+        """Return one answer; None if it could not be fetched, which is counted.
+
+        `why` is the decision to send the request, or its purpose if no candidates were compared.
+        """
+        decision = why if isinstance(why, Decision) else purpose(why, request)
         try:
-            response = yield request
+            response = yield replace(request, decision=decision._replace(source=self.interface.url))
             if not isinstance(response, Response):
                 raise TypeError("a Request is answered by a Response")
             tree = read_page(response.body, response.url, response.headers)
-            if refused := refusal(response, tree):
+            if refused := refusal_reason(response, tree):
                 raise Unreachable(f"{request.url} refused the request: {refused}")
         except (Unreachable, Forbidden) as error:
             self.skip("fetch", request.url, str(error))
             return None
         self.last_tree = tree
+        if isinstance(why, str):
+            logger.info("request %d: %s: status %d", response.number, label(decision.chosen), response.status)
         return response, tree
 
     def skip(self, stage: str, page: str, reason: str) -> None:
@@ -432,7 +503,7 @@ class SourceReader:
         kinds = [kind for _, _, kind in self._recent]
         self._recent.clear()
         self._drift.reset()
-        answer = yield from self.get(self._fresh_request(self._last_query_with_records))
+        answer = yield from self.get(self._fresh_request(self._last_query_with_records), "model check")
         if answer is None or self._apply(self.ledger.model, *answer).kind == "multi":
             return None, []
         model = learn_source([Answer(page=answer[1], query=self._last_query_with_records), *recent])

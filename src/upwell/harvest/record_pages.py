@@ -1,7 +1,7 @@
 """Read record pages: fetch the pages that records link to, and merge their fields into the rows.
 
 A few pages are read in every harvest, to say which columns all of them would add; with `Plan.details` as many as budget and user allow. Their layout
-is learned from the first pages (`records.entities`); pages that no layout fits are learned separately.
+is learned from the first pages (`records.entity_model`); pages that no layout fits are learned separately.
 """
 
 import re
@@ -17,8 +17,8 @@ from upwell.choose.url_repository import NumberQueue, UrlRepository
 from upwell.page.links import acts, is_page
 from upwell.page.path_signatures import BROKEN, GLUED
 from upwell.page.tree import TagTree
-from upwell.records import entities
-from upwell.records.entities import (
+from upwell.records import entity_model
+from upwell.records.entity_model import (
     EntityModel,
     EntityTemplate,
     UrlColumn,
@@ -29,7 +29,7 @@ from upwell.records.entities import (
     read_url_columns,
 )
 from upwell.store.state import State
-from upwell.types import TEMPLATE, Record, Response
+from upwell.types import PAGE_TEMPLATE, Record, Response
 from upwell.urls.hosts import leaves_site, site_host
 
 __all__ = ["RecordPageReader"]
@@ -193,7 +193,7 @@ class RecordPageReader:
     def _without_changing(self, model: EntityModel) -> EntityModel:
         """Remove columns that differ when the same page is fetched again, such as advertisements and recently viewed pages."""
         pairs = [
-            (entities.apply_entity_model(model, first), entities.apply_entity_model(model, again))
+            (entity_model.apply_entity_model(model, first), entity_model.apply_entity_model(model, again))
             for first, again in self._twice
         ]
         steady = (c for c in model.columns if all(first.get(c.name) == again.get(c.name) for first, again in pairs))
@@ -213,7 +213,7 @@ class RecordPageReader:
 
     def _store(self, key: str, number: int, tree: TagTree) -> None:
         template = self._templates[number]
-        values = entities.apply_entity_model(template.entity.model, tree)
+        values = entity_model.apply_entity_model(template.entity.model, tree)
         fields = {
             name: _absolute(tree, value)
             for name, value in values.items()
@@ -224,7 +224,7 @@ class RecordPageReader:
         if text := _main_text(tree, template.frame | {value for value in single if len(value) <= MAX_TITLE_CHARS}):
             fields.setdefault("text", text)
         if fields:
-            self.state.add_details(key, fields | {TEMPLATE: str(number)})
+            self.state.add_details(key, fields | {PAGE_TEMPLATE: str(number)})
         else:
             self.left_out["say nothing"] += 1
 

@@ -2,9 +2,11 @@
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from upwell.errors import BudgetSpent, Forbidden, Unreachable
+from upwell.harvest.reader import purpose
 from upwell.harvest.summary import SiteHarvest
 from upwell.net.fetch import Fetcher
 from upwell.store.state import State
@@ -39,7 +41,7 @@ def merge_sightings(sights: Sequence[Mapping[str, set[str]]]) -> dict[str, set[s
 
 
 def covering_queries(before: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield few queries that cover all records: each time the one with most uncovered records (Yuan §4.4, greedy)."""
+    """Yield few queries that cover all records: each time the one with most uncovered records (greedy set covering, as in Yuan §5.3)."""
     left = set().union(*before.values()) if before else set()
     heap = [(-len(keys), query) for query, keys in sorted(before.items())]
     heapq.heapify(heap)
@@ -72,7 +74,9 @@ async def compare_runs(
     for key in sorted(missing_anywhere):
         page = str(pages.get(key) or "")
         try:
-            status = (await net.fetch(Request(url=page))).status if _is_on_site(page, site.url) else None
+            request = Request(url=page)
+            request = replace(request, decision=purpose("missing record", request))
+            status = (await net.fetch(request)).status if _is_on_site(page, site.url) else None
         except (Unreachable, Forbidden):
             continue
         except BudgetSpent:

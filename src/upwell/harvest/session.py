@@ -5,6 +5,7 @@ Nothing is sent from here: `steps` is a generator that yields the request it wan
 
 import datetime
 import hashlib
+import logging
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
@@ -12,26 +13,24 @@ from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from upwell.answers.facets import facet_links, related_queries
-from upwell.answers.next_page import request_of
+from upwell.answers.next_page import next_page_request
 from upwell.answers.pager import NextPage
 from upwell.answers.totals import StatedTotals, read_totals
 from upwell.choose.candidates import LIST_MARK, AnswerPage, Candidate, OpenQuery
 from upwell.choose.chooser import Chooser
 from upwell.choose.facet_candidates import facet_of_earlier_run
-from upwell.choose.list_candidates import MAX_LOOKS
-from upwell.choose.listing import Listing
+from upwell.choose.list_candidates import MAX_LOOKS, Listing
 from upwell.choose.plan import Reason
 from upwell.choose.size import requests_to
 from upwell.choose.url_repository import UrlRepository
 from upwell.discover import interfaces
 from upwell.discover.index_source import records_of_index
 from upwell.discover.lists import RecordAddresses
-from upwell.discover.steps import fetch
-from upwell.discover.trial import is_usable
-from upwell.discover.without_search import USUAL_PLACE, read_sitemaps, record_pages_of
+from upwell.discover.steps import fetch, is_usable
+from upwell.discover.without_search import DEFAULT_SITEMAP, read_sitemaps, record_pages_of
 from upwell.harvest.events import Asked, Held, LazyRow, Opened, wants_records
 from upwell.harvest.list_finder import ListFinder
-from upwell.harvest.reader import SiteContext, SourceReader
+from upwell.harvest.reader import SiteContext, SourceReader, label, with_purpose
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.page.formats import read_page
 from upwell.page.tree import TagTree
@@ -48,6 +47,7 @@ from upwell.source.paging import (
 from upwell.table.types import typed_fields
 from upwell.types import (
     BrowserVisit,
+    Decision,
     IndexInterface,
     ListInterface,
     Record,
@@ -58,6 +58,8 @@ from upwell.types import (
 )
 
 __all__ = ["SafePoint", "ScriptPager", "SessionSteps", "SourceSession"]
+
+logger = logging.getLogger("upwell.choose")  # of the pure package `choose`, whose decisions are carried out here
 
 MAX_TRIALS = 6  # requests sent to find the page argument
 MAX_SHIFTED_SHARE = 0.25  # share of a page that may be new after skipping one more record; not swept
@@ -85,7 +87,7 @@ class ScriptPager:
             if self._trials >= MAX_TRIALS:
                 break
             self._trials += 1
-            answer = yield from self.reader.get(counted_on(request, argument, 1))
+            answer = yield from self.reader.get(counted_on(request, argument, 1), "page argument")
             if answer is not None:
                 self._judge(argument, records, apply(self.reader.ledger.model, answer[1], query=query).records)
             if self._argument:
@@ -172,10 +174,11 @@ class SourceSession:
             if chooser.may_look_for_lists() and (yield from self._look_for_list()):
                 continue
             chosen = chooser.next()
+            decision = chooser.decision or "other"
             if isinstance(chosen, Candidate):
                 chosen = yield from self._open(chosen)
             if chosen is not None:
-                yield from self._fetch_page(chosen)
+                yield from self._fetch_page(chosen, decision)
             elif not chooser.retry():
                 reason = "exhausted"
         while (
@@ -204,7 +207,7 @@ class SourceSession:
     def _take_index(self, interface: IndexInterface) -> SessionSteps:
         """Take all records of an index at once, then read record pages as far as they are wanted."""
         reader, ledger, query = self.reader, self.ledger, OpenQuery(Candidate(query=""))
-        answer = yield from reader.get(interfaces.fill(interface, ""))
+        answer = yield from reader.get(interfaces.fill(interface, ""), "index")
         if answer is None:
             return "blocked"
         records = reader.wanted(records_of_index(interface, answer[0].body), "")
@@ -214,7 +217,7 @@ class SourceSession:
         new = ledger.add(records)
         self._keep(records, new, query, answer[0])
         self.ended[""] = False
-        self._report("")
+        self._report("", answer[0], len(new))
         self.details.add([record for record in new if record.url and "#" not in record.url])
         while not reader.spent().limit_reached and (page := self.details.next(len(ledger), is_end=True)) is not None:
             yield from self._read_record_page(*page)
@@ -223,13 +226,15 @@ class SourceSession:
 
     def _read_record_page(self, key: str, url: str) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Read the page of a record."""
-        answer = yield from self.reader.get(Request(url=url))
+        answer = yield from self.reader.get(Request(url=url), "record page")
         response, tree = answer or (None, None)
         is_list = tree is not None and len(apply(self.ledger.model, tree).records) >= MIN_LIST
         if is_list:
             self.details.left_out["are lists"] += 1
         else:
             self.details.take(key, response, tree)
+        if response is not None:
+            self.state.note_yield(response.number, int(not is_list), 0)
         site = urlsplit(self.reader.interface.url).netloc
         pages, waiting = self.details.pages, self.details.waiting
         requests, source = self.reader.spent().requests, self.reader.interface.url
@@ -249,7 +254,7 @@ class SourceSession:
         if candidate.listing:
             request = Request(url=candidate.address, reuses=True)
         elif candidate.facet:
-            request = request_of(NextPage(url=candidate.facet.link.url), candidate.facet.query)
+            request = next_page_request(NextPage(url=candidate.facet.link.url), candidate.facet.query)
         else:
             request = yield from self.reader.request_for(candidate.query)
         return self.chooser.open(candidate, request)
@@ -262,12 +267,12 @@ class SourceSession:
             yield from self._look_for_sitemap(records)
         if records is not None and (seen := self.lists.seen(records)):
             for listing in seen:
-                yield from self._fetch_page(self._open_list(listing))
+                yield from self._fetch_page(self._open_list(listing), "list")
             return True
         if records is None or (url := self.lists.next(records)) is None:
             self.chooser.lists.looks = MAX_LOOKS
             return False
-        response = yield from fetch(Request(url=url))
+        response = yield from with_purpose(fetch(Request(url=url)), "list link")
         if response is None or not is_usable(response):
             return True
         self.chooser.lists.looks += 1
@@ -280,7 +285,8 @@ class SourceSession:
         self, interface: ListInterface
     ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Add the record URLs of the sitemap that is the source."""
-        addresses = yield from read_sitemaps((interface.url,), self.reader.discovery.home.url)
+        home = self.reader.discovery.home.url
+        addresses = yield from with_purpose(read_sitemaps((interface.url,), home), "sitemap")
         pages = record_pages_of(interface, addresses)
         self.chooser.lists.add_record_pages(self.lists.of_sitemap(pages, RecordAddresses.learn(pages, ())))
 
@@ -295,9 +301,9 @@ class SourceSession:
         if context.sitemap_addresses is None:
             home = self.reader.discovery.home.url
             places = context.discovery.sitemaps or (
-                (urljoin(home, USUAL_PLACE),) if self.reader.interface.rendered else ()
+                (urljoin(home, DEFAULT_SITEMAP),) if self.reader.interface.rendered else ()
             )
-            context.sitemap_addresses = yield from read_sitemaps(places, home)
+            context.sitemap_addresses = yield from with_purpose(read_sitemaps(places, home), "sitemap")
         pages = self.lists.of_sitemap(context.sitemap_addresses, records)
         if pages.keys and len(pages.keys) >= MIN_SITEMAP_SHARE * len(self.ledger):
             self.chooser.lists.add_record_pages(pages)
@@ -310,12 +316,14 @@ class SourceSession:
         candidate = Candidate(query="", kind="list", listing=listing, address=listing.url)
         return self.chooser.open(candidate, Request(url=listing.url, reuses=True))
 
-    def _fetch_page(self, query: OpenQuery) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
+    def _fetch_page(
+        self, query: OpenQuery, why: Decision | str
+    ) -> Generator[Request | BrowserVisit, Response | RenderedPage, None]:
         """Fetch the next page of a query, add its records, and prepare the request for the following page."""
         if query.request is None:
             raise RuntimeError("a query without a next page is closed")
         reader, ledger = self.reader, self.ledger
-        answer = yield from reader.get(query.request)
+        answer = yield from reader.get(query.request, why)
         if answer is None or answer[0].status >= 500:
             self.chooser.fail(query)
             ledger.answers["error"] += 1
@@ -364,7 +372,7 @@ class SourceSession:
                 query.last_url, query.request.url
             )  # the pager has fewer links than the source has pages
         query.last_url = query.request.url
-        following = request_of(next_page, query.query) if next_page is not None else None
+        following = next_page_request(next_page, query.query) if next_page is not None else None
         if following is None and self._may_count_on(reading.records):
             following = yield from self._page_steps.next(query.request, reading.records, query.query)
         page = AnswerPage(
@@ -393,7 +401,7 @@ class SourceSession:
         if query.request is None or query not in self.chooser.open_queries:
             self.missing |= {key for key in self.before.get(query.asked, ()) if key not in self.ledger.held}
             self.ended[query.asked] = not query.listing and 0 < ledger.result_cap <= query.pages.matches
-        self._report(query.candidate.address or query.query)
+        self._report(query.candidate.address or query.query, response, len(new))
 
     def _may_count_on(self, records: Sequence[Record]) -> bool:
         """Return True if the following page may be requested by counting: a script sends the requests, and this page is full."""
@@ -404,13 +412,20 @@ class SourceSession:
     def _keep(self, records: Sequence[Record], new: Sequence[Record], query: OpenQuery, response: Response) -> None:
         """Store the records of a page in the state, and report the new ones."""
         page = hashlib.sha1(response.body, usedforsecurity=False).hexdigest()
-        fetched_at = datetime.datetime.fromtimestamp(round(response.came_at or time.time()), datetime.UTC).isoformat()
+        fetched_at = datetime.datetime.fromtimestamp(
+            round(response.received_at or time.time()), datetime.UTC
+        ).isoformat()
         origin = {"_source": self.ledger.interface.url, "_query": query.query, "_page": page, "_fetched": fetched_at}
         self.state.add_later(records, origin, asked=query.asked)
+        self.state.note_yield(response.number, len(records), len(new))
         for record in new if wants_records(self.observe) else new[:1]:
             self.observe(Held(row=LazyRow(partial(_row, record, origin, self.ledger.model.columns.types))))
 
-    def _report(self, query: str) -> None:
+    def _report(self, query: str, response: Response, new: int) -> None:
+        decision = response.request.decision
+        chosen, runner_up = (decision.chosen, decision.runner_up) if decision is not None else (None, None)
+        if logger.isEnabledFor(logging.INFO) and decision is not None:
+            logger.info("request %d: %s: %s", response.number, label(decision.chosen), _yield_text(decision, new))
         ledger, requests = self.ledger, self.reader.spent().requests
         ledger.curve.append((requests, len(ledger), ledger.matches))
         size = ledger.size if len(ledger.curve) % REPORT_SIZE_EVERY == 0 else None
@@ -432,8 +447,27 @@ class SourceSession:
                 requests_to_goal=to_goal,
                 expected=round(self.chooser.yields.best_rate, 3),
                 source=self.reader.interface.url,
+                number=response.number,
+                kind=chosen.kind if chosen else "",
+                page=chosen.page if chosen else 1,
+                expected_new=chosen.expected if chosen else None,
+                new=new,
+                runner_up=runner_up,
             )
         )
+
+
+def _yield_text(decision: Decision, new: int) -> str:
+    """Return expected and actual new records of a request, and its runner-up, for the log."""
+    if decision.chosen.expected is None:
+        return f"{new} new"
+    runner_up = decision.runner_up
+    other = (
+        f"; runner-up: {label(runner_up)}, {runner_up.expected:.1f}"
+        if runner_up and runner_up.expected is not None
+        else ""
+    )
+    return f"{new} new, {decision.chosen.expected:.1f} expected{other}"
 
 
 def _row(record: Record, origin: Mapping[str, object], types: Mapping[str, ValueType]) -> dict[str, object]:

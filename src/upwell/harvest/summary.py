@@ -11,7 +11,7 @@ from upwell.arrays.key_set import KeySet
 from upwell.choose.ledger import SourceLedger
 from upwell.choose.plan import Reason
 from upwell.choose.size import next_new
-from upwell.discover.consent_page import Gate
+from upwell.discover.consent_page import ConsentPage
 from upwell.harvest.record_pages import RecordPageReader
 from upwell.store.state import State
 from upwell.table.build import Table
@@ -42,7 +42,7 @@ class SiteHarvest:
     ignored_robots: bool = False
     rate: float = 1.0  # allowed requests per second; 0: unlimited
     refreshed: dict[str, int] = field(default_factory=dict)  # new, changed, unchanged, gone, unseen
-    gates: list[Gate] = field(default_factory=list)  # consent pages that were passed
+    consent_pages: tuple[ConsentPage, ...] = ()  # that were clicked through
     out_of_reach: list[str] = field(default_factory=list)  # why searches of the site could not be used
     columns: tuple[str, ...] = ()  # columns of the tables; empty: all
     drop: tuple[str, ...] = ()  # columns left out of the tables

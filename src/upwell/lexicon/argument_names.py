@@ -113,7 +113,7 @@ TRACKING = _names(
     r"submit\w*|commit|btn\w*|button\w*|search_?(?:btn|button|submit)|go_?button|suggest(?:ed)?_?click|autocomplete|"
     r"x|y|.*\.[xy]|did_?you_?mean|spell(?:check)?"
 )
-# Which page of the application is meant: neither a filter nor free of meaning.
+# Names that select a page of the application: neither a filter nor irrelevant.
 PLACE = _names(
     r"action|act|do|cmd|command|a|ac|id|ids|\w+_id|title|name|module|mod|controller|route|option|task|method_?name|"
     r"func(?:tion)?|handler|r|hb|object|file|path|url"
@@ -126,24 +126,24 @@ SESSION = _names(
     r"back_?link|continue|goto|dest(?:ination)?|came_?from|list_?id|q_?id|search_?id|query_?id|request_?id|uuid|"
     r"guid|cookie|state_?id|form_?(?:id|build_?id|token)|visit(?:or)?_?id"
 )
-# An address, a path with arguments, a whole query string: where to go back to.
+# URLs, paths with arguments and query strings (return addresses), and values of only signs.
 OPAQUE = late_pattern(r"https?://\S+|/\S*\?\S+|/\S*%\S*|[\w.-]+=[^&]*(?:&[\w.-]+=[^&]*)*|[\W_]{2,}", re.I)
-# How things are shown, as values say it.
+# Values that name a view.
 VIEW_VALUE = _names(
     r"(?:builtin|view|layout|style)?[-_ ]?(?:normal|standard|plain|short(?:er)?|long(?:er)?|brief|full|compact|condensed|"
     r"detail(?:ed|s)?|summary|verbose|"
     r"list(?:e|ing)?|grid|table|tiles?|"
     r"gallery|cards?|thumbs?|thumbnails?|icons?|html5?|xhtml|json|xml|rss|atom|csv|text|txt|print|mobile|desktop)"
 )
-# A name that turns something in the page on or off (`nohighlight`), where it is only ever on.
+# Names that switch something on the page on or off (`nohighlight`), if the value is a switch.
 OFF = _names(r"(?:no|hide|skip|disable|without|show|expand)[-_]?[a-z]{3,}")
-# A switch that is only ever on.
+# Value of a switch that is on.
 SWITCH = late_pattern(r"1|on|true|yes|y|t|ja|oui", re.I)
 
 
 @lru_cache(maxsize=MAX_CACHED_NAMES)
 def is_usual_name(name: str) -> bool:
-    """Whether an argument has a name that pagers use: the query, a place in the list, a size, an order, a view, a session.
+    """Return True if an argument has a usual name in pagers: of the query, a position, page size, sort order, view or session.
 
     >>> [is_usual_name(name) for name in ("page", "sort_by", "q", "item_id")]
     [True, True, True, False]

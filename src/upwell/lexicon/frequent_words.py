@@ -1,7 +1,9 @@
-"""The most frequent words of a language, and how frequent a word is in it; the lists are made by scripts/make_word_lists.py.
+"""Frequent words of each language, and the frequency of a word.
 
-zipf    the logarithm of how often a word occurs in a billion words of text: 7.7 for "the", 3.0 for once in a million
-list    <language>.txt.bz2: the 10,000 most frequent words in order, and <language>-rarer.txt.bz2: those below, from zipf 2.0 on
+zipf    decimal logarithm of the occurrences of a word in a billion words of text: 7.7 for "the", 3.0 for once in a million
+list    <language>.txt.bz2: the 10,000 most frequent words in order; <language>-rarer.txt.bz2: rarer words down to zipf 2.0
+
+The lists are created by scripts/make_word_lists.py.
 """
 
 import bz2
@@ -15,30 +17,30 @@ from upwell.lexicon.scripts import is_latin, is_unspaced
 
 __all__ = ["EVERYTHING", "broad_queries", "frequent_parts", "list_language", "most_frequent", "zipf"]
 
-EVERYTHING = ("", "*", "%")  # queries that ask for everything, where the source understands them
-FREQUENT_WORDS = 4  # the most frequent words of the language, asked as broad questions
+EVERYTHING = ("", "*", "%")  # queries that match everything on some sources
+FREQUENT_WORDS = 4  # most frequent words among the broad queries
 
-DEFAULT = "en"  # for languages without a list
-MAX_FREQUENT = 10_000
-# In a list of rarer words each word has before it one character that says how many letters it shares with the word before it.
+DEFAULT = "en"  # list of languages without their own
+MAX_FREQUENT = 10_000  # words of a list of frequent words
+# Lists of rarer words are front-coded: each word follows a character for the number of letters that it shares with the word before it.
 NO_LETTER_SHARED, MAX_SHARED = 0x21, 15
 ONE_LETTER_SHARED = chr(NO_LETTER_SHARED + 1)
-ALIKE_WORDS = re.compile('[!"][^!"]*')  # in such a list: words in a row with the same two letters at their beginning
-# How words are written in the lists where pages write them in two ways: Romanian with commas below, Serbian in Latin letters.
-FINAL_SIGMA = re.compile("σ$")  # the lists have the Greek letter as it stands inside words
+SAME_START = re.compile('[!"][^!"]*')  # in a front-coded line: consecutive words with the same first two letters
+FINAL_SIGMA = re.compile("σ$")  # the lists have the Greek letter in its form inside words
+# Spelling of the lists where pages use two: Romanian with commas below, Serbian in Latin letters.
 COMMAS_BELOW = str.maketrans("şţ", "șț")
 SERBIAN_LATIN = str.maketrans(
     dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True))
     | {"љ": "lj", "њ": "nj", "џ": "dž"}
 )
-# The most frequent letters, pairs and endings in texts of Latin script, for sources that search parts of words.
+# Frequent letters, pairs and triples of Latin script, for sources that match parts of words.
 LATIN_PARTS = ("e", "a", "er", "in", "ing", "ter")
-PARTS_OF_EACH_LENGTH = 2
+PARTS_OF_EACH_LENGTH = 2  # for other scripts
 SPELLINGS: dict[str, Mapping[int, int | str]] = {"ro": COMMAS_BELOW, "sh": SERBIAN_LATIN}
 
 
 def most_frequent(language: str, count: int) -> list[str]:
-    """The most frequent words of a language (of English where it has no list), at most 10,000, the most frequent first.
+    """Return the most frequent words of a language (of English if it has no list), at most 10,000, most frequent first.
 
     >>> most_frequent("de", 4), most_frequent("zh", 3), most_frequent("tlh", 2)
     (['die', 'der', 'und', 'in'], ['的', '是', '在'], ['the', 'to'])
@@ -49,7 +51,7 @@ def most_frequent(language: str, count: int) -> list[str]:
 
 @cache
 def frequent_parts(language: str) -> tuple[str, ...]:
-    """Letters, pairs and triples that most words of a language have; none where words are not parted by spaces.
+    """Return the letters, pairs and triples that occur in most words of a language; none for scripts without spaces.
 
     >>> frequent_parts("ru"), frequent_parts("ja")
     (('о', 'а', 'ст', 'ни', 'ени', 'ост'), ())
@@ -69,7 +71,7 @@ def frequent_parts(language: str) -> tuple[str, ...]:
 
 
 def zipf(word: str, language: str) -> float:
-    """How frequent a word in lower case is in a language; 0 below 2, and rounded down to 3 or 2 past the 10,000 most frequent.
+    """Return the zipf value of a word; rounded down to 3 or 2 after the 10,000 most frequent words, 0 if it is below 2.
 
     >>> zipf("the", "en"), zipf("towel", "en"), zipf("trilobite", "en"), zipf("qzxv", "en")
     (7.73, 3.94, 2.0, 0.0)
@@ -80,7 +82,7 @@ def zipf(word: str, language: str) -> float:
 
 
 def list_language(language: str) -> str:
-    """The language whose list is used: its own, that of its nearest relative (Croatian: Serbo-Croatian), or English."""
+    """Return the language whose list is used: the language itself, its nearest relative (Croatian: Serbo-Croatian), or English."""
     return _languages().get(language, DEFAULT)
 
 
@@ -91,28 +93,28 @@ def _languages() -> dict[str, str]:
 
 @cache
 def _frequent(language: str) -> dict[str, float]:
-    """The words in order with their zipf values: each line has a value and the words that have it."""
+    """Return the frequent words in order with their zipf values; each line of a list has a value and its words."""
     words: dict[str, float] = {}
     for line in _read(f"{language}.txt.bz2").splitlines():
-        value, *some = line.split(" ")
-        words.update(dict.fromkeys(some, float(value)))
+        value, *line_words = line.split(" ")
+        words.update(dict.fromkeys(line_words, float(value)))
     return words
 
 
 @cache
-def _rarer(language: str, beginning: str) -> dict[str, float]:
-    """The rarer words that begin with two letters: a page has words with few of all beginnings."""
-    return {word: value for value, part in _rarer_parts(language).get(beginning, ()) for word in expand(part)}
+def _rarer(language: str, first_letters: str) -> dict[str, float]:
+    """Return the rarer words with these first two letters; the words of a page have only a few different ones."""
+    return {word: value for value, part in _rarer_parts(language).get(first_letters, ()) for word in expand(part)}
 
 
 @cache
 def _rarer_parts(language: str) -> dict[str, list[tuple[float, str]]]:
-    """The list of rarer words as it is, by their first two letters, with the values."""
+    """Return the front-coded list of rarer words with their values, by their first two letters."""
     parts: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for line in _read(f"{language}-rarer.txt.bz2").splitlines():
         value, _, shortened = line.partition(" ")
         letter = ""
-        for part in ALIKE_WORDS.findall(shortened):
+        for part in SAME_START.findall(shortened):
             letter = letter if part[0] == ONE_LETTER_SHARED else part[1:2]
             whole = f"{chr(NO_LETTER_SHARED)}{letter}{part[1:]}" if part[0] == ONE_LETTER_SHARED else part
             parts[expand(whole[: 1 + MAX_SHARED])[0][:2]].append((float(value), whole))
@@ -120,7 +122,7 @@ def _rarer_parts(language: str) -> dict[str, list[tuple[float, str]]]:
 
 
 def expand(shortened: str) -> list[str]:
-    """The words of a line that says of each word only what differs from the one before it.
+    """Decode the words of a front-coded line.
 
     >>> expand("!carbon$gos&o")
     ['carbon', 'cargos', 'cargoo']
@@ -143,5 +145,5 @@ def _read(name: str) -> str:
 
 
 def broad_queries(language: str) -> tuple[str, ...]:
-    """Queries that may match nearly everything, the likeliest first."""
+    """Return queries that may match nearly everything, most likely first."""
     return (*EVERYTHING, *frequent_parts(language), *most_frequent(language, FREQUENT_WORDS))

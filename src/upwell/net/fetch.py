@@ -1,6 +1,7 @@
 """Polite HTTP client: robots.txt, one request rate per host, retries with back-off, and limits on time and size of answers."""
 
 import asyncio
+import logging
 import random
 import re
 import time
@@ -18,6 +19,7 @@ import aiohttp
 import yarl
 
 from upwell.errors import BudgetSpent, Refused, Unreachable, WouldAct, WrongUsage
+from upwell.logs import shown_url
 from upwell.net.access import SOCKS_SCHEMES
 from upwell.net.connect import GuardedResolver, PacedRequest, create_connector, create_cookie_jar, paces_of_request
 from upwell.net.decode import ACCEPT_ENCODING, Decoder, UnacceptableBody
@@ -31,6 +33,8 @@ from upwell.urls.acting import acting_words
 from upwell.urls.hosts import host_and_port, is_loopback, is_same_host, percent_encode, without_login
 
 __all__ = ["Fetcher", "Manners", "Memory", "Recorder", "is_cacheable"]
+
+logger = logging.getLogger("upwell.net")
 
 RECONNECT_SECONDS = 3.0  # between attempts to reach a server that is down; not swept
 MAX_REDIRECTS = 10  # RFC 9110 §15.4 requires a limit and names none; browsers stop at 20
@@ -72,8 +76,8 @@ class Memory(Protocol):
         """
         ...
 
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Store the outcome of a request; it survives a kill once this returns."""
+    def store(self, request: Request, outcome: Outcome) -> int:
+        """Store the outcome of a request and return its number; it survives a kill once this returns."""
         ...
 
 
@@ -183,7 +187,7 @@ class Fetcher:
         if words:
             raise WouldAct(
                 f"{request.method} {request.url} is not sent: “{words[0]}” may change something at the site; to send it anyway, "
-                "name the form with --form, or the address with --template"
+                "name the form with --form, or the search interface with --interface"
             )
 
     async def replay_or_send(
@@ -214,8 +218,8 @@ class Fetcher:
         if max_age and response.status in RETRY_STATUSES:
             return response  # the next run requests robots.txt again after a transient failure
         outcome = Outcome(response=response, sent=self.sent - sent, bytes=self.bytes - size)
-        await call_store(memory, lambda: memory.store(request, outcome))
-        return response
+        number = await call_store(memory, lambda: memory.store(request, outcome))
+        return replace(response, number=number)
 
     async def _send_with_retries(
         self,
@@ -250,14 +254,17 @@ class Fetcher:
                 ):
                     # Nothing was sent, and the outage ended earlier attempts.
                     self.sent, attempt = self.sent - 1 - attempt, -1
+                    logger.info("%s is down; trying again in %g s", urlsplit(request.url).netloc, RECONNECT_SECONDS)
                     await asyncio.sleep(RECONNECT_SECONDS)
                     continue
                 reason = self.access.hide(f"{type(error).__name__}: {error}")[:200]
+                logger.info("%s: attempt %d of %d failed: %s", self._shown(request.url), attempt + 1, tries, reason)
                 self._back_off(request.url, attempt)
                 continue
             if response.status not in RETRY_STATUSES or attempt == tries - 1:
                 return response
             reason = f"status {response.status}"
+            logger.info("%s: attempt %d of %d failed: %s", self._shown(request.url), attempt + 1, tries, reason)
             retry_after = retry_after_seconds(response.headers.get("Retry-After", ""))
             if retry_after > self.manners.longest_wait:
                 return replace(response, blocked=f"status {response.status}, asked to wait for {retry_after:,.0f} s")
@@ -355,12 +362,22 @@ class Fetcher:
                 body=body,
             )
             self._outages.note_answer(site)
+            if logger.isEnabledFor(logging.DEBUG):
+                seconds, kind = time.monotonic() - started, answer.headers.get("Content-Type", "no content type")
+                logger.debug(
+                    "%s %s: %d, %s, %d bytes in %.3f s",
+                    *(request.method, self._shown(request.url), answer.status, kind, len(body), seconds),
+                )
             if answer.status not in RETRY_STATUSES:
                 pace.record_answer(time.monotonic() - started)
         if self.recorder is not None:
             archived = self.recorder.write(response, self.access.hide_headers(answer.request_info.headers.items()))
             response = replace(response, archived=archived)
         return response
+
+    def _shown(self, url: str) -> str:
+        """Return a URL for the log, without secrets."""
+        return self.access.hide(shown_url(url))
 
     def _http_proxy(self, url: str) -> str | None:
         """Return the HTTP proxy for a URL, looked up once per host; SOCKS proxies are handled by the connector."""
@@ -420,7 +437,9 @@ class Fetcher:
         """Pause requests to the whole host: as long as it asked for, or exponentially longer each time, with jitter."""
         step = 0.05 if self.manners.rate <= 0 else 1 / self.manners.rate
         wait = step * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 # jitter
-        self._pace(url).back_off(min(max(wait, retry_after), self.manners.longest_wait))
+        wait = min(max(wait, retry_after), self.manners.longest_wait)
+        logger.debug("no request to %s for %.1f s", _site(url)[0], wait)
+        self._pace(url).back_off(wait)
 
 
 def _site(url: str) -> tuple[str, int | None]:

@@ -184,7 +184,7 @@ def learn_reader(method: str, trees: Iterable[TagTree]) -> BlockReader:
 
 
 def _own_blocks(tree: TagTree, *, site: main_content.LearnedSite) -> tuple[main_content.Block, ...]:
-    return main_content.find_blocks(tree, site).blocks
+    return main_content.find_blocks(tree, site)
 
 
 def _wisdom_blocks(tree: TagTree, *, site: wisdom.WisdomSite) -> tuple[main_content.Block, ...]:

@@ -90,7 +90,7 @@ async def crawl(
             pages.append((address, tree))
             if follow == "toc":
                 site.add(tree)
-                tocs = [block for block in main_content.find_blocks(tree, site).blocks if block.type == "toc"]
+                tocs = [block for block in main_content.find_blocks(tree, site) if block.type == "toc"]
                 queue.add((link for toc in tocs for _, link in main_content.linked_entries(tree, toc)), level)
             else:
                 queue.add((link for _, link in tree.links()), level)

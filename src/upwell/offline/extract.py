@@ -19,7 +19,7 @@ from upwell.offline.saved_pages import SavedPage, pages_at, sample_evenly
 from upwell.page.tree import TagTree
 from upwell.papers import thor
 from upwell.records.values import ValueType, parse_value
-from upwell.results import ExtractedPage, ExtractedRecord, Pagelet
+from upwell.results import ExtractedPage, ExtractedRecord, MatchRegion
 from upwell.source.apply import Reading, apply, check
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
@@ -126,7 +126,7 @@ def without_records(tree: TagTree, reading: Reading) -> TagTree:
 THOR_PARAMS = {"thor": thor.AS_PUBLISHED, "thor-tuned": thor.ThorParams()}
 METHODS = ("upwell", *THOR_PARAMS)
 MAX_LEARNED_ANSWERS = 300  # answers used for learning; the largest source of the quality corpus has 130
-# Thor §V-C, §VII-B: TF-IDF of tags, at most 5 clusters. Unlike the paper, k is chosen by the silhouette instead of Thor's quality.
+# Thor §V-C, §VIII-A: TF-IDF of tags, at most 5 clusters. Unlike the paper, k is chosen by the silhouette instead of Thor's quality.
 THOR_CLUSTERS = thor.ClusterParams(signature="tfidf-tags", most=5)
 THOR_PASSED_CLUSTERS = 2  # clusters searched for pagelets; Thor §VIII-B calls two of three a good compromise
 
@@ -327,7 +327,7 @@ def _result(
         kind=readings[0].kind,
         cluster=cluster if cluster is not None else -1,
         pagelets=tuple(
-            Pagelet(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
+            MatchRegion(path=reading.pagelet, score=round(reading.score, 2)) for reading in readings if reading.pagelet
         ),
         records=tuple(
             record

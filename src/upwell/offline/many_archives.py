@@ -26,10 +26,10 @@ from upwell.answers.answer import Answer
 from upwell.engines.ray import RayConnection
 from upwell.errors import TookTooLong, UpwellError, WrongUsage
 from upwell.offline.blocks import ARTICLE_COLUMNS, TOC_COLUMNS, BlockReader, learn_reader, page_blocks, rows_of_blocks
-from upwell.offline.entities import entity_table_name, learn_templates, read_entity
+from upwell.offline.entity_pages import entity_table_name, learn_templates, read_entity
 from upwell.offline.extract import record_row
 from upwell.offline.saved_pages import SavedPage, sample_evenly, saved_page
-from upwell.records.entities import EntityModel, EntityTemplate
+from upwell.records.entity_model import EntityModel, EntityTemplate
 from upwell.records.values import ValueType
 from upwell.results import PartOfArchive
 from upwell.source.apply import apply

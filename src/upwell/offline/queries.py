@@ -61,7 +61,7 @@ def queries(
 def _dictionary(
     texts: list[str], method: str, sampling: str, words: int, selection: Selection, seed: int
 ) -> list[SuggestedQuery]:
-    """Select a dictionary of queries from texts of the source (Yuan ch. 4–5)."""
+    """Select a dictionary of queries from texts of the source (Yuan §4–§5)."""
     if sampling not in SAMPLINGS:
         raise WrongUsage(f"sampling must be one of {', '.join(SAMPLINGS)}, not {sampling!r}")
     rng = np.random.default_rng(seed)

@@ -18,7 +18,7 @@ from w3lib.encoding import resolve_encoding
 from upwell.page.charset import is_unicode
 from upwell.page.tree import TagTree
 from upwell.types import Field, Request
-from upwell.urls.acting import words_of_text
+from upwell.urls.acting import acting_words_in_text
 
 __all__ = [
     "BUTTON_TYPES",
@@ -203,7 +203,7 @@ def _options(tree: TagTree, select: int) -> tuple[tuple[str, ...], tuple[str, ..
             value = tree.attr(row, "value")
             label = " ".join(tree.text(int(row)).split())
             values.append(value if value is not None else label)
-            if words_of_text(label):
+            if acting_words_in_text(label):
                 acting.add(values[-1])
             if tree.attr(row, "selected") is not None:
                 selected.append(values[-1])

@@ -68,13 +68,13 @@ def _entry_as_html(inner: str) -> str:
         for name, attributes, text in ELEMENT.findall(inner)
     ]
     linked = [a["href"] for a in _links(inner) if "href" in a and a.get("rel", "alternate") == "alternate"]
-    address = next((text for name, _, text in parts if name == "link" and text), linked[0] if linked else "")
-    title = next((text for name, _, text in parts if name == "title" and text), address)
+    url = next((text for name, _, text in parts if name == "link" and text), linked[0] if linked else "")
+    title = next((text for name, _, text in parts if name == "title" and text), url)
     others = dict.fromkeys(
         (name, text) for name, _, text in parts if text and name not in ("link", "title", "guid", "id")
     )
     paragraphs = [f'<p class="{escape(name)}" itemprop="{escape(name)}">{escape(text)}</p>' for name, text in others]
-    return f'<h3 class="title"><a href="{escape(address)}">{escape(title)}</a></h3>' + "".join(paragraphs[:MAX_FIELDS])
+    return f'<h3 class="title"><a href="{escape(url)}">{escape(title)}</a></h3>' + "".join(paragraphs[:MAX_FIELDS])
 
 
 def _links(text: str) -> list[dict[str, str]]:

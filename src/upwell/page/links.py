@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urldefrag, urlsplit
 
-from upwell.urls.acting import words_of_address, words_of_label
+from upwell.urls.acting import acting_words_in_label, acting_words_in_url
 
 __all__ = ["acts", "is_page", "without_fragment"]
 
@@ -31,7 +31,7 @@ def acts(url: str, text: str = "", query: str = "") -> bool:
     >>> acts("http://x/trip/add?city=1"), acts("http://x/catalog?id=7&do=edit"), acts("http://x/addresses?edition=2")
     (True, True, False)
     """
-    return bool(words_of_address(url, query) or words_of_label(text[:MAX_TEXT_CHARS], is_button=False))
+    return bool(acting_words_in_url(url, query) or acting_words_in_label(text[:MAX_TEXT_CHARS], is_button=False))
 
 
 def is_page(url: str) -> bool:

@@ -37,7 +37,7 @@ GLUED, SPACED, BROKEN = range(
 )  # separator that the edge of an element puts between texts: none, a space, a line break
 SHOWN, KEPT, UNSHOWN = range(3)  # display of text: shown, shown with its white space, not shown
 MIX, FULL = 0x9E3779B97F4A7C15, 2**64 - 1  # multiplier of the path hash: 2^64 divided by the golden ratio
-# Steps of a short path. F1 of `records.entities` on 24 sites: all steps 0.952, 5 and 4 steps 0.977, 3 steps 0.980, 2 steps 0.981; on 16
+# Steps of a short path. F1 of `records.entity_model` on 24 sites: all steps 0.952, 5 and 4 steps 0.977, 3 steps 0.980, 2 steps 0.981; on 16
 # other sites 3 steps are best (0.994).
 SHORT_PATH_STEPS = 3
 DIGITS = re.compile(r"\d+")

@@ -10,11 +10,9 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-
-import numpy as np
 
 from upwell.page.tokens import tokens
 from upwell.page.tree import TagTree
@@ -33,6 +31,7 @@ __all__ = [
     "count_affixes",
     "count_mentions",
     "informational_queries",
+    "mean_prevalence",
     "page_signature",
     "parse_log_rows",
     "queries_by_site",
@@ -49,7 +48,7 @@ PREPOSITIONS = frozenset(("to", "of", "for", "in", "on", "at", "about", "from", 
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """Row of a query log: a query, a URL that was clicked for it, and the number of clicks."""
+    """Row of a query log: a query, a URL that was clicked for it, and the number of clicks (Entity §4.1)."""
 
     query: str
     url: str
@@ -69,7 +68,7 @@ class LogCleaning:
 
 
 class EntityNames:
-    """Entity names of a knowledge base, indexed by their words; finds mentions in queries and texts."""
+    """Entity names of a knowledge base, indexed by their words; finds mentions in queries and texts (Entity §4.1.2, §4.2)."""
 
     def __init__(self, names: Iterable[str], *, clean: bool = False) -> None:
         """Index names; `clean` names are already tokens joined by single spaces and are shared instead of copied."""
@@ -108,7 +107,7 @@ class EntityNames:
         return spans
 
     def all_mentions(self, words: list[str]) -> Iterator[str]:
-        """Yield the names in a longer text from left to right: at each position the longest, without overlaps."""
+        """Yield the names in a longer text, from left to right: at each position the longest, without overlaps (ours, for Entity §4.2)."""
         length_of, names = self._length_of, self._names
         i = 0
         while i < len(words):
@@ -121,7 +120,7 @@ class EntityNames:
 
 
 def parse_log_rows(rows: Iterable[Mapping[str, object] | tuple[object, ...]]) -> Iterator[LogRow | None]:
-    """Parse log rows from any table; yield None for an unusable row, so that the caller can count them."""
+    """Parse rows of a query log (Entity §4.1) from any table; yield None for an unusable row, so that the caller can count them."""
     for row in rows:
         try:
             query, url, clicks = (row["query"], row["url"], row["clicks"]) if isinstance(row, Mapping) else row
@@ -159,7 +158,7 @@ class Affixes:
     strip_suffixes: frozenset[tuple[str, ...]] = frozenset()
 
     def add(self, words: list[str], mentions: list[tuple[int, int]]) -> None:
-        """Count the affixes of one query."""
+        """Entity §4.1.2: count the affixes of one query."""
         for start, end in mentions:
             if start:
                 self.prefixes[tuple(words[:start])] += 1
@@ -167,7 +166,7 @@ class Affixes:
                 self.suffixes[tuple(words[end:])] += 1
 
     def choose(self, params: LogCleaning) -> None:
-        """Choose the most frequent affixes; prefixes with a preposition weigh more, suffixes with one are not stripped."""
+        """Entity §4.1.2: choose the most frequent affixes; prefixes with a preposition weigh more, suffixes with one are not stripped."""
         prefix_weights = {
             p: n * (params.preposition if PREPOSITIONS & set(p) else 1.0) for p, n in self.prefixes.items() if n > 1
         }
@@ -250,7 +249,7 @@ MIN_RELATIVE_SCORE = 0.5  # sites and types below this share of the best score a
 
 @dataclass(frozen=True, slots=True, order=True)
 class EntityType:
-    """Type of entities in a domain, such as book/author."""
+    """Type of entities in a domain, such as book/author (Entity §4.2)."""
 
     domain: str
     name: str
@@ -258,7 +257,7 @@ class EntityType:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Knowledge base: the entity names of each type; a name may have several types."""
+    """Knowledge base: the entity names of each type; a name may have several types (Entity §4.2)."""
 
     types: Mapping[EntityType, Set[str]]
     skipped: int = 0  # rows without a name
@@ -387,7 +386,9 @@ def argument_prevalence(pages: Iterable[Iterable[tuple[str, str]]]) -> dict[str,
         for name, value in page:
             pages_with[name][value].add(number)
         number += 1
-    return {
-        name: float(np.mean([len(with_value) / number for with_value in values.values()]))
-        for name, values in pages_with.items()
-    }
+    return {name: mean_prevalence(values.values(), number) for name, values in pages_with.items()}
+
+
+def mean_prevalence(pages_with_value: Collection[Set[int]], pages: int) -> float:
+    """Entity §6.3.3, Definition 4: return r(a) of one argument from the answers with each of its values."""
+    return sum(map(len, pages_with_value)) / max(1, len(pages_with_value)) / max(1, pages)

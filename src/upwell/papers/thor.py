@@ -158,8 +158,8 @@ class ClusterParams:
     signature: str = "idf-classes"  # swept on kinds: lowest entropy (docs/decisions/0011-cluster-pages-by-the-classes-they-contain.md)
     algorithm: Algorithm = "simple"
     distance: Distance = "cosine"  # Thor §V-C defines both and uses the cosine by default
-    restarts: int = 10  # Thor §VII-B: 10
-    # largest k tried (`--most`); Thor §VII-B: 5; swept 5 … 8 on kinds: 6 separates the rare errors, more splits the lists
+    restarts: int = 10  # Thor §VIII-A: 10
+    # largest k tried (`--most`); Thor §VIII-A: 5; swept 5 … 8 on kinds: 6 separates the rare errors, more splits the lists
     most: int = 6
     k: int = 0  # number of clusters; 0: chosen by the criterion
     criterion: Criterion = "silhouette"  # "quality" and "printed" are Thor's own, see `_quality`
@@ -175,7 +175,7 @@ class ClusterParams:
 
 @dataclass(frozen=True, kw_only=True)
 class Clustering:
-    """Cluster label of each page, and the centres that later pages are assigned to (none for the signatures url, size and random)."""
+    """Cluster label of each page, and the centres that later pages are assigned to (Thor §V); no centres for url, size and random."""
 
     labels: tuple[int, ...]
     signature: str
@@ -503,7 +503,7 @@ class Pagelet:
     score: float  # Thor: number of dynamic subtrees inside; Thor-objects: distance to the centroid
 
 
-class _Page:
+class _PageSubtrees:
     """Candidate subtrees of one page, with the columns they are compared by."""
 
     def __init__(self, tree: TagTree, letters: dict[str, str], words: dict[str, int], max_candidates: int) -> None:
@@ -551,7 +551,7 @@ def _promise(tree: TagTree, rows: Ints) -> Floats:
     return np.asarray((measures / largest).sum(axis=0))
 
 
-def subtree_distances(a: _Page, b: _Page, weights: Sequence[float]) -> Floats:
+def subtree_distances(a: _PageSubtrees, b: _PageSubtrees, weights: Sequence[float]) -> Floats:
     """Thor §VI-B step 1: return the distance of every candidate of one page to every candidate of another."""
     total = np.zeros((len(a.rows), len(b.rows)))
     if weights[0]:
@@ -572,7 +572,7 @@ def subtree_distances(a: _Page, b: _Page, weights: Sequence[float]) -> Floats:
     return total
 
 
-def _assign(prototype: _Page, page: _Page, params: ThorParams) -> Ints:
+def _assign(prototype: _PageSubtrees, page: _PageSubtrees, params: ThorParams) -> Ints:
     """Return, for each candidate of the prototype, the most similar candidate of a page; -1 if it has none."""
     distance = subtree_distances(prototype, page, params.weights)
     if not distance.size:
@@ -592,7 +592,7 @@ def _assign(prototype: _Page, page: _Page, params: ThorParams) -> Ints:
 
 
 def _similarities(
-    pages: Sequence[_Page], sets: NDArray[np.int32], params: ThorParams, words: int
+    pages: Sequence[_PageSubtrees], sets: NDArray[np.int32], params: ThorParams, words: int
 ) -> tuple[Floats, Floats]:
     """Return the similarity inside each common subtree set, and of each of its subtrees to its centroid (pages × sets).
 
@@ -655,11 +655,11 @@ def find_pagelets(
     return located
 
 
-def _pages(trees: Sequence[TagTree], params: ThorParams) -> tuple[list[_Page], int]:
+def _pages(trees: Sequence[TagTree], params: ThorParams) -> tuple[list[_PageSubtrees], int]:
     """Return the pages with their candidates, and the number of distinct words."""
     letters: dict[str, str] = {}
     words: dict[str, int] = {}
-    return [_Page(tree, letters, words, params.max_candidates) for tree in trees], len(words)
+    return [_PageSubtrees(tree, letters, words, params.max_candidates) for tree in trees], len(words)
 
 
 def _select(tree: TagTree, dynamic: Ints, params: ThorParams) -> list[Pagelet]:

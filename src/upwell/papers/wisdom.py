@@ -96,7 +96,7 @@ class Entropies:
     pages_with: dict[str, int] = field(default_factory=dict)
 
     def add(self, frequencies: Mapping[str, int]) -> None:
-        """Add the term frequencies of a page."""
+        """Wisdom §3.1: add the term frequencies of a page."""
         self.pages += 1
         for term, tf in frequencies.items():
             self.totals[term] = self.totals.get(term, 0) + tf
@@ -114,14 +114,14 @@ class Entropies:
             rare *= 2
 
     def entropy_of(self, term: str) -> float:
-        """Return EN of a term; 0 if it occurs on no page or on one."""
+        """Wisdom §3.1: return EN of a term; 0 if it occurs on no page or on one."""
         total = self.totals.get(term, 0)
         if not total or self.pages < 2:
             return 0.0
         return min(1.0, max(0.0, (log(total) - self.log_sums[term] / total) / log(self.pages)))
 
     def weight(self, term: str) -> float:
-        """Return the weight of a term, 1 − EN."""
+        """Wisdom §3.1: return the weight of a term, 1 − EN."""
         return 1.0 - self.entropy_of(term)
 
 
@@ -136,7 +136,7 @@ DUMMY_TAGS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class WisdomParams:
-    """Parameters of Wisdom, as published unless the comment says otherwise."""
+    """Parameters of Wisdom, as published (§4.4) unless the comment says otherwise."""
 
     k: int = 1  # rows of the skeleton; Wisdom §4.4
     st: float = 0.8  # smallest SII of a row that shares a feature evenly; Wisdom §4.4
@@ -178,7 +178,7 @@ class WisdomSite:
             self.terms_at[tree.url] = frozenset(terms.words)
 
     def coverage(self, tree: TagTree) -> Coverage:
-        """Return the information coverage tree of a page; an anchor has an API if the page it links to was added."""
+        """Wisdom §3.2.1: return the information coverage tree of a page; an anchor has an API if the page it links to was added."""
         terms = _terms(tree)
         linked = {row: self.terms_at[url] for row, url in tree.links() if url in self.terms_at and url != tree.url}
         precision = anchor_precision_index(tree, terms, self.entropies, linked)

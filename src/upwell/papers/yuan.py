@@ -3,9 +3,9 @@
 Choose, from a sample of a source's texts, a dictionary of queries that returns most documents with least overlap.
 
     evaluation        §2.4: `hit_rate`, `overlap_rate`
-    snapshot          ch. 3: `build_snapshot`, an inverted index of the sample
+    snapshot          §3.1: `build_snapshot`, an inverted index of the sample
     word sampling     §3.2: `sample_words`
-    word selection    ch. 4–5: `select_queries` with one of `SELECTION_METHODS`
+    word selection    §3.3, §4, §5: `select_queries` with one of `SELECTION_METHODS`
 
 Selection methods:
 
@@ -73,7 +73,7 @@ def overlap_rate(returned: int, unique: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Inverted index of a sample of texts (Yuan ch. 3): word i is in the documents `postings[starts[i]:starts[i+1]]`, ascending."""
+    """Inverted index of a sample of texts (Yuan §3.1): word i is in the documents `postings[starts[i]:starts[i+1]]`, ascending."""
 
     words: tuple[str, ...]
     documents: int  # number of documents
@@ -124,7 +124,7 @@ class Snapshot:
 
 
 def build_snapshot(texts: Iterable[str], language: str = "en") -> Snapshot:
-    """Yuan ch. 3: index texts by their words, without stop words and single characters."""
+    """Yuan §3.1: index texts by their words, without stop words and single characters."""
     stops = stop_words_of(language)
     number: dict[str, int] = {}
     words: list[int] = []
@@ -175,7 +175,7 @@ def sample_words(
 def find_frequency_range(
     snapshot: Snapshot, size: int, rng: np.random.Generator, result_cap: int = 0, queries: int = 150
 ) -> tuple[int, int]:
-    """Find the range of document frequencies whose words cover most (Yuan ch. 7, first item of future work).
+    """Find the range of document frequencies whose words cover most (ours, for the first item of future work in Yuan §7).
 
     For each range of a grid, choose a greedy dictionary from a sample of its words under the result cap; return the range whose dictionary is
     expected to return most new documents, minus a small cost per returned document.
@@ -222,7 +222,7 @@ MAX_EXCHANGE_ROUNDS = 8  # rounds of exchanging single words of a dictionary (`_
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Parameters of word selection (Yuan ch. 4–6)."""
+    """Parameters of word selection (Yuan §4–§6)."""
 
     size: int = 150  # queries in the dictionary; Yuan §6.3
     result_cap: int = 0  # most results that the source returns for a query; 0: no cap
@@ -240,14 +240,14 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class SelectedQuery:
-    """Query of a dictionary, with the expected number of documents that the queries before it did not return."""
+    """Query of a dictionary (Yuan §3.3), with the expected number of documents that the queries before it did not return."""
 
     query: str
     expected: float
 
 
 def select_queries(snapshot: Snapshot, method: str, params: Selection, rng: np.random.Generator) -> list[SelectedQuery]:
-    """Yuan ch. 4–5: return the dictionary that a method chooses; it is shorter than `params.size` if there are not enough words."""
+    """Yuan §3.3, §4 and §5: return the dictionary that a method chooses; it is shorter than `params.size` if there are not enough words."""
     if method not in SELECTION_METHODS:
         raise WrongUsage(f"unknown method {method!r}; choose one of {', '.join(SELECTION_METHODS)}")
     if params.size < 1:

@@ -38,7 +38,7 @@ MAX_RULES = 4  # rules per source
 VOTE_REACH = 12.0  # swept with SWITCH_MARGIN: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
 # An answer uses a later rule only if the cut of that rule scores this much more than that of the first.
 SWITCH_MARGIN = 2.0  # swept with VOTE_REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
-MAX_CACHED_SIGNATURES = 10_000  # that a rule remembers
+MAX_CACHED_SIGNATURES = 10_000  # signatures cached per rule
 UNKNOWN_PATH = -1.0  # in place of the share of a path that no record had
 LEADER_TEST_CODES: dict[LeaderTest, int] = {"is": 0, "has": 1, "after": 2, "begins": 3}  # as native/cuts.c has it
 
@@ -282,7 +282,7 @@ def _without_headings(leaves: Leaves, cut: Cut) -> Cut:
 
 
 class _Cutter:
-    """Applies a rule to the containers of one page; none contains another, as they have the same path."""
+    """Application of a rule to the containers of one page; none contains another, as they have the same path."""
 
     def __init__(self, leaves: Leaves, rule: CutRule) -> None:
         self.leaves, self.rule, self.key = leaves, rule, rule.key
@@ -314,9 +314,7 @@ class _Cutter:
                 likeness.append(self._likeness(a, b))
                 records.append((a, b, container, container_end))
         mean_share, usual_paths = self.rule.mean_path_share, float(self.rule.usual_paths)
-        if (
-            len(records) >= MIN_TO_COMPARE
-        ):  # records of one page may have less in common than those of all pages together
+        if len(records) >= MIN_TO_COMPARE:  # records of a page may have less in common than those of all pages
             mean_share = min(mean_share, median([share for share, _ in likeness]))
             usual_paths = min(usual_paths, median([usual for _, usual in likeness]))
         kept = [
@@ -382,9 +380,8 @@ class _Cutter:
 
 GROUP_FIELD = "group"  # name of the field with the heading
 HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "legend", "summary")
-MIN_PAGES_SHARE = (
-    0.2  # of the answers that show a heading between records; not swept: an answer may have one group only
-)
+# Share of the answers with a heading between records; not swept. An answer may have only one group.
+MIN_PAGES_SHARE = 0.2
 
 
 def learn_group_heading(pages: Sequence[tuple[Leaves, Cut]]) -> int:
@@ -426,7 +423,7 @@ def _paths_before(leaves: Leaves, cut: Cut) -> list[int]:
     """Return the path of the leaf before each record, or 0 if it is not a heading."""
     paths = _heading_paths(leaves)
     starts = cut.starts.tolist()
-    own = set(paths[starts].tolist())  # what records begin with
+    own = set(paths[starts].tolist())  # paths with which records begin
     return [int(paths[start - 1]) if start and int(paths[start - 1]) not in own else 0 for start in starts]
 
 

@@ -180,7 +180,7 @@ def _container_groups(leaves: Leaves, level: _Level) -> Iterator[_ContainerGroup
 
 
 class _Leader(NamedTuple):
-    """A way to recognise leaders, and the leaves that begin them."""
+    """Test for leaders, with the leaves at which they begin."""
 
     how: LeaderTest
     by_class: bool

@@ -20,6 +20,7 @@ from upwell.lazy import late_pattern
 from upwell.page.path_signatures import BROKEN
 from upwell.page.tree import TagTree
 from upwell.records.column_names import LAYOUT_CLASS, column_name
+from upwell.records.leaves import has_letter_or_digit
 from upwell.records.record_page import (
     COLONS,
     JSON_LD,
@@ -72,14 +73,14 @@ class ColumnLocation(NamedTuple):
 class ColumnCandidate:
     """Possible column."""
 
-    address: ColumnLocation
+    location: ColumnLocation
     cells: Cells
     group_size: int  # usual number of texts of the group on a page
 
     @cached_property
     def plain(self) -> dict[int, tuple[str, ...]]:
         """Letters and digits of the texts of each page."""
-        return {page: tuple(letters_and_digits(found.text) for found in texts) for page, texts in self.cells.items()}
+        return {page: tuple(letters_and_digits(text.text) for text in texts) for page, texts in self.cells.items()}
 
     @cached_property
     def distinct(self) -> int:
@@ -100,27 +101,27 @@ class ColumnCandidate:
 
     @cached_property
     def texts(self) -> list[str]:
-        """All texts."""
-        return [found.text for texts in self.cells.values() for found in texts]
+        """Texts of all pages."""
+        return [text.text for texts in self.cells.values() for text in texts]
 
 
 def letters_and_digits(text: str) -> str:
     """Return the letters and digits of a text, case-folded.
 
-    >>> plain("ISBN: 978-0")
+    >>> letters_and_digits("ISBN: 978-0")
     'isbn9780'
     """
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def texts_at(address: ColumnLocation, at_place: Sequence[LocatedText]) -> Sequence[LocatedText]:
+def texts_at(location: ColumnLocation, at_place: Sequence[LocatedText]) -> Sequence[LocatedText]:
     """Return the texts at a location, of all texts that a page has at its place."""
     group = at_place
-    if address.label is not None:
-        group = [text for text in group if text.label == address.label]
-    if address.heading is not None:
-        group = [text for text in group if text.heading == address.heading]
-    return group[address.nth - 1 : address.nth] if address.nth else group
+    if location.label is not None:
+        group = [text for text in group if text.label == location.label]
+    if location.heading is not None:
+        group = [text for text in group if text.heading == location.heading]
+    return group[location.nth - 1 : location.nth] if location.nth else group
 
 
 def column_candidates(pages: Sequence[Sequence[LocatedText]], *, keep_constants: bool = False) -> list[ColumnCandidate]:
@@ -151,30 +152,30 @@ def _of_place(place: str, cells: Cells, pages: int) -> Iterable[ColumnCandidate]
     if is_steady and not has_own_labels and (size == 1 or None not in labels):
         yield from _each(ColumnLocation(place, None, None, 1), cells, size)
         return
-    for label, labelled in _divided(cells, [found.label for texts in cells.values() for found in texts]).items():
-        address = ColumnLocation(place, label, None, 0)
-        yield from _steady_or_list(address, labelled, pages)
+    for label, labelled in _divided(cells, [text.label for texts in cells.values() for text in texts]).items():
+        location = ColumnLocation(place, label, None, 0)
+        yield from _steady_or_list(location, labelled, pages)
         if not label and not _usual_size(labelled, pages)[1]:
-            headings = [found.heading for texts in labelled.values() for found in texts]
+            headings = [text.heading for texts in labelled.values() for text in texts]
             for heading, headed in _divided(labelled, headings).items():
-                yield from _steady_or_list(address._replace(heading=heading), headed, pages)
+                yield from _steady_or_list(location._replace(heading=heading), headed, pages)
 
 
-def _steady_or_list(address: ColumnLocation, cells: Cells, pages: int) -> Iterable[ColumnCandidate]:
+def _steady_or_list(location: ColumnLocation, cells: Cells, pages: int) -> Iterable[ColumnCandidate]:
     size, is_steady = _usual_size(cells, pages)
     if is_steady:
-        yield from _each(address, cells, size)
+        yield from _each(location, cells, size)
     else:
-        yield ColumnCandidate(address._replace(nth=0), cells, size)
+        yield ColumnCandidate(location._replace(nth=0), cells, size)
         firsts = [len(texts[0].text) for texts in cells.values()]
-        if not address.label and not address.heading and median(firsts) < MIN_PROSE_CHARS:
-            yield from _each(address, cells, 1)  # the first may be a column, such as a price before other prices
+        if not location.label and not location.heading and median(firsts) < MIN_PROSE_CHARS:
+            yield from _each(location, cells, 1)  # the first may be a column, such as a price before other prices
 
 
-def _each(address: ColumnLocation, cells: Cells, size: int) -> Iterable[ColumnCandidate]:
+def _each(location: ColumnLocation, cells: Cells, size: int) -> Iterable[ColumnCandidate]:
     for nth in range(1, size + 1):
         nth_texts = {page: texts[nth - 1 : nth] for page, texts in cells.items() if len(texts) >= nth}
-        yield ColumnCandidate(address._replace(nth=nth), nth_texts, size)
+        yield ColumnCandidate(location._replace(nth=nth), nth_texts, size)
 
 
 def _usual_size(cells: Cells, pages: int) -> tuple[int, bool]:
@@ -232,7 +233,7 @@ CONTROL_NAME_PARTS = late_pattern(
 )
 
 
-class Sample:
+class SampleText:
     """Text of a column on its page."""
 
     def __init__(self, tree: TagTree, chunk: int, label_chunk: int) -> None:
@@ -241,13 +242,13 @@ class Sample:
         self.rows = [self.row, *tree.ancestors(self.row)]
 
 
-Source = Callable[[ColumnCandidate, Sequence[Sample]], str]
+Source = Callable[[ColumnCandidate, Sequence[SampleText]], str]
 
 
 def name_column(candidate: ColumnCandidate, trees: Sequence[TagTree]) -> str:
     """Return the best name of a column; it may be taken."""
     cells = [(page, texts[0]) for page, texts in list(candidate.cells.items())[:MAX_SAMPLES] if texts[0].chunk >= 0]
-    samples = [Sample(trees[page], text.chunk, text.label_chunk) for page, text in cells]
+    samples = [SampleText(trees[page], text.chunk, text.label_chunk) for page, text in cells]
     for source in SOURCES:
         if name := source(candidate, samples):
             break
@@ -255,23 +256,24 @@ def name_column(candidate: ColumnCandidate, trees: Sequence[TagTree]) -> str:
     return f"{name}_{form}" if form and form not in name else name
 
 
-def _page_title(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
-    return "page_title" if candidate.address.place == TITLE else ""
+def _page_title(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
+    return "page_title" if candidate.location.place == TITLE else ""
 
 
-def _label(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _label(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     """Return the label adjacent to the texts."""
     label = candidate.label
-    beside = [_stand_together(sample) for sample in samples if sample.label_chunk >= 0]
-    is_near = label.endswith((":", "：")) or sum(beside) > len(beside) / 2
+    adjacent = [_are_adjacent(sample) for sample in samples if sample.label_chunk >= 0]
+    is_near = label.endswith((":", "：")) or sum(adjacent) > len(adjacent) / 2
     return _short_name(label) if label and is_near else ""
 
 
-def _stand_together(sample: Sample) -> bool:
+def _are_adjacent(sample: SampleText) -> bool:
+    """Return True if a label and its value are in one line or close to each other in the page."""
     tree, label, value = sample.tree, sample.label_chunk, sample.chunk
     if label == value:
         return True
-    if any(any(map(str.isalnum, tree.chunks[i])) for i in range(label + 1, value)):
+    if any(has_letter_or_digit(tree.chunks[i]) for i in range(label + 1, value)):
         return False  # it names the text in between
     row = int(tree.chunk_row[label])
     rows = [row, *tree.ancestors(row)]
@@ -281,8 +283,8 @@ def _stand_together(sample: Sample) -> bool:
     return in_line or tree.name(rows[level]) in LINE_TAGS or (not is_link and level <= NAMING_LEVELS)
 
 
-def _stated_property(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
-    stated = [candidate.address.place, *candidate.stated_as]
+def _stated_property(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
+    stated = [candidate.location.place, *candidate.stated_as]
     names = [
         name
         for place in sorted(stated, key=lambda place: not place.startswith(JSON_LD))
@@ -293,12 +295,12 @@ def _stated_property(candidate: ColumnCandidate, samples: Sequence[Sample]) -> s
     )
 
 
-def _column_heading(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _column_heading(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     """Return the text of the same column in the table's first row, if it is the same on all pages."""
     return _most(_cells_above(sample) for sample in samples) if len(samples) > 1 else ""
 
 
-def _cells_above(sample: Sample) -> Iterator[str]:
+def _cells_above(sample: SampleText) -> Iterator[str]:
     tree = sample.tree
     for cell in sample.rows[: NAMING_LEVELS + 2]:
         if tree.name(cell) in ("td", "th"):
@@ -310,11 +312,11 @@ def _cells_above(sample: Sample) -> Iterator[str]:
             return
 
 
-def _class(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _class(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     return _most(_attributes(sample, ("class", "id")) for sample in samples)
 
 
-def _shared_words(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _shared_words(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     texts = candidate.texts
     if len(candidate.cells) < 2 or len(texts[0]) > MAX_WORDS_CHARS:
         return ""
@@ -327,7 +329,7 @@ def _shared_words(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
     return column_name(" ".join(shared)) if 0 < len(shared) <= MAX_NAME_WORDS else ""
 
 
-def _link_target(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _link_target(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     """Return a word of all link targets before the part that differs: `/explore/country/usa-206`, `?author=Karin`."""
     targets = []
     for sample in samples:
@@ -359,7 +361,7 @@ def _target_words(target: str, text: str) -> list[str]:
 def text_form(texts: Sequence[str]) -> str:
     """Return the form of texts: phone, email or website; "" if they have none of these.
 
-    >>> form_of(["(020) 7946-0018"]), form_of(["a@example.org"]), form_of(["www.example.org/a"]), form_of(["12-7-2010"])
+    >>> text_form(["(020) 7946-0018"]), text_form(["a@example.org"]), text_form(["www.example.org/a"]), text_form(["12-7-2010"])
     ('phone', 'email', 'website', '')
     """
     texts = [text.strip() for text in texts]
@@ -369,16 +371,16 @@ def text_form(texts: Sequence[str]) -> str:
     return ""
 
 
-def _form(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _form(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     return text_form(candidate.texts)
 
 
-def _type(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _type(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     kind = column_type(candidate.texts)
     return kind if kind in ("price", "date") else ""
 
 
-def _behind(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _behind(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     """Return the text in brackets after the texts: "(Author)"."""
     brackets = []
     for sample in samples:
@@ -388,26 +390,26 @@ def _behind(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
     return _most(brackets)
 
 
-def _heading(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
+def _heading(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
     heading, count = Counter(texts[0].heading for texts in candidate.cells.values()).most_common(1)[0]
-    is_data = "@" in heading or any(map(str.isdigit, heading))  # an address, a date: of one record, or of all
+    is_data = "@" in heading or any(map(str.isdigit, heading))  # an email location or a date
     return _short_name(heading) if count > len(candidate.cells) / 2 and not is_data else ""
 
 
-def _class_of_place(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
-    classes = re.findall(r"\.([^/.@]+)", candidate.address.place)
+def _class_of_place(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
+    classes = re.findall(r"\.([^/.@]+)", candidate.location.place)
     return _short_name(classes[-1]) if classes and not LAYOUT_CLASS.match(classes[-1].lower()) else ""
 
 
-def _tags(candidate: ColumnCandidate, samples: Sequence[Sample]) -> str:
-    return column_name("_".join(re.sub(r"[.@][^/]*", "", candidate.address.place).split("/")[-2:]))
+def _tags(candidate: ColumnCandidate, samples: Sequence[SampleText]) -> str:
+    return column_name("_".join(re.sub(r"[.@][^/]*", "", candidate.location.place).split("/")[-2:]))
 
 
 def _short_name(text: str) -> str:
     return column_name(text) if 0 < len(WORDS.findall(text)) <= MAX_NAME_WORDS else ""
 
 
-def _attributes(sample: Sample, names: Sequence[str]) -> Iterator[str]:
+def _attributes(sample: SampleText, names: Sequence[str]) -> Iterator[str]:
     """Yield attributes of the row of a text and of ancestors with little other text, rarest first per row."""
     tree = sample.tree
     for i in sample.rows[:NAMING_LEVELS]:
@@ -463,15 +465,15 @@ HEADLINES = {"h1": 0.3, "h2": 0.2, "h3": 0.1, "strong": 0.05, "b": 0.05}  # bonu
 
 
 def best_candidates(
-    found: Sequence[ColumnCandidate], trees: Sequence[TagTree]
+    candidates: Sequence[ColumnCandidate], trees: Sequence[TagTree]
 ) -> tuple[list[ColumnCandidate], ColumnCandidate | None]:
     """Return at most `MAX_COLUMNS` candidates, best first, without duplicates, and the candidate that is the title."""
-    title = _title(found, trees)
+    title = _title(candidates, trees)
     if len(trees) == 1:
-        found = named_candidates(found, trees[0], title)
+        candidates = named_candidates(candidates, trees[0], title)
     title_chunks = {page: texts[0].chunk for page, texts in title.cells.items()} if title else {}
-    scores = {candidate: _score(candidate, len(trees), title_chunks) for candidate in found}
-    ranked = sorted(found, key=lambda candidate: (candidate is not title, -scores[candidate]))
+    scores = {candidate: _score(candidate, len(trees), title_chunks) for candidate in candidates}
+    ranked = sorted(candidates, key=lambda candidate: (candidate is not title, -scores[candidate]))
     kept: list[ColumnCandidate] = []
     for candidate in ranked:
         if len(kept) == MAX_COLUMNS:
@@ -479,17 +481,17 @@ def best_candidates(
         same = next((other for other in kept if _have_same_values(candidate, other)), None)
         if same is None:
             kept.append(candidate)
-        elif is_stated(candidate.address.place):
-            same.stated_as.append(candidate.address.place)
+        elif is_stated(candidate.location.place):
+            same.stated_as.append(candidate.location.place)
     return kept, title
 
 
-def _title(found: Sequence[ColumnCandidate], trees: Sequence[TagTree]) -> ColumnCandidate | None:
+def _title(candidates: Sequence[ColumnCandidate], trees: Sequence[TagTree]) -> ColumnCandidate | None:
     words_of = [set(_words(tree.title)) for tree in trees]
     pages_with = Counter(word for words in words_of for word in words)
     constant = {word for word, count in pages_with.items() if count > len(trees) / 2} if len(trees) > 1 else set()
     titles = [words - constant for words in words_of]
-    shown = [candidate for candidate in found if not is_stated(candidate.address.place)] or found
+    shown = [candidate for candidate in candidates if not is_stated(candidate.location.place)] or candidates
     return max(shown, key=lambda candidate: _title_fit(candidate, titles), default=None)
 
 
@@ -499,7 +501,7 @@ def _title_fit(candidate: ColumnCandidate, titles: Sequence[set[str]]) -> float:
     for page, texts in candidate.cells.items():
         words = set(_words(texts[0].text))
         fit += 2 * len(words & titles[page]) / max(1, len(words) + len(titles[page]))
-    tags = {step.split(".")[0] for step in candidate.address.place.split("/")}
+    tags = {step.split(".")[0] for step in candidate.location.place.split("/")}
     return fit / len(titles) + max((HEADLINES[tag] for tag in tags if tag in HEADLINES), default=0.0)
 
 
@@ -508,12 +510,12 @@ def _words(text: str) -> list[str]:
 
 
 def _score(candidate: ColumnCandidate, pages: int, title_chunks: dict[int, int]) -> float:
-    cells, nth = candidate.cells, candidate.address.nth
+    cells, nth = candidate.cells, candidate.location.nth
     score: float = len(cells) / pages * min(1.0, candidate.distinct / len(cells) / VARIED_SHARE) ** 0.5
     chars = median(sum(len(text.text) for text in texts) for texts in cells.values())
     score *= next((factor for min_chars, factor in LONG_CHARS.items() if chars >= min_chars), 1.0)
-    if is_stated(candidate.address.place):
-        return score * (JSON_LD_FACTOR if candidate.address.place.startswith(JSON_LD) else STATED_FACTOR)
+    if is_stated(candidate.location.place):
+        return score * (JSON_LD_FACTOR if candidate.location.place.startswith(JSON_LD) else STATED_FACTOR)
     score *= (
         1.0
         if nth == 1
@@ -575,15 +577,15 @@ def _is_first_of_two_cells(tree: TagTree, row: int) -> bool:
 
 
 def named_candidates(
-    found: Sequence[ColumnCandidate], tree: TagTree, title: ColumnCandidate | None
+    candidates: Sequence[ColumnCandidate], tree: TagTree, title: ColumnCandidate | None
 ) -> list[ColumnCandidate]:
     """Keep the candidates of a single page that it names: by a label, statement, property, id, unique class, or form."""
     uses = Counter(name for own in tree.attributes.values() for name in (own.get("class") or "").split())
-    return [column for column in found if column is title or column.label or _is_named(column, uses)]
+    return [column for column in candidates if column is title or column.label or _is_named(column, uses)]
 
 
 def _is_named(column: ColumnCandidate, uses: Counter[str]) -> bool:
-    place = column.address.place
+    place = column.location.place
     if is_stated(place) or "@" in place or place.startswith("#") or text_form(column.texts):
         return True
     tag, *classes = re.split(r"[.]", place.rsplit("/", 1)[-1])

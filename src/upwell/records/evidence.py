@@ -12,7 +12,7 @@ Thor §VI ranks subtrees by change alone, which needs several pages. Here change
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = [
     "Evidence",
     "cut_features",
     "query_words",
+    "score",
     "score_cut",
     "smallest_row_with",
     "stated_page_sizes",
@@ -44,7 +45,7 @@ MAX_PAGE_SIZE = 300  # longer ranges of numbers do not state the number of recor
 
 
 class Evidence:
-    """A page, prepared so that the features of a cut cost time proportional to its records.
+    """Page prepared so that the features of a cut cost time proportional to its records.
 
     Attributes that end in `_before` are prefix sums over the leaves: leaves a … b have `chars_before[b] - chars_before[a]` characters.
     """
@@ -70,10 +71,10 @@ class Evidence:
         self.changing_chars_before = None
         if is_changing is not None:
             self.changing_chars_before = _prefix_sums(leaves.chars * is_changing)
-        self.asked_before = None
+        self.query_before = None
         if words := query_words(query):
-            is_asked = np.array([any(word in text.lower() for word in words) for text in texts], dtype=bool)
-            self.asked_before = _prefix_sums(is_asked)
+            has_query = np.array([any(word in text.lower() for word in words) for text in texts], dtype=bool)
+            self.query_before = _prefix_sums(has_query)
         numbers = [int(number[1]) if (number := RECORD_NUMBER.match(text)) else -1 for text in texts]
         self.number = np.array(numbers, dtype=np.int64)
 
@@ -138,7 +139,12 @@ def query_words(query: str) -> list[str]:
 
 def score_cut(evidence: Evidence, cut: Cut) -> float:
     """Return the score of a cut; only the order among the cuts of one source is meaningful."""
-    return float(sum(WEIGHTS[name] * value for name, value in cut_features(evidence, cut).items()))
+    return score(cut_features(evidence, cut))
+
+
+def score(features: Mapping[str, float]) -> float:
+    """Return the weighted sum of the features of a cut."""
+    return float(sum(WEIGHTS[name] * value for name, value in features.items()))
 
 
 def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
@@ -149,8 +155,8 @@ def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
     chars, size = (page.chars_before[e] - page.chars_before[s]).astype(np.float64), (e - s).astype(np.float64)
     links = page.links_before[e] - page.links_before[s]
     link_chars = page.link_chars_before[e] - page.link_chars_before[s]
-    chars_held, total = float(_sum(chars)), max(1, int(page.chars_before[-1]))
-    record_chars, mean = max(1.0, chars_held), chars_held / n
+    held_chars, total = float(_sum(chars)), max(1, int(page.chars_before[-1]))
+    record_chars, mean = max(1.0, held_chars), held_chars / n
     units = (cut.unit[e - 1] - cut.unit[s] + 1).astype(np.float64)
     is_first_of_container = np.ones(n, dtype=bool)
     np.not_equal(cut.container_end[1:], cut.container_end[:-1], out=is_first_of_container[1:])
@@ -214,10 +220,10 @@ def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
         changing = _sum(page.changing_chars_before[e] - page.changing_chars_before[s])
         values["changing"] = changing / record_chars - MEAN_CHANGING
         values["cover_changing"] = changing / max(1, page.changing_chars_before[-1]) - MEAN_COVER_CHANGING
-    if page.asked_before is not None:
-        matching_leaves = page.asked_before[e] - page.asked_before[s]
+    if page.query_before is not None:
+        matching_leaves = page.query_before[e] - page.query_before[s]
         values["with_query"] = _share(matching_leaves > 0) - MEAN_WITH_QUERY
-        values["cover_query"] = _sum(matching_leaves) / max(1, page.asked_before[-1]) - MEAN_COVER_QUERY
+        values["cover_query"] = _sum(matching_leaves) / max(1, page.query_before[-1]) - MEAN_COVER_QUERY
     return {name: float(value) for name, value in values.items()}
 
 

@@ -17,7 +17,7 @@ from upwell.page.path_signatures import BROKEN, FORMATTING, GLUED, PathSignature
 from upwell.page.tree import Ints, TagTree
 from upwell.records.column_names import column_name, name_from_tags, name_on_page
 from upwell.records.cuts import Cut
-from upwell.records.leaves import Leaves, path_step
+from upwell.records.leaves import Leaves, has_letter_or_digit, path_step
 
 __all__ = ["Piece", "Places", "RecordRange", "RecordReader", "fields_of_subtree", "split_trailing_dates"]
 
@@ -136,7 +136,7 @@ class RecordReader:
                 self._add_pieces(pieces, leaf, end, self.places_below[unit])
                 leaf = end
                 continue
-            if _says_something(text := self.texts[leaf]):
+            if has_letter_or_digit(text := self.texts[leaf]):
                 pieces.append(Piece(place, text, self.row_of[leaf], False))
             leaf += 1
         return pieces
@@ -166,9 +166,9 @@ class RecordReader:
         if (compiled := self.leaves.native) is not None:
             compiled.add_pieces(pieces, first, last, below, Piece, self.place)
         else:
-            self.add_plain_pieces(pieces, first, last, below)
+            self.add_pieces_python(pieces, first, last, below)
 
-    def add_plain_pieces(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
+    def add_pieces_python(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
         """Compute `_add_pieces` without native code."""
         unit_pieces: list[Piece] = []
         previous_text_row = -1
@@ -185,7 +185,7 @@ class RecordReader:
             else:
                 unit_pieces.append(Piece(place, text, row, is_term))
             previous_text_row = text_row
-        pieces += [piece for piece in unit_pieces if _says_something(piece.text)]
+        pieces += [piece for piece in unit_pieces if has_letter_or_digit(piece.text)]
 
     def links(self, record: RecordRange) -> list[tuple[int, str]]:
         """Return place and target of the links of a record; read its pieces first, so that the places agree."""
@@ -254,8 +254,8 @@ class RecordReader:
     def _links(self) -> tuple[list[int], list[str]]:
         """Rows and targets of the links with a target, as lists."""
         rows, targets = self.link_rows
-        found = [(row, target) for row, target in zip(rows.tolist(), targets, strict=True) if target is not None]
-        return [row for row, _ in found], [target for _, target in found]
+        links = [(row, target) for row, target in zip(rows.tolist(), targets, strict=True) if target is not None]
+        return [row for row, _ in links], [target for _, target in links]
 
     @cached_property
     def _image_rows(self) -> list[int]:
@@ -286,10 +286,6 @@ class RecordReader:
                 info = PlaceInfo(place, 0, info.is_term or here.tag in TERM_TAGS)
             below[here] = info
         return info
-
-
-def _says_something(text: str) -> bool:
-    return text[:1].isalnum() or any(map(str.isalnum, text))
 
 
 def _is_plain_path(target: str) -> bool:

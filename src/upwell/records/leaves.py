@@ -18,7 +18,15 @@ from upwell.native import compiled
 from upwell.page.path_signatures import CLASSLESS, GLUED, normalized_class
 from upwell.page.tree import Ints, TagTree
 
-__all__ = ["MIN_REPEATED_CHARS", "SEPARATOR_TAGS", "Hashes", "Leaves", "path_step", "split_leaves"]
+__all__ = [
+    "MIN_REPEATED_CHARS",
+    "SEPARATOR_TAGS",
+    "Hashes",
+    "Leaves",
+    "has_letter_or_digit",
+    "path_step",
+    "split_leaves",
+]
 
 Hashes = NDArray[np.uint64]
 MAX_CONTAINER_DEPTH = 64  # deeper rows are not tried as containers; the paths of leaves are not shortened
@@ -133,9 +141,9 @@ class Leaves:
         """Return the text of a range of leaves on one line, without repeated texts (as for other screen sizes)."""
         if self.native is not None and self.are_chunks:
             return self.native.text(start, end, MIN_REPEATED_CHARS)
-        return self.plain_text(start, end)
+        return self.text_python(start, end)
 
-    def plain_text(self, start: int, end: int) -> str:
+    def text_python(self, start: int, end: int) -> str:
         """Compute `text` without native code."""
         texts, is_glued = self.texts, self._is_glued
         seen: set[str] = set()
@@ -157,7 +165,7 @@ class Leaves:
 
     @cached_property
     def native(self) -> "compiled.Leaves | None":
-        """The leaves for the native code; None without native code."""
+        """Leaves in the form of the native code; None without native code."""
         if compiled is None:
             return None
         tree, gaps = self.tree, self.tree.chunk_gap[self.chunk]
@@ -218,6 +226,11 @@ def _keeps_line_breaks(tree: TagTree) -> list[bool] | None:
 
 def _lines(chunk: str) -> list[str]:
     return [line for line in chunk.split("\n") if line.strip()]
+
+
+def has_letter_or_digit(text: str) -> bool:
+    """Return True if a text has a letter or digit in any script; separators such as "|" and "—" have none."""
+    return text[:1].isalnum() or any(map(str.isalnum, text))
 
 
 def path_step(tree: TagTree, row: int, classes: bool) -> str:

@@ -109,9 +109,9 @@ class Columns:
     def records(self, reader: RecordReader) -> "list[ReadRecord]":
         """Return the records of a page with their fields and links."""
         leaves = reader.leaves.native
-        return self.plain_records(reader) if leaves is None else self._native_records(reader, leaves)
+        return self.records_python(reader) if leaves is None else self._native_records(reader, leaves)
 
-    def plain_records(self, reader: RecordReader) -> "list[ReadRecord]":
+    def records_python(self, reader: RecordReader) -> "list[ReadRecord]":
         """Compute `records` without native code."""
         own_place, nth = self.own_link
         read_records = []
@@ -120,7 +120,7 @@ class Columns:
             links = reader.links(record)
             targets = [target for place, target in links if place == own_place]
             own = targets[nth - 1] if len(targets) >= nth else None
-            text = reader.leaves.plain_text(record.first, record.last)
+            text = reader.leaves.text_python(record.first, record.last)
             read_records.append(ReadRecord(record, fields, tuple([target for _, target in links]), own, text))
         return read_records
 
@@ -188,7 +188,7 @@ def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> list[tuple
     return labelled
 
 
-class _Sample(NamedTuple):
+class _SamplePiece(NamedTuple):
     """Example piece of a place: its row, and the first row of its record."""
 
     tree: TagTree
@@ -223,14 +223,14 @@ def learn_columns(pages: Sequence[RecordReader]) -> Columns:
     labels = _labels([pieces for _, _, pieces in read])
     records_by_count: defaultdict[int, Counter[int]] = defaultdict(Counter)  # place: number of pieces: records
     texts: defaultdict[tuple[int, int], list[str]] = defaultdict(list)  # by place and which of the pieces there
-    samples: dict[int, _Sample] = {}
+    samples: dict[int, _SamplePiece] = {}
     for page, record, pieces in read:
         pieces_at: Counter[int] = Counter()
         for piece, label, text in _with_labels(pieces, labels):
             if not label:
                 pieces_at[piece.place] += 1
                 texts[piece.place, pieces_at[piece.place]].append(text)
-                samples.setdefault(piece.place, _Sample(page.tree, piece.row, record.row))
+                samples.setdefault(piece.place, _SamplePiece(page.tree, piece.row, record.row))
         for place, count in pieces_at.items():
             records_by_count[place][count] += 1
     json_ld = _json_ld_names(pages)
@@ -359,9 +359,9 @@ def _own_link(read: Read) -> str:
     return next((f"{place:x}:{nth}" for place, nth in (*on_site, *distinct)), "")
 
 
-def _host(address: str) -> str | None:
+def _host(url: str) -> str | None:
     try:
-        return urlsplit(address).netloc
+        return urlsplit(url).netloc
     except ValueError:
         return None
 
@@ -386,7 +386,9 @@ def _json_ld_names(pages: Sequence[RecordReader]) -> dict[str, str]:
     return names
 
 
-def _name(sample: _Sample, texts: Sequence[str], kind: ValueType, json_ld: Mapping[str, str], taken: set[str]) -> str:
+def _name(
+    sample: _SamplePiece, texts: Sequence[str], kind: ValueType, json_ld: Mapping[str, str], taken: set[str]
+) -> str:
     """Return the best name for the texts at a place; it may be taken."""
     tree, row, top = sample
     most_common = Counter(json_ld[text] for text in texts if text in json_ld).most_common(1)

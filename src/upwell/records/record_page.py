@@ -24,6 +24,7 @@ import numpy as np
 
 from upwell.page.path_signatures import BROKEN, PathSignature
 from upwell.page.tree import TagTree
+from upwell.records.leaves import has_letter_or_digit
 
 __all__ = [
     "COLONS",
@@ -31,8 +32,8 @@ __all__ = [
     "MIN_PROSE_CHARS",
     "TITLE",
     "LocatedText",
-    "PageTemplate",
     "PageTexts",
+    "TemplateTexts",
     "TextLocator",
     "is_stated",
     "learn_template",
@@ -91,7 +92,7 @@ class PageTexts:
         """Chunk, cell and text of each text."""
         cells = [signature.cell_path for signature in self.tree.signatures]
         rows = zip(range(len(self.tree.chunks)), self.signature_of_chunk.tolist(), self.tree.chunks, strict=True)
-        return [(chunk, cells[signature], text) for chunk, signature, text in rows if _says_something(text)]
+        return [(chunk, cells[signature], text) for chunk, signature, text in rows if has_letter_or_digit(text)]
 
     @cached_property
     def _breaks(self) -> list[int]:
@@ -111,7 +112,7 @@ class PageTexts:
         """Return first chunk and end of the chunks that a label chunk may name."""
         tree, chunks = self.tree, self.tree.chunks
         first = label + 1
-        while first < len(chunks) and not _says_something(chunks[first]):
+        while first < len(chunks) and not has_letter_or_digit(chunks[first]):
             first += 1
         if first == len(chunks):
             return first, first
@@ -130,7 +131,7 @@ class PageTexts:
 
 
 @dataclass(frozen=True)
-class PageTemplate:
+class TemplateTexts:
     """Texts that pages of one site share, by cell."""
 
     labels: Mapping[str, frozenset[str]]
@@ -148,7 +149,7 @@ class PageTemplate:
         }
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> "PageTemplate":
+    def from_dict(cls, saved: Mapping[str, Any]) -> "TemplateTexts":
         """Build the template from its JSON."""
         parts = {
             name: {cell: frozenset(texts) for cell, texts in saved[name].items()}
@@ -168,8 +169,8 @@ class LocatedText(NamedTuple):
     label_chunk: int  # chunk of the label, which is its own chunk if the label begins the text; -1: no label
 
 
-class _Rule(NamedTuple):
-    """How to read texts at a signature."""
+class _TextRule(NamedTuple):
+    """Rule for reading the texts at a signature."""
 
     place: str
     labels: frozenset[str]
@@ -185,10 +186,10 @@ class TextLocator:
     """
 
     def __init__(
-        self, template: PageTemplate, wanted: Collection[str] | None = None, unlabelled: Collection[str] = ()
+        self, template: TemplateTexts, wanted: Collection[str] | None = None, unlabelled: Collection[str] = ()
     ) -> None:
         self.template, self.wanted, self.unlabelled = template, wanted, unlabelled
-        self.rules: dict[PathSignature, _Rule | None] = {}  # None: the texts there are not needed
+        self.rules: dict[PathSignature, _TextRule | None] = {}  # None: the texts there are not needed
 
     def texts(self, page: PageTexts) -> Iterator[LocatedText]:
         """Yield the texts of a page that are not part of the template, in document order."""
@@ -222,7 +223,7 @@ class TextLocator:
                 if chunk != first:
                     label, end = "", 0
                     continue
-            if not is_read or not _says_something(text):
+            if not is_read or not has_letter_or_digit(text):
                 continue
             inline_label = INLINE_LABEL.match(text) if inline else None
             if inline_label and inline_label[1] in inline:
@@ -232,7 +233,7 @@ class TextLocator:
             else:
                 yield LocatedText(chunk, place, text, "", heading, -1)
 
-    def _rule(self, signature: PathSignature) -> _Rule | None:
+    def _rule(self, signature: PathSignature) -> _TextRule | None:
         if len(self.rules) > MAX_CACHED_SIGNATURES:
             self.rules.clear()
         rule = self._full_rule(signature)
@@ -240,11 +241,11 @@ class TextLocator:
         self.rules[signature] = rule if is_used else None
         return self.rules[signature]
 
-    def _full_rule(self, signature: PathSignature) -> _Rule:
+    def _full_rule(self, signature: PathSignature) -> _TextRule:
         template, cell = self.template, signature.cell_path
         block = _block(signature)
         prose = block.short_path if block.cell_path in template.prose else ""
-        return _Rule(
+        return _TextRule(
             signature.short_path,
             template.labels.get(cell, NOTHING),
             template.furniture.get(cell, NOTHING),
@@ -253,7 +254,7 @@ class TextLocator:
         )
 
 
-def learn_template(pages: Sequence[PageTexts]) -> PageTemplate:
+def learn_template(pages: Sequence[PageTexts]) -> TemplateTexts:
     """Learn the texts that pages share, and which of them are labels or furniture."""
     counts = _Counts(pages)
     min_pages = max(2, MIN_SHARED_PAGES * len(pages))
@@ -286,7 +287,7 @@ def learn_template(pages: Sequence[PageTexts]) -> PageTemplate:
             inline_at[cell].add(label)
     ids = Counter(place for page in pages for place in set(page.ids.values()))
     numbered = {place for page in pages for place in page.numbered_ids}
-    return PageTemplate(
+    return TemplateTexts(
         labels=_frozen(labels),
         furniture=_frozen(furniture),
         inline=_frozen(inline_at),
@@ -321,7 +322,7 @@ def _block(signature: PathSignature) -> PathSignature:
     return signature
 
 
-def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> PageTemplate:
+def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> TemplateTexts:
     """Build the template of a single page, of which only labels are known."""
     labels_at: defaultdict[str, set[str]] = defaultdict(set)
     for cell, text in labels:
@@ -330,7 +331,7 @@ def single_page_template(page: PageTexts, labels: Iterable[tuple[str, str]]) -> 
     for cell, text in _inline_labels(page):
         inline[cell].add(text)
     ids = frozenset(page.ids.values()) - page.numbered_ids
-    return PageTemplate(labels=_frozen(labels_at), furniture={}, inline=_frozen(inline), ids=ids, prose=NOTHING)
+    return TemplateTexts(labels=_frozen(labels_at), furniture={}, inline=_frozen(inline), ids=ids, prose=NOTHING)
 
 
 CellText = tuple[str, str]  # a cell and a text there
@@ -401,10 +402,6 @@ def _frozen(texts: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
     return {cell: frozenset(cell_texts) for cell, cell_texts in sorted(texts.items())}
 
 
-def _says_something(text: str) -> bool:
-    return text[:1].isalnum() or any(map(str.isalnum, text))
-
-
 # Statements: JSON-LD, Open Graph and other <meta>, microdata and RDFa attributes, <title>. Each is a text at a place of its own
 # ("json-ld offers.price", "meta og:title") and can become a column like any other text.
 
@@ -444,7 +441,7 @@ def stated_texts(tree: TagTree, wanted: Collection[str] | None = None) -> Iterat
         statements += _attributes(tree)
     for place, text in statements[:MAX_STATEMENTS]:
         text = " ".join(text.split())
-        if any(map(str.isalnum, text)) and (wanted is None or place in wanted):
+        if has_letter_or_digit(text) and (wanted is None or place in wanted):
             yield LocatedText(-1, place, text, "", "", -1)
 
 

@@ -1,11 +1,11 @@
-"""What a text means: the type of a column, and a text as a value of that type.
+"""Determine the types of columns, and convert texts to typed values.
 
 integer, decimal    12,345 · 3.5 · 12 %
-price               a number with a currency: 9,99 € · US$ 1,200.00
+price               number with a currency: 9,99 € · US$ 1,200.00
 date                2004-02-01 · 1 Feb 2004 · 01.02.2004 · Thu, 14 Jul 2016
-datetime            a date with a time: 2004-02-01 08:52 · Thu, 14 Jul 2016 08:52:10 GMT
+datetime            date with a time: 2004-02-01 08:52 · Thu, 14 Jul 2016 08:52:10 GMT
 boolean             yes · no
-url, image          an address; the address of a picture
+url, image          URL; URL of a picture
 text                everything else
 """
 
@@ -33,7 +33,7 @@ __all__ = [
     "split_unit",
 ]
 
-# --- Dates of a column: the whole column decides whether days or months come first, and whether there are times.
+# Dates. The whole column determines the order of day and month, and whether there are times.
 
 Order = Literal["DMY", "MDY", "YMD"]
 ORDERS: tuple[Order, ...] = ("DMY", "MDY", "YMD")
@@ -42,37 +42,37 @@ TIME = late_pattern(
     re.I,
 )
 NUMBERS = late_pattern(r"(\d{1,4})([-/.])\s?(\d{1,2})\2\s?(\d{1,4})\.?$")
-# With a day of the week after it, in brackets or not. Years may count from the beginning of an era; its first year has a name.
+# Chinese, Japanese and Korean dates, optionally followed by a weekday. Years may count from the beginning of an era, whose first year is 元.
 CHINESE = late_pattern(
     r"([^\W\d_]{2})?\s?(\d{1,4}|元)\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]?(?:\s?\(?[^\W\d_]{1,3}\)?)?$"
 )
-# The year before the first of each era: of Japanese emperors, and of the Republic of China.
+# Year before the first year of each era: of Japanese emperors, and of the Republic of China.
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911, "民国": 1911, "": 0}
 CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
 CHINESE_NUMBER = late_pattern("[〇零一二三四五六七八九十]+(?=[年月日])")
-# Words with a day and a year: the month by name, and perhaps the day of the week, "г.", "de".
+# Characters of a date in words: day, month name and year, perhaps a weekday, "г.", "de".
 WORDED = late_pattern(r"[^\W\d_]|[\s,.'’-]|\d")
 CHARACTER_MARKS = late_pattern(f"[{MARKS}]")
-MAX_WORDS = 7
+MAX_WORDS = 7  # of a date in words
 YEAR_DIGITS = 4
 THAI = late_pattern("[\u0e00-\u0e7f]")
-BUDDHIST_YEARS = 543  # the Thai calendar is ahead
+BUDDHIST_YEARS = 543  # difference of the Thai calendar to the Common Era
 BUDDHIST_SIGN = late_pattern(r"พ\.?ศ\.?")
-FIRST_YEAR = 1600  # an earlier one in digits that are not European counts in another calendar
-MAX_CHARS = 50
+FIRST_YEAR = 1600  # earlier years in non-European digits belong to another calendar
+MAX_CHARS = 50  # of a date
 NOON = 12
 FIRST_OF_1900S = 69  # POSIX strptime, %y: 69 to 99 are 1969 to 1999
-MAX_ERA = 200  # years of an era; a larger number is a year of the Common Era
+MAX_ERA = 200  # years of an era; larger numbers are years of the Common Era
 
 
 class DateReader(NamedTuple):
-    """How the dates of a column are read."""
+    """Format of the dates of a column."""
 
     order: Order
     has_time: bool
 
     def read(self, text: str) -> datetime.date | datetime.datetime | None:
-        """The date, or the moment where the column has times; None for a text that is none."""
+        """Return the date of a text, with time if the column has times; None if the text is not in this format."""
         day_text, time = _split(text)
         day = _day(day_text, self.order)
         if day is None or (time is not None) != self.has_time:
@@ -90,19 +90,19 @@ class DateReader(NamedTuple):
 
 
 def date_reader(texts: Collection[str]) -> DateReader | None:
-    """How to read a column in which every text is a date; None where some is none, or where nothing says which number is the month.
+    """Return the format of a column of dates; None if a text is not a date, or if the order of day and month is ambiguous.
 
-    >>> reader_of(["03/04/2005", "25/04/2005"]), reader_of(["03/04/2005", "05/04/2005"])
+    >>> date_reader(["03/04/2005", "25/04/2005"]), date_reader(["03/04/2005", "05/04/2005"])
     (DateReader(order='DMY', has_time=False), None)
-    >>> reader_of(["11/17/26 05:30"]).read("11/17/26 05:30").isoformat(), reader_of(["1.2.10"])
+    >>> date_reader(["11/17/26 05:30"]).read("11/17/26 05:30").isoformat(), date_reader(["1.2.10"])
     ('2026-11-17T05:30:00', None)
-    >>> reader_of(["2004-02-01T10:30:00Z"]).read("2004-02-01T10:30:00Z").isoformat()
+    >>> date_reader(["2004-02-01T10:30:00Z"]).read("2004-02-01T10:30:00Z").isoformat()
     '2004-02-01T10:30:00+00:00'
     """
     if not texts or any(len(text) > MAX_CHARS or not any(map(str.isnumeric, text)) for text in texts):
         return None
-    one_day = _split(next(iter(texts)))[0]
-    if all(_day(one_day, order) is None for order in ORDERS):  # as in most columns of numbers
+    first_day = _split(next(iter(texts)))[0]
+    if all(_day(first_day, order) is None for order in ORDERS):  # fast exit for most columns of numbers
         return None
     parts = [_split(text) for text in texts]
     has_time = parts[0][1] is not None
@@ -111,15 +111,15 @@ def date_reader(texts: Collection[str]) -> DateReader | None:
     orders = [order for order in ORDERS if all(_day(day, order) is not None for day, _ in parts)]
     if not orders:
         return None
-    first = orders[0]
-    if len(orders) > 1 and any(_day(day, first) != _day(day, orders[1]) for day, _ in parts):
+    order = orders[0]
+    if len(orders) > 1 and any(_day(day, order) != _day(day, orders[1]) for day, _ in parts):
         return None
-    reader = DateReader(first, has_time)
+    reader = DateReader(order, has_time)
     return reader if all(reader.read(text) is not None for text in texts) else None
 
 
 def _split(text: str) -> tuple[str, tuple[int, int, int, str | None, str | None] | None]:
-    """The day and the time of a text."""
+    """Split a text into date and time: hour, minute, second, am or pm, zone."""
     text = text.strip()
     time = TIME.search(text)
     if time is None:
@@ -128,7 +128,7 @@ def _split(text: str) -> tuple[str, tuple[int, int, int, str | None, str | None]
 
 
 def _zone(name: str | None) -> datetime.tzinfo | None:
-    """The time zone, where it is an offset or universal time; names of others mean different things."""
+    """Return the time zone of an offset or of universal time; names of other zones are ambiguous."""
     if name and name.upper() in ("Z", "UTC", "GMT"):
         return datetime.UTC
     if name and name[0] in "+-":
@@ -156,13 +156,13 @@ def _day(text: str, order: Order) -> datetime.date | None:
 
 
 def _with_plain_numbers(text: str) -> str:
-    """A text with European digits, whatever its script writes."""
+    """Replace digits of other scripts by European digits."""
     text = CHINESE_NUMBER.sub(lambda number: str(_chinese_number(number[0])), text)
     return re.sub(r"\d", lambda digit: str(int(digit[0])), text)
 
 
 def _chinese_number(text: str) -> int:
-    """The value of a number up to 99, or of digits in a row.
+    """Return the value of a Chinese number up to 99, or of a sequence of digits.
 
     >>> _chinese_number("二十"), _chinese_number("十三"), _chinese_number("二〇二四")
     (20, 13, 2024)
@@ -172,7 +172,7 @@ def _chinese_number(text: str) -> int:
 
 
 def _may_be_worded(text: str) -> bool:
-    """Whether a text is a few words with a day and a year, and perhaps the month as a number."""
+    """Return True if a text is a few words with a day and a year, and perhaps the month as a number."""
     numbers = sorted(map(len, re.findall(r"\d+", text)))
     is_date = len(numbers) in (2, 3) and numbers[-1] == YEAR_DIGITS and numbers[-2] <= 2
     letters = CHARACTER_MARKS.sub("", text)
@@ -188,7 +188,7 @@ def _date(year: str, month: str, day: str) -> datetime.date | None:
 
 @lru_cache(maxsize=20_000)
 def _named(text: str) -> datetime.date | None:
-    import dateparser  # here, because it takes a third of a second and most runs have no dates to read
+    import dateparser  # imported late: it takes a third of a second, and most runs have no dates in words
 
     is_thai = THAI.search(text) is not None
     moment = dateparser.parse(BUDDHIST_SIGN.sub("", text), settings={"REQUIRE_PARTS": ["day", "month", "year"]})
@@ -197,16 +197,15 @@ def _named(text: str) -> datetime.date | None:
     return _date(str(moment.year - BUDDHIST_YEARS * is_thai), str(moment.month), str(moment.day))
 
 
-# --- (main part)
+# Types and values.
 
 ValueType = Literal["text", "integer", "decimal", "price", "date", "datetime", "boolean", "url", "image"]
 Value = str | int | float | dict[str, str | float | None] | None
 
-# In the order in which they are tried: a column of integers is one of decimals, too.
+# In the order in which they are tried: integers are decimals, too.
 TYPES: tuple[ValueType, ...] = ("integer", "decimal", "price", "date", "image", "url")
-# Share of the texts of a column that must be of its type; the others may be slips of the page ("n/a", "free").
-MIN_TYPE_SHARE = 0.8
-MAX_VALUE_CHARS = 40  # characters of a number, a price or a date, with what stands around it
+MIN_TYPE_SHARE = 0.8  # share of the texts of a column that have its type; the others may be exceptions ("n/a", "free")
+MAX_VALUE_CHARS = 40  # text of a number, price or date
 
 INTEGER = late_pattern(r"[-+]?(?:\d{1,3}(?:[,.\u00a0\u202f ']\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+)")
 DECIMAL = late_pattern(
@@ -223,19 +222,19 @@ DATE = late_pattern(
     rf"|{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}",
     re.I,
 )
-NO_DIGITS = late_pattern(r"[^\d+-]")  # between those of an integer
+NO_DIGITS = late_pattern(r"[^\d+-]")  # separators of an integer
 ADDRESS = late_pattern(r"(?:https?://|www\.)\S+$", re.I)
 PICTURE = late_pattern(r"\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?$", re.I)
 
 ARABIC_SIGNS = str.maketrans("٬٫٪", ",.%")
-# What a value must not lose (`column_type(…, lossless=True)`).
-LEADING_ZERO = late_pattern(r"\s*[-+]?0\d")  # a code: as a number it would lose the zero
-MAX_DIGITS = 15  # a longer number is an id, and no float holds it
+# Texts that would lose information as values (`column_type(…, lossless=True)`).
+LEADING_ZERO = late_pattern(r"\s*[-+]?0\d")  # a code, which would lose the zero
+MAX_DIGITS = 15  # a longer number is an identifier that does not fit into a float
 UNIT = late_pattern(
     r"([-+]?\d[\d.,'\u00a0\u202f]*)(?:\s+([^\W\d_][^\s\d]{0,11})|([kmcgMGT]?[bBgmlW]|[kM]?Hz|mm|km|kg|dpi|px|°C|°F))"
 )
 NO_UNITS = {"st", "nd", "rd", "th", "am", "pm"}
-# What two texts of a column say yes and no with.
+# Pairs of texts for true and false.
 BOOLEANS = {
     ("yes", "no"), ("true", "false"), ("on", "off"), ("y", "n"), ("✓", "✗"), ("ja", "nein"), ("oui", "non"), ("sí", "no"), ("si", "no"),
     ("sim", "não"), ("да", "нет"), ("是", "否"), ("はい", "いいえ"), ("예", "아니오"), ("نعم", "لا"),
@@ -243,10 +242,10 @@ BOOLEANS = {
 
 
 def column_type(texts: Collection[str], *, lossless: bool = False) -> ValueType:
-    """The type that most of the texts of a column have; empty texts do not count.
+    """Return the type of most texts of a column; empty texts are ignored.
 
-    With `lossless` a type counts only if every text can be replaced by its value and nothing is lost: so a table is typed that has
-    no other place for the texts. Without it slips are allowed, because the texts stay beside the values.
+    With `lossless`, every text must be replaceable by its value without loss, as in tables that store only values. Without it, exceptions are
+    allowed, because the texts are kept in addition to the values.
 
     >>> column_type(["3", "12,345"]), column_type(["$3", "4.50 €"]), column_type(["1 Feb 2004", "2 Feb 2004"])
     ('integer', 'price', 'date')
@@ -255,27 +254,27 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> ValueType:
     """
     texts = [text for text in texts if text]
     if lossless:
-        if len({text.strip().lower() for text in texts[:100]}) <= 2:  # in most columns the first texts tell
-            found = {text.strip().lower() for text in texts}
-            if any(found == set(pair) for pair in BOOLEANS):
+        if len({text.strip().lower() for text in texts[:100]}) <= 2:  # fast exit for most columns
+            distinct = {text.strip().lower() for text in texts}
+            if any(distinct == set(pair) for pair in BOOLEANS):
                 return "boolean"
         if (dates := date_reader(texts)) is not None:
             return "datetime" if dates.has_time else "date"
-        if any(map(_is_no_number, texts)) and not _may_be_addresses(texts):
-            return "text"  # as most columns are
+        if any(map(_is_not_numeric, texts)) and not _may_be_urls(texts):
+            return "text"  # fast exit for most columns
     types: list[ValueType] = []
-    others = 0
+    untyped = 0
     for text in texts:
         types.append(_text_type(text))
-        others += types[-1] == "text"
-        if others > (1 - MIN_TYPE_SHARE) * len(texts) + 1:  # too many already, whatever follows
+        untyped += types[-1] == "text"
+        if untyped > (1 - MIN_TYPE_SHARE) * len(texts) + 1:  # no type can reach its share any more
             return "text"
     for candidate in TYPES if types else ():
         count = sum(kind == candidate or (candidate == "decimal" and kind == "integer") for kind in types)
         if count >= MIN_TYPE_SHARE * len(types) and (
             not lossless
             or all(
-                _loses_nothing(text, candidate, is_read=kind == candidate)
+                _is_lossless(text, candidate, is_read=kind == candidate)
                 for text, kind in zip(texts, types, strict=True)
             )
         ):
@@ -283,33 +282,33 @@ def column_type(texts: Collection[str], *, lossless: bool = False) -> ValueType:
     return "text"
 
 
-def _is_no_number(text: str) -> bool:
-    """Whether a text cannot be read as a number, a price ("free" is one) or a date."""
+def _is_not_numeric(text: str) -> bool:
+    """Return True if a text cannot be a number, a price ("free" is a price) or a date."""
     return text.isascii() and not any(map(str.isdigit, text)) and "free" not in text.lower()
 
 
-def _may_be_addresses(texts: Sequence[str]) -> bool:
-    """Whether so many texts may be addresses that the column is one of them."""
+def _may_be_urls(texts: Sequence[str]) -> bool:
+    """Return True if enough texts may be URLs for a column of URLs."""
     return sum("/" in text or "www." in text.lower() or not text.isascii() for text in texts) >= MIN_TYPE_SHARE * len(
         texts
     )
 
 
 def lossless_value(text: str, kind: ValueType) -> Value:
-    """A text as a value, or the text itself where the value would lose something.
+    """Convert a text to a value; return the text itself if the value would lose information.
 
     >>> lossless_value("12,345", "integer"), lossless_value("007", "integer"), lossless_value("n/a", "integer")
     (12345, '007', 'n/a')
     """
-    return parse_value(text, kind) if _loses_nothing(text, kind) else text
+    return parse_value(text, kind) if _is_lossless(text, kind) else text
 
 
-def _loses_nothing(text: str, kind: ValueType, *, is_read: bool = False) -> bool:
-    """Whether the value of a text says all that the text says; `is_read` where it is known to be of this type."""
+def _is_lossless(text: str, kind: ValueType, *, is_read: bool = False) -> bool:
+    """Return True if the value of a text has all its information; `is_read`: the text is known to have this type."""
     if kind in ("url", "image"):
         return True
     if kind == "date":
-        return False  # `date_reader` would have read it
+        return False  # columns whose dates can be converted without loss are recognised by `date_reader`
     is_code = kind != "price" and LEADING_ZERO.match(text) is not None
     is_id = len(text) > MAX_DIGITS and sum(c.isdigit() for c in text) > MAX_DIGITS
     is_integer = is_read and kind == "integer"
@@ -317,7 +316,7 @@ def _loses_nothing(text: str, kind: ValueType, *, is_read: bool = False) -> bool
 
 
 def _plain(text: str) -> str:
-    """A text with the digits and signs that European numbers are written with.
+    """Replace digits and number signs of other scripts by European ones.
 
     >>> _plain("١٬٢٣٤٫٥"), _plain("￥１，２３４")
     ('1,234.5', '¥1,234')
@@ -346,7 +345,7 @@ def _text_type(text: str) -> ValueType:
 
 
 def parse_value(text: str, kind: ValueType) -> Value:
-    """A text as a value: a number, `{"amount","currency"}`, an ISO date; None where it is none.
+    """Convert a text to a value: a number, `{"amount","currency"}` or an ISO date; None if it is not of this type.
 
     >>> parse_value("12,345", "integer"), parse_value("9,99 €", "price"), parse_value("3 Feb 2004", "date")
     (12345, {'amount': 9.99, 'currency': '€'}, '2004-02-03')
@@ -369,7 +368,7 @@ def parse_value(text: str, kind: ValueType) -> Value:
 
 
 def _price(text: str) -> "Price":
-    from price_parser import Price  # here, because it takes 15 ms and many sources have neither prices nor fractions
+    from price_parser import Price  # imported late: it takes 15 ms, and many sources have neither prices nor decimals
 
     return Price.fromstring(text)
 
@@ -385,18 +384,18 @@ def _iso_date(text: str) -> str | None:
     date = DATE.search(text)
     if date is None:
         return None
-    import dateparser  # here, because it takes a third of a second and most runs have no dates to read
+    import dateparser  # imported late: it takes a third of a second, and most runs have no dates in words
 
     moment = dateparser.parse(date[0], settings={"REQUIRE_PARTS": ["day", "month", "year"]})
     return moment.date().isoformat() if moment else None
 
 
 def split_unit(text: str) -> tuple[str, str] | None:
-    """The number and the unit of a text that is just these.
+    """Split a text that is a number and a unit.
 
     >>> split_unit("12.5 km"), split_unit("300 KB"), split_unit("1st"), split_unit("12 Main Street")
     (('12.5', 'km'), ('300', 'KB'), None, None)
     """
-    found = UNIT.fullmatch(text.strip())
-    unit = (found[2] or found[3]) if found else ""
-    return (found[1], unit) if found and unit and unit.lower() not in NO_UNITS else None
+    match = UNIT.fullmatch(text.strip())
+    unit = (match[2] or match[3]) if match else ""
+    return (match[1], unit) if match and unit and unit.lower() not in NO_UNITS else None

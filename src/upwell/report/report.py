@@ -299,8 +299,8 @@ def _source_values(source: "SourceLedger") -> dict[str, Any]:
     learned = []
     if EVIDENCE.get(source.size_by) and not source.lower_bound:
         learned.append(f"The total is based on {EVIDENCE[source.size_by]}.")
-    if checks["limit"]:
-        learned.append(f"It shows at most {checks['limit']:,} matches per query.")
+    if checks["result_cap"]:
+        learned.append(f"It shows at most {checks['result_cap']:,} matches per query.")
     if checks["understands"]:
         learned.append(f"Queries may combine words: {', '.join(checks['understands'].values())}.")
     if source.overlap_rate > 0:

@@ -32,7 +32,7 @@ EVIDENCE = {  # evidence for the estimated size
     "bracket": "the share of the latest records that were already held",
 }
 ENDINGS = {
-    "coverage": "The harvest ended because nearly all records are held.",
+    "coverage": "The harvest ended because it reached its coverage goal.",
     "budget": "The harvest ended because its request budget is used up.",
     "saturated": "The harvest ended because further queries returned nothing new.",
     "exhausted": "The harvest ended because no query is left to send.",

@@ -15,14 +15,14 @@ from upwell.lexicon.argument_names import PAGE, PAGE_SIZE, undecorated
 from upwell.page.tree import TagTree
 from upwell.records import evidence as pagelets
 from upwell.records.cut_rules import GROUP_FIELD, SWITCH_MARGIN, add_sibling_records, apply_rule, read_groups
-from upwell.records.cuts import Cut
+from upwell.records.cuts import Cut, candidate_cuts
 from upwell.records.fields import RecordReader, fields_of_subtree, split_trailing_dates
 from upwell.records.leaves import Leaves, split_leaves
 from upwell.source.model import SourceModel
 from upwell.types import Kind, Record
 from upwell.urls.arguments import parse_arguments, without_arguments
 
-__all__ = ["Reading", "ReadingChecks", "apply", "check", "find_cut"]
+__all__ = ["CutEvidence", "Reading", "ReadingChecks", "apply", "check", "compare_cuts", "find_cut"]
 
 RECORD_ID = re.compile(r"\d{4}")  # a shorter number in an id attribute only counts elements on the page
 
@@ -62,7 +62,7 @@ def apply(model: SourceModel, tree: TagTree, *, status: int = 200, asked_at: str
         container_paths = {row: tree.path(row) for row in dict.fromkeys(cut.container.tolist())}
         records = _records(model, leaves, cut, container_paths)
         return Reading(kind="multi", records=records, pagelet=container_paths[int(cut.container[0])], score=share)
-    if empty.judge(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
+    if empty.judge_answer(model.empty, tree, query, records=0).kind in ("error", "blocked", "missing"):
         return Reading(kind="error")
     if not is_answer:
         frame = frozenset(model.frame)
@@ -92,6 +92,41 @@ def _fitting_cut(model: SourceModel, leaves: Leaves) -> Cut | None:
         if best is None or score > best[0] + SWITCH_MARGIN:
             best = score, cuts[i]
     return best[1] if best else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutEvidence:
+    """A way to cut an answer into records, and the evidence for it."""
+
+    cut: Cut
+    rule: int | None  # number of the model's rule that leads to it, from 0; None: no rule does
+    score: float
+    features: Mapping[str, float]
+
+
+def compare_cuts(model: SourceModel, leaves: Leaves, most: int = 3) -> list[CutEvidence]:
+    """Return the cut that the model chooses for an answer, then up to `most` other cuts of the page, best score first.
+
+    The other cuts may come from other rules, or from no rule; the model was learned from several answers, so a single one of them may have
+    a cut with a higher score. Return an empty list if no rule matches the answer.
+    """
+    chosen = _fitting_cut(model, leaves)
+    if chosen is None:
+        return []
+    evidence = pagelets.Evidence(leaves, frozenset(model.frame) if model.frame else None)
+    by_rule = [(number, cut) for number, rule in enumerate(model.rules) for cut in apply_rule(leaves, rule)]
+
+    def of(cut: Cut) -> CutEvidence:
+        rule = next((number for number, other in by_rule if other.has_same_records(cut)), None)
+        features = pagelets.cut_features(evidence, cut)
+        return CutEvidence(cut=cut, rule=rule, score=pagelets.score(features), features=features)
+
+    distinct: list[Cut] = []
+    for cut in (*(cut for _, cut in by_rule), *candidate_cuts(leaves)):
+        if not any(cut.has_same_records(other) for other in (chosen, *distinct)):
+            distinct.append(cut)
+    others = sorted(map(of, distinct), key=lambda other: -other.score)
+    return [of(chosen), *others[:most]]
 
 
 def _cut_of_links(leaves: Leaves, links: Sequence[int]) -> Cut | None:

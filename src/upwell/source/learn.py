@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from upwell.answers.answer import Answer
-from upwell.answers.argument_roles import not_identifying
+from upwell.answers.argument_roles import non_identifying_arguments
 from upwell.answers.kind import learn_empty
 from upwell.answers.totals import read_totals
 from upwell.page.tree import TagTree
@@ -111,7 +111,7 @@ def learn_source(
         for answer, reading in readings
         if reading.records
     ]
-    model = replace(model, volatile=not_identifying(record_urls))
+    model = replace(model, volatile=non_identifying_arguments(record_urls))
     model = replace(model, keyed_by_content=not _addresses_last([apply(model, trees[i]).records for i in sample]))
     records = [record for _, reading in readings for record in reading.records]
     with_address = sum(record.url is not None for record in records)

@@ -102,6 +102,6 @@ def _from_dict(saved: dict[str, Any]) -> SourceModel:
         pictures=columns["pictures"],
         heading=columns.get("heading", ""),
     )
-    values["roles"] = Roles.of_dict(saved["roles"]) if "roles" in saved else Roles()
-    values["empty"] = EmptyModel.of_dict(saved["empty"])
+    values["roles"] = Roles.from_dict(saved["roles"]) if "roles" in saved else Roles()
+    values["empty"] = EmptyModel.from_dict(saved["empty"])
     return SourceModel(**values)

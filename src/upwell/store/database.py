@@ -95,7 +95,7 @@ class StateDatabase(Connection, Protocol):
         ...
 
 
-VERSION = 3  # of the tables below
+VERSION = 4  # of the tables below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +116,7 @@ TABLES = (
         columns={
             "id": "INTEGER", "run": "INTEGER", "request": "TEXT", "head": "TEXT", "body": "BLOB", "error": "TEXT", "sent": "INTEGER",
             "bytes": "INTEGER", "at": "REAL", "archive_file": "TEXT", "archive_offset": "INTEGER", "archive_digest": "TEXT",
+            "decision": "TEXT", "records_read": "INTEGER", "new_records": "INTEGER",
         },
         key=("id",),
         index=("run", "request"),
@@ -146,6 +147,11 @@ ADDED_COLUMNS = {  # by older version: table, column and type that the next vers
         ("outcomes", "archive_digest", "TEXT"),
     ),
     2: (),  # version 3 added a column to PostgreSQL's own table of sites
+    3: (
+        ("outcomes", "decision", "TEXT"),
+        ("outcomes", "records_read", "INTEGER"),
+        ("outcomes", "new_records", "INTEGER"),
+    ),
 }
 
 

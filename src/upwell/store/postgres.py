@@ -13,6 +13,7 @@ again, and repeats a transaction unless its token is stored. (Transaction number
 twice.)
 """
 
+import logging
 import os
 import re
 import socket
@@ -42,6 +43,7 @@ from upwell.store.database import (
 __all__ = ["PostgresDatabase", "PostgresLeases"]
 
 T = TypeVar("T")
+logger = logging.getLogger("upwell.store")
 
 SCHEMA = "upwell"
 LOCK_CLASS = 1970369381  # "upwe" as a number: class of our advisory locks, distinct from those of other programs
@@ -297,6 +299,7 @@ class Server:
         max_seconds = MAX_SECONDS_AWAY if self._was_connected else MAX_SECONDS_UNREACHED
         if not self._is_away(error) or not backoff.wait(max_seconds):
             raise self._cannot_keep(error) from error
+        logger.info("%s is away; trying again", self.shown_address)
 
     def _is_away(self, error: psycopg.Error) -> bool:
         """Return True if an error means that the server is away for now: it was connected before, or nothing answers at its address."""

@@ -9,19 +9,55 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from upwell.store.database import Reader, read_note
+from upwell.store.database import VERSION, Reader, read_note
 from upwell.store.location import PostgresLocation, has_state, open_database, state_location
-from upwell.store.state import count_requests, decode_row
-from upwell.types import ArchivedBody
+from upwell.store.state import (
+    ANSWER_COLUMNS,
+    BodyReader,
+    count_requests,
+    decode_answer,
+    decode_decision,
+    decode_row,
+)
+from upwell.types import ArchivedBody, Decision, Request, Response
 
-__all__ = ["ReadOnlyState", "StateLocked", "is_running", "open_read_only"]
+__all__ = ["ReadOnlyState", "StateLocked", "StoredRequest", "is_running", "open_read_only"]
+
+DECISIONS_SINCE = 4  # version of the tables that stores decisions
 
 
 class StateLocked(Exception):
     """The state file is locked by a process that harvests into the folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRequest:
+    """A request as the state stores it: why it was sent, and its outcome without the body."""
+
+    number: int
+    run: int
+    method: str
+    url: str
+    status: int  # 0: no answer
+    error: str  # why there is no answer
+    sent: int  # requests, including redirects and retries
+    bytes: int
+    at: float  # seconds since 1970
+    decision: Decision | None  # None: of no candidate, or stored by a version that recorded none
+    is_of_older_version: bool
+    records: int | None  # of the answer; None: it was not read as an answer
+    new: int | None  # of these
+
+
+def _status(head: str | None) -> int:
+    try:
+        return int(json.loads(head or "{}").get("status", 0))
+    except (ValueError, AttributeError):
+        return 0
 
 
 class ReadOnlyState:
@@ -42,6 +78,48 @@ class ReadOnlyState:
     def requests(self) -> int:
         """Return the number of requests sent in this run."""
         return count_requests(self._db, int(self.note("run", "1")))
+
+    def stored_requests(self, number: int | None = None) -> Iterator[StoredRequest]:
+        """Yield the requests of all runs in order of their answers, or the one with a number."""
+        # A file of an older version cannot be upgraded while it is read.
+        is_old = int(self.note("version", str(VERSION))) < DECISIONS_SINCE
+        columns = "NULL, NULL, NULL" if is_old else "decision, records_read, new_records"
+        condition, values = ("", ()) if number is None else (" WHERE id = ?", (number,))
+        select = (
+            f"SELECT id, run, request, head, error, sent, bytes, at, {columns} FROM outcomes{condition} ORDER BY id"  # noqa: S608 # the texts above
+        )
+        for number, run, request, head, error, sent, size, at, decision, records, new in self._db.execute(
+            select, values
+        ):
+            *_, method, url = json.loads(request)
+            yield StoredRequest(
+                number=int(number),
+                run=int(run),
+                method=str(method),
+                url=str(url),
+                status=_status(head),
+                error=str(error or ""),
+                sent=int(sent),
+                bytes=int(size),
+                at=float(at),
+                decision=decode_decision(decision),
+                is_of_older_version=decision is None,
+                records=records,
+                new=new,
+            )
+
+    def last_number(self) -> int:
+        """Return the number of the last request; 0 if there is none."""
+        return int(self._db.execute("SELECT COALESCE(MAX(id), 0) FROM outcomes").fetchone()[0])
+
+    def answer(self, number: int, archive: BodyReader) -> Response | None:
+        """Return the answer to a request; None if there is none, or its body cannot be read."""
+        select = f"SELECT request, {ANSWER_COLUMNS} FROM outcomes WHERE id = ?"  # noqa: S608 # the constant
+        stored = self._db.execute(select, (number,)).fetchone()
+        if stored is None or stored[2] is None:
+            return None
+        *_, method, url = json.loads(stored[0])
+        return decode_answer(stored[1:], Request(url=url, method=method), archive)
 
     def row(self, key: str) -> dict[str, Any] | None:
         """Return the fields of a record as its answers showed them."""

@@ -1,7 +1,7 @@
 """State of a harvest: the outcome of every request, committed before it is used, and the records.
 
     outcomes    outcome of each request in order of arrival, an answer or an error; a body that the archive holds is
-                stored as its location there
+                stored as its location there. With it, why the request was sent, and how many records its answer had
     records     records by key; a later sighting fills gaps, and a change in a later run moves the old row to `history`
     details     fields of a record's own page, by key
     varying     how often a field had the same value, and another one, when another query returned the record again
@@ -13,6 +13,7 @@ of several pages are written in one transaction: after a kill their answers are 
 """
 
 import json
+import logging
 import time
 import zlib
 from collections import Counter
@@ -26,12 +27,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 from upwell.errors import CannotKeep
 from upwell.store.database import Connection, Reader, StateDatabase, read_note, set_note
 from upwell.store.location import PostgresLocation, open_database
-from upwell.types import PAGE, ArchivedBody, Outcome, Record, Request, Response
+from upwell.types import PAGE_PREFIX, ArchivedBody, Decision, Outcome, Record, Request, Response, WeighedCandidate
 
 if TYPE_CHECKING:
     from upwell.net.pace import HostLeases
 
-__all__ = ["ASKED_BY_NOTE", "CORRECTED_NOTE", "BodyReader", "State", "count_requests", "decode_row"]
+__all__ = [
+    "ANSWER_COLUMNS",
+    "ASKED_BY_NOTE",
+    "CORRECTED_NOTE",
+    "BodyReader",
+    "State",
+    "count_requests",
+    "decode_answer",
+    "decode_decision",
+    "decode_row",
+]
+
+logger = logging.getLogger("upwell.store")
 
 ASKED_BY_NOTE = "asked by"  # note with the rows of another harvest that each query comes from, by query
 CORRECTED_NOTE = "corrected"  # note with the source models that a person has corrected
@@ -44,6 +57,13 @@ OUTCOMES_PER_SELECT = 50  # outcomes read at once from the end while looking for
 VARYING_SHARE = 0.2
 MIN_VARIED = 3
 EMPTY_ROW = dict.fromkeys(("_key", "_source", "_url", "_query", "_page", "_path", "_seen", "_fetched"))  # in this order
+ANSWER_COLUMNS = (
+    "id, head, body, at, archive_file, archive_offset, archive_digest"  # of an outcome, for `decode_answer`
+)
+# Sets the yield of an answer, unless an earlier use of the answer had more new records.
+SET_YIELD = (
+    "UPDATE outcomes SET records_read = ?, new_records = ? WHERE id = ? AND (new_records IS NULL OR new_records <= ?)"
+)
 encode_row = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would create an encoder for each row
 
 
@@ -75,6 +95,7 @@ class State:
         self._unreplayed: dict[str, list[int]] = {}  # request key → ids of its outcomes in this run not replayed yet
         self._last_answer: dict[str, int] = {}  # request key → id of the last answer replayed or stored
         self._unwritten: list[_PageRecords] = []
+        self._unwritten_yields: list[tuple[int, int, int, int]] = []  # values of `SET_YIELD`
         self._written_at = 0.0  # monotonic clock
         self._db = open_database(location, read_only=read_only)
         try:
@@ -109,6 +130,10 @@ class State:
             "SELECT id, request FROM outcomes WHERE run = ? ORDER BY id", (self.run_number,)
         ):
             self._unreplayed.setdefault(request_key, []).append(outcome_id)
+        if self._unreplayed:
+            logger.info(
+                "%d requests of this run are stored; they are not sent again", sum(map(len, self._unreplayed.values()))
+            )
 
     @property
     def is_remote(self) -> bool:
@@ -196,8 +221,11 @@ class State:
             if _is_good_answer(head):
                 self._last_answer[key] = outcome_id
 
-    def store(self, request: Request, outcome: Outcome) -> None:
-        """Commit the outcome of a request; an archived body must have been handed to the operating system before."""
+    def store(self, request: Request, outcome: Outcome) -> int:
+        """Commit the outcome of a request with the decision to send it; return its number.
+
+        An archived body must have been handed to the operating system before.
+        """
         response, head, packed_body, archived = outcome.response, None, None, None
         if response is not None:
             fields = {
@@ -224,10 +252,20 @@ class State:
             "archive_file": archived and archived.file,
             "archive_offset": archived and archived.offset,
             "archive_digest": archived and archived.digest,
+            "decision": _encode_decision(request.decision),
         }
         insert = f"INSERT INTO outcomes ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608 # the names above
         self._db.transaction(lambda db: db.execute(insert, tuple(row.values())))
         self._allow_reuse(key, row["id"], response)
+        return int(row["id"])
+
+    def note_yield(self, number: int, records: int, new: int) -> None:
+        """Store how many records the answer to a request had, and how many of them were new; written with the next records.
+
+        An answer that is used again has no new records then, so the highest number counts. A replay stores the same numbers again.
+        """
+        if number:
+            self._unwritten_yields.append((records, new, number, new))
 
     def requests_sent(self) -> int:
         """Return the number of requests sent in this run."""
@@ -244,25 +282,14 @@ class State:
 
     def _load(self, outcome_id: int, request: Request) -> Outcome | None:
         """Load a stored outcome; None if it is damaged, or its body is in the archive and cannot be read there."""
-        head, packed_body, error, sent, size, at, file, offset, digest = self._db.execute(
-            "SELECT head, body, error, sent, bytes, at, archive_file, archive_offset, archive_digest FROM outcomes WHERE id = ?",
+        error, sent, size, *stored = self._db.execute(
+            f"SELECT error, sent, bytes, {ANSWER_COLUMNS} FROM outcomes WHERE id = ?",  # noqa: S608 # the constant
             (outcome_id,),
         ).fetchone()
-        if head is None:
+        if stored[1] is None:
             return Outcome(error=error, sent=sent, bytes=size)
-        archived = ArchivedBody(file=file, offset=offset, digest=digest) if file is not None else None
-        try:
-            body: bytes | None = None
-            if packed_body is not None:
-                body = zlib.decompress(packed_body)
-            elif archived is not None and self.archive is not None:
-                body = self.archive.read(archived)
-            if body is None:
-                return None
-            response = Response(request=request, **json.loads(head), body=body, archived=archived, came_at=float(at))
-        except (ValueError, TypeError, zlib.error):
-            return None
-        return Outcome(response=response, sent=sent, bytes=size)
+        response = decode_answer(stored, request, self.archive)
+        return None if response is None else Outcome(response=response, sent=sent, bytes=size)
 
     # Records
 
@@ -286,10 +313,18 @@ class State:
             self.write_records()
 
     def write_records(self) -> None:
-        """Commit the records that `add_later` holds back."""
-        if self._unwritten:
-            self._db.transaction(lambda db: _add_records(db, self.run_number, self._unwritten))
-            self._unwritten, self._written_at = [], time.monotonic()
+        """Commit the records and yields that `add_later` and `note_yield` hold back."""
+        if not (self._unwritten or self._unwritten_yields):
+            return
+
+        def write(db: Connection) -> None:
+            if self._unwritten:
+                _add_records(db, self.run_number, self._unwritten)
+            db.executemany(SET_YIELD, self._unwritten_yields)
+
+        self._db.transaction(write)
+        logger.debug("wrote the records of %d pages", len(self._unwritten))
+        self._unwritten, self._unwritten_yields, self._written_at = [], [], time.monotonic()
 
     @property
     def _written(self) -> StateDatabase:
@@ -319,7 +354,7 @@ class State:
         return int(self._written.execute("SELECT COUNT(*) FROM records").fetchone()[0])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the records in order of arrival, with `_seen`; fields of their own pages have names that begin with `PAGE`.
+        """Yield the records in order of arrival, with `_seen`; fields of their own pages have names that begin with `PAGE_PREFIX`.
 
         If queries come from rows of another harvest, `_asked_by` has the keys of those rows.
         """
@@ -330,7 +365,7 @@ class State:
             if asked_by:
                 row["_asked_by"] = asked_by.get(str(stored.get("_key"))) or None
             if details:
-                row |= {PAGE + name: value for name, value in (decode_row(details) or {}).items()}
+                row |= {PAGE_PREFIX + name: value for name, value in (decode_row(details) or {}).items()}
             yield row
 
     def _asking_rows(self) -> dict[str, list[str]]:
@@ -376,6 +411,7 @@ class State:
         def forget(db: Connection) -> None:
             for table in ("records", "sights", "details", "history", "varying"):
                 db.execute(f"DELETE FROM {table}")  # noqa: S608 # the names above
+            db.execute("UPDATE outcomes SET records_read = NULL, new_records = NULL")
             set_note(db, "finished", "")
 
         self._written.transaction(forget)
@@ -449,6 +485,52 @@ def count_requests(db: Reader, run_number: int) -> int:
         "SELECT COALESCE(SUM(sent), 0) FROM outcomes WHERE run = ? AND request NOT LIKE '%/robots.txt%'", (run_number,)
     ).fetchone()
     return int(sent)
+
+
+def decode_answer(stored: Sequence[Any], request: Request, archive: BodyReader | None) -> Response | None:
+    """Decode the `ANSWER_COLUMNS` of an outcome; None if they are damaged, or the body is in the archive and cannot be read there."""
+    outcome_id, head, packed_body, at, file, offset, digest = stored
+    archived = ArchivedBody(file=file, offset=offset, digest=digest) if file is not None else None
+    try:
+        body: bytes | None = None
+        if packed_body is not None:
+            body = zlib.decompress(packed_body)
+        elif archived is not None and archive is not None:
+            body = archive.read(archived)
+        if body is None:
+            return None
+        fields = json.loads(head)
+        return Response(
+            request=request, **fields, body=body, archived=archived, received_at=float(at), number=outcome_id
+        )
+    except (ValueError, TypeError, zlib.error):
+        return None
+
+
+def _encode_decision(decision: Decision | None) -> str:
+    """Encode a decision as a JSON array; "" if the request has none. Older versions stored NULL."""
+    if decision is None:
+        return ""
+    chosen, others, prefers_list, source = decision
+    return json.dumps([_rounded(chosen), [_rounded(other) for other in others], prefers_list, source])
+
+
+def _rounded(candidate: WeighedCandidate) -> list[object]:
+    return [round(value, 4) if isinstance(value, float) else value for value in candidate]
+
+
+def decode_decision(text: str | None) -> Decision | None:
+    """Decode a stored decision; None if there is none or it is damaged."""
+    try:
+        chosen, others, prefers_list, source = json.loads(text or "")
+        return Decision(
+            WeighedCandidate(*chosen),
+            tuple(WeighedCandidate(*other) for other in others),
+            bool(prefers_list),
+            str(source),
+        )
+    except (ValueError, TypeError):
+        return None
 
 
 def decode_row(text: str | None) -> dict[str, Any] | None:

@@ -31,7 +31,7 @@ from upwell.table.schema import (
     shape_row,
 )
 from upwell.table.types import CURRENCY_SUFFIX, UNIT_SUFFIX, ColumnParser, typed_columns
-from upwell.types import PAGE, TEMPLATE
+from upwell.types import PAGE_PREFIX, PAGE_TEMPLATE
 from upwell.urls.patterns import UrlPattern, learn_url_patterns
 
 __all__ = [
@@ -118,7 +118,7 @@ class RowRouter:
     def route(self, row: Row) -> tuple[int, Row]:
         """Return the number of the row's table, and the cleaned row."""
         kept = self.cleaned(row)
-        return self.tables.get(kept.pop(PAGE + TEMPLATE, None), self.tables[None]), kept
+        return self.tables.get(kept.pop(PAGE_PREFIX + PAGE_TEMPLATE, None), self.tables[None]), kept
 
 
 class TableBuilder:
@@ -288,8 +288,8 @@ def build_tables(
     for kind, group in zip(names, groups, strict=True):
         first = len(builders)
         fields = FieldColumns.concatenate([fields_of[source] for source in group])
-        parts: list[tuple[str, list[str], FieldColumns]] = [("", [], fields.without([PAGE + TEMPLATE]))]
-        if with_pages and len(set(fields[PAGE + TEMPLATE]) - {None}) > 1:
+        parts: list[tuple[str, list[str], FieldColumns]] = [("", [], fields.without([PAGE_PREFIX + PAGE_TEMPLATE]))]
+        if with_pages and len(set(fields[PAGE_PREFIX + PAGE_TEMPLATE]) - {None}) > 1:
             parts = _split_by_page_kind([routers[source].cleaned(row) for source in group for row in sample[source]])
         for page_kind, templates, part_fields in parts:
             name = "-".join(filter(None, (kind, page_kind)))
@@ -350,10 +350,12 @@ def _split_by_page_kind(rows: Sequence[Row]) -> list[tuple[str, list[str], Field
     by_template: defaultdict[str, list[Row]] = defaultdict(list)
     without: list[Row] = []
     for row in rows:
-        number = row.pop(PAGE + TEMPLATE, None)
+        number = row.pop(PAGE_PREFIX + PAGE_TEMPLATE, None)
         (by_template[number] if number is not None else without).append(row)
     page_fields = {
-        number: FieldColumns.of([{name: value for name, value in row.items() if name.startswith(PAGE)} for row in part])
+        number: FieldColumns.of(
+            [{name: value for name, value in row.items() if name.startswith(PAGE_PREFIX)} for row in part]
+        )
         for number, part in by_template.items()
     }
     groups = sorted(_group_similar(page_fields), key=lambda group: -sum(len(by_template[number]) for number in group))

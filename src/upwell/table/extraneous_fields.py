@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upwell.table.rows import FieldColumns
-from upwell.types import PAGE
+from upwell.types import PAGE_PREFIX
 
 __all__ = ["SNIPPET", "QueryDependentFields", "prev_next_fields", "query_dependent_fields"]
 
@@ -23,11 +23,11 @@ SURROUNDING_MARKS = re.compile(r"^[\W_]+|[\W_]+$")  # arrows and other marks aro
 
 def prev_next_fields(fields: FieldColumns, all_rows: Iterable[Mapping[str, Any]] | None = None) -> set[str]:
     """Return the record-page fields that name the previous or next record; if `fields` are a sample, `all_rows` yields every row."""
-    lists = [name for name in fields.columns if not name.startswith(("_", PAGE))]
+    lists = [name for name in fields.columns if not name.startswith(("_", PAGE_PREFIX))]
     having = {  # by page field: its texts and the numbers of their rows
         name: [(_plain(value), row) for row, value in fields.having(name) if isinstance(value, str)]
         for name in fields.columns
-        if name.startswith(PAGE)
+        if name.startswith(PAGE_PREFIX)
     }
     others = {name: _texts_of_others(entries, [fields[other] for other in lists]) for name, entries in having.items()}
     texts = {

@@ -6,7 +6,7 @@
     rare        a column that few rows have goes to `_other`, with its name before the text
 
 `infer_columns` looks at all rows and returns the columns; `shape_rows` and `shape_columns` create the rows. Fields of record pages have names
-that start with `PAGE`. Name, `drop` and `pin` of a column are taken over from an earlier table, because a user may have edited them.
+that start with `PAGE_PREFIX`. Name, `drop` and `pin` of a column are taken over from an earlier table, because a user may have edited them.
 """
 
 import re
@@ -20,7 +20,7 @@ from typing import Any
 from upwell.records.column_names import column_name
 from upwell.records.values import ValueType, column_type, split_unit
 from upwell.table.rows import FieldColumns
-from upwell.types import PAGE
+from upwell.types import PAGE_PREFIX
 
 __all__ = [
     "ELLIPSIS",
@@ -28,7 +28,7 @@ __all__ = [
     "NEARLY_ALL",
     "NUMBERED",
     "OTHER",
-    "PAGE",
+    "PAGE_PREFIX",
     "OtherFields",
     "TableColumn",
     "cell_text",
@@ -218,11 +218,11 @@ def merge_columns(
                     cut_off[name].add(i)
     groups: list[list[str]] = []
     for name in names:
-        is_page = name.startswith(PAGE)
+        is_page = name.startswith(PAGE_PREFIX)
         best, best_share = None, 0.0
         for group in groups:
             other = group[0]
-            min_share = MERGE_SHARE if is_page != other.startswith(PAGE) else DUPLICATE_SHARE
+            min_share = MERGE_SHARE if is_page != other.startswith(PAGE_PREFIX) else DUPLICATE_SHARE
             share = _agreement(cells[name], cells[other], cut_off[name], cut_off[other])
             if not is_page and _alternate(name, other, cells, len(compared)):
                 share = 1.0
@@ -241,8 +241,8 @@ def _group_with_same_name(
     name: str, groups: Sequence[list[str]], cells: Mapping[str, Mapping[int, str]]
 ) -> list[str] | None:
     """Return the list column with the same name as a page column if no record has both; a page title may match the first list column."""
-    own = name.removeprefix(PAGE)
-    of_lists = [group for group in groups if not group[0].startswith(PAGE)]
+    own = name.removeprefix(PAGE_PREFIX)
+    of_lists = [group for group in groups if not group[0].startswith(PAGE_PREFIX)]
     candidates = [group for group in of_lists if group[0] == own]
     if own == "title":
         candidates += [group for group in of_lists if group[0] in ("title", "name")] + of_lists[:1]
@@ -319,7 +319,7 @@ class TableColumn:
     @property
     def is_of_page(self) -> bool:
         """Return True if only record pages have this column."""
-        return self.of[0].startswith(PAGE)
+        return self.of[0].startswith(PAGE_PREFIX)
 
     def cell(self, row: Mapping[str, Any]) -> Cell:
         """Return the fullest text that a row has for this column."""
@@ -411,7 +411,7 @@ def infer_columns(
     known = {column.id: column for column in earlier}
     pinned = {column.of[0] for column in earlier if column.pin}
     useful = [name for name in names if name in pinned or len(texts[name]) > (1 if filled[name] > 1 else 0)]
-    with_page = sorted({row for name in names if name.startswith(PAGE) for row, _ in fields.having(name)})
+    with_page = sorted({row for name in names if name.startswith(PAGE_PREFIX) for row, _ in fields.having(name)})
     columns: list[TableColumn] = []
     for group in merge_columns(useful, fields, with_page, cuts):
         seen = texts[group[0]].union(*(texts[name] for name in group[1:])) if group[1:] else texts[group[0]]
@@ -479,7 +479,9 @@ def shape_columns(
 ) -> dict[str, list[Cell]]:
     """Return the same as `shape_rows`, by column."""
     in_columns = {name for column in columns for name in column.of}
-    rare = [name for name in sorted(fields.columns.keys() - in_columns) if with_pages or not name.startswith(PAGE)]
+    rare = [
+        name for name in sorted(fields.columns.keys() - in_columns) if with_pages or not name.startswith(PAGE_PREFIX)
+    ]
     others = [name for name in rare if not name.startswith("_") and _varies(fields[name])]
     made: dict[str, list[Cell]] = {name: cells for name, cells in fields.columns.items() if name.startswith("_")}
     if others:
@@ -495,7 +497,7 @@ def _varies(cells: Iterable[Any]) -> bool:
 
 
 def _other_text(fields: Iterable[tuple[str, Any]]) -> str | None:
-    return "; ".join(f"{name.removeprefix(PAGE)}: {cell_text(value)}" for name, value in fields if value) or None
+    return "; ".join(f"{name.removeprefix(PAGE_PREFIX)}: {cell_text(value)}" for name, value in fields if value) or None
 
 
 class OtherFields:
@@ -518,7 +520,7 @@ class OtherFields:
     def names(self, *, with_pages: bool = True) -> list[str]:
         """Return the collected names in alphabetical order."""
         rare = [name for name, values in self._seen.items() if len(values) > 1]
-        return sorted(name for name in rare if with_pages or not name.startswith(PAGE))
+        return sorted(name for name in rare if with_pages or not name.startswith(PAGE_PREFIX))
 
 
 def shape_row(row: Mapping[str, Any], columns: Iterable[TableColumn], others: Sequence[str]) -> dict[str, Cell]:
@@ -545,7 +547,7 @@ def _split_by_phrases(column: TableColumn, texts: set[str]) -> list[tuple[TableC
 
 def _column_name(group: Sequence[str], cut: Mapping[str, tuple[str, str]]) -> str:
     """Return the best name of a column: one given by the site rather than one made of tag names."""
-    names = [name.removeprefix(PAGE) for name in group]
+    names = [name.removeprefix(PAGE_PREFIX) for name in group]
     given = next((name for name in names if not TAG_NAME.match(name)), "")
     label = next((begin for begin, _ in cut.values() if any(map(str.isalpha, begin))), "")
     return given or (column_name(label) if label else names[0])

@@ -1,39 +1,36 @@
-"""Whether something that would be sent acts: deletes, buys, posts, cancels, signs, logs out.
+"""Detect requests that act: that delete, buy, post, cancel, sign or log out.
 
-One judgement for everything that can be sent (a form, a button, a link, a pager, a facet, an option, a declared search, a redirect, a request of a
-page's script), over all that would be sent: the decoded path, the names and values of arguments and hidden fields, the button's name,
-value and label. It errs towards "acts": what is left out is said, and a person can name it.
+Every request is checked before it is sent, wherever it comes from: forms, buttons, links, pagers, facets, declared searches, redirects and
+scripts. The decoded path, the names and values of arguments and hidden fields, and the name, value and label of the button are searched for
+words (`lexicon/acting_*.toml`). In doubt a request counts as acting; requests that are left out are reported, and users can allow them.
 
-operation   an argument that says what to do: `action=…`, `do=…`, `_method=…`
-title       a step of a path or a value of many words: it names a thing ("how-to-delete-files-in-linux"), it does not act
+operation   argument that names the operation: `action=…`, `do=…`, `_method=…`
+title       path segment or value of many words: it names a thing ("how-to-delete-files-in-linux") and does not act
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
-from upwell.lexicon.acting_words import (
-    ALWAYS,
-    AS_A_VERB,
-    GLUED,
-    NOUNS,
-    OBJECTS,
-    PAGES,
-    PHRASES,
-    SUBSTRINGS,
-    YES_OR_NO,
-    fold_accents,
-)
+from upwell.lazy import late_pattern
+from upwell.lexicon.vocabulary import alternatives, fold_accents, words
 from upwell.types import Request
 
-__all__ = ["acting_words", "words_of_address", "words_of_fields", "words_of_label", "words_of_text"]
+__all__ = [
+    "acting_words",
+    "acting_words_in_fields",
+    "acting_words_in_label",
+    "acting_words_in_text",
+    "acting_words_in_url",
+]
 
 CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 WORD = re.compile(r"[^\W\d_]+")
-# Arguments that say where in a list a page begins, by the record there: a record may be called anything.
+# Arguments whose value may be the first record of a page, which may have any name.
 CURSORS = frozenset(("next", "cursor", "after", "start", "offset", "skip"))
 OPERATION = re.compile(
     r"_?(?:action|act|do|doing|cmd|command|op|operation|oper|task|todo|method|_method|http_method|mode|event|func|function|fn|func_name|call|intent|"
@@ -41,49 +38,50 @@ OPERATION = re.compile(
     re.I,
 )
 STATIC_FILE = re.compile(r"\.(?:js|mjs|css)$", re.I)
-MAX_WORDS = 4  # of a step of a path or of a value that may say what is done; more are a title
-MAX_LABEL_WORDS = 8  # of a button or link; more are a title
-MAX_STEPS = 50  # of a path; where it has more, nobody knows what it says
-MAX_PATH_CHARS = 8000  # RFC 9110 §4.1: longer addresses are not sent
-MAX_DECODINGS = 3  # of percent signs that hide percent signs
+MAX_WORDS = 4  # words of a path segment or value that may name an operation; more are a title
+MAX_LABEL_WORDS = 8  # words of the label of a button or link; more are a title
+MAX_SEGMENTS = 50  # path segments; a longer path counts as acting
+MAX_PATH_CHARS = 8000  # characters of a path that are read; RFC 9110 §4.1: longer URLs are not sent
+MAX_DECODINGS = 3  # times that nested percent-encoding is decoded
 MAX_BODY_CHARS = 200_000
-MAX_KNOWN = 8192  # addresses, paths, fields and labels that are remembered …
-MAX_KNOWN_CHARS = 100  # … and of how many characters a field or label has then at most
+MAX_CACHED = 8192  # cached URLs, paths, fields and labels
+MAX_CACHED_CHARS = 100  # longer fields and labels are not cached
 VERB_PREFIXES = frozenset(("do", "btn", "button", "submit", "action", "cmd", "place", "make", "confirm", "new", "go"))
-# After a word that may be a verb: "order by", "post type", "update results".
-NO_OBJECTS = frozenset(
-    (
-        "by",
-        "per",
-        "asc",
-        "desc",
-        "dir",
-        "direction",
-        "type",
-        "types",
-        "field",
-        "number",
-        "no",
-        "id",
-        "list",
-        "date",
-        "nr",
-        "results",
-        "search",
-        "filter",
-        "filters",
-        "view",
-        "code",
-        "office",
-        "language",
-    )
-)
-NUMBERED = re.compile(r"\w[-_.]\d+$")  # a step that names a page by a noun and its number: post-143
+# Words after which the word before is not a verb: "order by", "post type", "update results".
+NO_OBJECTS = frozenset((
+    "by", "per", "asc", "desc", "dir", "direction", "type", "types", "field", "number", "no", "id", "list", "date", "nr", "results",
+    "search", "filter", "filters", "view", "code", "office", "language",
+))  # fmt: skip
+NUMBERED = re.compile(r"\w[-_.]\d+$")  # segment that names a page by a noun and a number: post-143
 JSON_OPERATION = re.compile(r"^\s*mutation\b", re.I)
+PHRASES = late_pattern(lambda: rf"\b(?:{alternatives('acting_phrases')})\b")
+INSIDE_WORDS = late_pattern(lambda: alternatives("acting_inside_words"))
+UNSPACED_WORDS = late_pattern(lambda: alternatives("acting_unspaced"))
+
+
+class _ActingVocabulary(NamedTuple):
+    """Sets of words by where they act."""
+
+    always: frozenset[str]  # act in any position
+    verbs: frozenset[str]  # act in the position of a verb: last path segment, operation, first word of a label
+    nouns: frozenset[str]  # verbs that do not act as the name of an argument
+    pages: frozenset[str]  # nouns that do not act before an identifier
+    objects: frozenset[str]  # objects of verbs
+
+
+@cache
+def _vocabulary() -> _ActingVocabulary:
+    return _ActingVocabulary(
+        words("acting_words"),
+        words("acting_verbs"),
+        words("acting_nouns"),
+        words("acting_pages"),
+        words("acting_objects"),
+    )
 
 
 def acting_words(request: Request) -> list[str]:
-    """The words that say that a request acts; none where it only asks. The query itself says nothing.
+    """Return the words that show that a request acts; empty if it only reads. The query itself is ignored.
 
     >>> acting_words(Request(url="http://x/item/7/d%65lete")), acting_words(Request(url="http://x/s?q=delete&order=asc", query="delete"))
     (['delete'], [])
@@ -92,182 +90,191 @@ def acting_words(request: Request) -> list[str]:
     >>> acting_words(Request(url="http://x/s", method="POST", body=b"q=a&op=close", content_type="application/x-www-form-urlencoded"))
     ['close']
     """
-    found = words_of_address(request.url, request.query)
+    acting = acting_words_in_url(request.url, request.query)
     if request.body:
-        found += words_of_fields(_fields_of_body(request), request.query)
-    if request.passes_gate:  # yes and no change nothing there but what the site shows
-        found = [word for word in found if word not in YES_OR_NO]
-    return list(dict.fromkeys(found))
+        acting += acting_words_in_fields(_body_fields(request), request.query)
+    if request.is_consent:  # the answer to a consent or age page changes only what the site shows
+        acting = [word for word in acting if word not in words("consent_answers")]
+    return list(dict.fromkeys(acting))
 
 
-@lru_cache(MAX_KNOWN)
-def _words_of_address(url: str, query: str) -> tuple[str, ...]:
-    return tuple(_find_in_address(url, query))
+def acting_words_in_url(url: str, query: str = "") -> list[str]:
+    """Return the acting words of a URL: of its decoded path and of its arguments.
 
-
-def words_of_address(url: str, query: str = "") -> list[str]:
-    """The acting words of an address: of its path, decoded, and of its arguments.
-
-    >>> words_of_address("http://x/posts/12"), words_of_address("http://x/posts/12/close"), words_of_address("http://x/cart/add")
+    >>> acting_words_in_url("http://x/posts/12"), acting_words_in_url("http://x/posts/12/close"), acting_words_in_url("http://x/cart/add")
     ([], ['close'], ['cart', 'add'])
-    >>> words_of_address("http://x/?post_type=product&orderby=price"), words_of_address("http://x/research/cancer")
+    >>> acting_words_in_url("http://x/?post_type=product&orderby=price"), acting_words_in_url("http://x/research/cancer")
     ([], [])
     """
-    return list(_words_of_address(url, query))
+    return list(_words_in_url(url, query))
 
 
-def _find_in_address(url: str, query: str) -> list[str]:
+@lru_cache(MAX_CACHED)
+def _words_in_url(url: str, query: str) -> tuple[str, ...]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return []
+        return ()
     path = parts.path[:MAX_PATH_CHARS]
-    may_have_query = ";" in path or "%" in path  # in an argument of a step
-    return [*_words_of_path(path, query if may_have_query else ""), *words_of_fields(_pairs(parts.query), query)]
+    may_have_query = ";" in path or "%" in path  # in a matrix parameter
+    return (*_words_in_path(path, query if may_have_query else ""), *acting_words_in_fields(_pairs(parts.query), query))
 
 
-@lru_cache(MAX_KNOWN)
-def _words_of_path(path: str, query: str) -> tuple[str, ...]:
-    """The acting words of a path, which many addresses of a site share."""
+@lru_cache(MAX_CACHED)
+def _words_in_path(path: str, query: str) -> tuple[str, ...]:
+    """Return the acting words of a path; cached, as many URLs of a site share a path."""
     path = _decoded(path)
     if STATIC_FILE.search(path):
         path = ""
-    steps = [step for step in re.split(r"[/\\]", path) if step]
-    if len(steps) > MAX_STEPS:
-        return (f"a path of {len(steps)} steps",)
-    found: list[str] = []
-    last_with_words = max((i for i, step in enumerate(steps) if WORD.search(step)), default=-1)
-    for number, step in enumerate(steps):
-        name, *matrix = step.split(";")
-        found += words_of_fields(_pairs("&".join(matrix)), query)
+    segments = [segment for segment in re.split(r"[/\\]", path) if segment]
+    if len(segments) > MAX_SEGMENTS:
+        return (f"a path of {len(segments)} segments",)
+    acting: list[str] = []
+    last_with_words = max((i for i, segment in enumerate(segments) if WORD.search(segment)), default=-1)
+    for number, segment in enumerate(segments):
+        name, *matrix = segment.split(";")
+        acting += acting_words_in_fields(_pairs("&".join(matrix)), query)
         stem = re.sub(r"\.\w{1,5}$", "", name)
-        is_last = number == len(steps) - 1 and not NUMBERED.search(stem)
-        found += _of_step(_split(stem), is_last=is_last, is_last_word=number >= last_with_words)
-    return tuple(found)
+        is_last = number == len(segments) - 1 and not NUMBERED.search(stem)
+        acting += _words_in_segment(_split(stem), is_last=is_last, is_last_word=number >= last_with_words)
+    return tuple(acting)
 
 
-def words_of_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[str]:
-    """The acting words of what is sent as names and values.
+def acting_words_in_fields(fields: Iterable[tuple[str, str]], query: str = "") -> list[str]:
+    """Return the acting words of names and values that would be sent.
 
-    >>> words_of_fields([("do", "close"), ("sort", "order"), ("status", "closed")]), words_of_fields([("remove_item", "7")])
+    >>> acting_words_in_fields([("do", "close"), ("sort", "order"), ("status", "closed")]), acting_words_in_fields([("remove_item", "7")])
     (['close'], ['remove'])
-    >>> words_of_fields([("_next", "squid-purge,squid-purge")]), words_of_fields([("next", "purge")])
+    >>> acting_words_in_fields([("_next", "squid-purge,squid-purge")]), acting_words_in_fields([("next", "purge")])
     ([], ['purge'])
     """
-    found: list[str] = []
-    asked = _plain(query)
+    acting: list[str] = []
+    plain_query = _plain(query)
     for name, value in fields:
-        is_query = not value or (bool(asked) and _plain(value) == asked)
+        is_query = not value or (bool(plain_query) and _plain(value) == plain_query)
         value = "" if is_query else value
-        find = _known_words_of_field if len(name) + len(value) <= MAX_KNOWN_CHARS else _words_of_field
-        found += find(name, value)
-    return found
+        find = _cached_words_in_field if len(name) + len(value) <= MAX_CACHED_CHARS else _words_in_field
+        acting += find(name, value)
+    return acting
 
 
-def _words_of_field(name: str, value: str) -> tuple[str, ...]:
-    """The acting words of one name and its value."""
-    names = [fold_accents(word) for word in _split(name)]
-    found = _of_argument_name(names)
+def _words_in_field(name: str, value: str) -> tuple[str, ...]:
+    """Return the acting words of a name and its value."""
+    name_words = [fold_accents(word) for word in _split(name)]
+    acting = _words_in_name(name_words)
     if not value:
-        return tuple(found)
-    words = _split(value)
-    if OPERATION.fullmatch(name.strip("[]$:.")) or (names and OPERATION.fullmatch(names[-1])):
-        found += _of_verb_place([fold_accents(word) for word in words])
-        found += [word for word in map(fold_accents, words) if word in ALWAYS]
-    elif len(words) <= MAX_WORDS:
-        acting = [word for word in map(fold_accents, words) if word in ALWAYS or _is_glued(word)]
-        is_cursor = bool(names) and names[-1] in CURSORS and len(acting) < len(words)
-        found += [] if is_cursor else acting
-    found += SUBSTRINGS.findall(value)[:1] if len(value) <= 30 else []
+        return tuple(acting)
+    always = _vocabulary().always
+    value_words = [fold_accents(word) for word in _split(value)]
+    if OPERATION.fullmatch(name.strip("[]$:.")) or (name_words and OPERATION.fullmatch(name_words[-1])):
+        acting += _leading_verb(value_words)
+        acting += [word for word in value_words if word in always]
+    elif len(value_words) <= MAX_WORDS:
+        in_value = [word for word in value_words if word in always or _has_acting_part(word)]
+        is_cursor = bool(name_words) and name_words[-1] in CURSORS and len(in_value) < len(value_words)
+        acting += [] if is_cursor else in_value
+    acting += UNSPACED_WORDS.findall(value)[:1] if len(value) <= 30 else []
     if "://" in value or value.startswith("/"):
-        found += words_of_address(value) if len(value) < 2000 else []
-    return tuple(found)
+        acting += acting_words_in_url(value) if len(value) < 2000 else []
+    return tuple(acting)
 
 
-_known_words_of_field = lru_cache(MAX_KNOWN)(_words_of_field)  # many addresses of a site share these
+_cached_words_in_field = lru_cache(MAX_CACHED)(_words_in_field)  # many URLs of a site share fields
 
 
-def words_of_label(text: str, *, is_button: bool = True) -> list[str]:
-    """The acting words of what stands on a button, or on a link, whose first word is more often a noun ("Message boards").
+def acting_words_in_label(text: str, *, is_button: bool = True) -> list[str]:
+    """Return the acting words of the label of a button or of a link; the first word of a link is often a noun ("Message boards").
 
-    >>> words_of_label("Log out"), words_of_label("Order now"), words_of_label("Order by: price"), words_of_label("Empty")
+    >>> acting_words_in_label("Log out"), acting_words_in_label("Order now"), acting_words_in_label("Order by: price"), acting_words_in_label("Empty")
     (['log out'], ['order now', 'order'], [], ['empty'])
-    >>> words_of_label("Search"), words_of_label("In den Warenkorb"), words_of_label("Apply filters")
+    >>> acting_words_in_label("Search"), acting_words_in_label("In den Warenkorb"), acting_words_in_label("Apply filters")
     ([], ['in den warenkorb', 'warenkorb'], [])
     """
-    find = _known_words_of_label if len(text) <= MAX_KNOWN_CHARS else _words_of_label
+    find = _cached_words_in_label if len(text) <= MAX_CACHED_CHARS else _words_in_label
     return list(find(text, is_button))
 
 
-def _words_of_label(text: str, is_button: bool) -> tuple[str, ...]:
-    words = [fold_accents(word) for word in _split(text)]
-    verbs = _of_verb_place(words, needs_object=not is_button) if len(words) <= MAX_LABEL_WORDS else []
-    return tuple(dict.fromkeys([*words_of_text(text), *verbs]))
+def _words_in_label(text: str, is_button: bool) -> tuple[str, ...]:
+    label_words = [fold_accents(word) for word in _split(text)]
+    verbs = _leading_verb(label_words, needs_object=not is_button) if len(label_words) <= MAX_LABEL_WORDS else []
+    return tuple(dict.fromkeys([*acting_words_in_text(text), *verbs]))
 
 
-_known_words_of_label = lru_cache(MAX_KNOWN)(_words_of_label)
+_cached_words_in_label = lru_cache(MAX_CACHED)(_words_in_label)
 
 
-def words_of_text(text: str) -> list[str]:
-    """The acting words of a longer text, such as what stands in a form.
+def acting_words_in_text(text: str) -> list[str]:
+    """Return the acting words of a longer text, such as the text of a form.
 
-    >>> words_of_text("Cancer research: donate"), words_of_text("Post code or place, sort order")
+    >>> acting_words_in_text("Cancer research: donate"), acting_words_in_text("Post code or place, sort order")
     (['donate'], [])
     """
-    words = [fold_accents(word) for word in _split(text)]
-    found = [match[0] for match in PHRASES.finditer(" ".join(words))][:1] + SUBSTRINGS.findall(text)[:1]
-    found += [word for word in words if word in ALWAYS or _without_article(word) in ALWAYS or _is_glued(word)]
-    return list(dict.fromkeys(found))
+    folded = [fold_accents(word) for word in _split(text)]
+    acting = [match[0] for match in PHRASES.finditer(" ".join(folded))][:1] + UNSPACED_WORDS.findall(text)[:1]
+    acting += [word for word in folded if _always_acts(word)]
+    return list(dict.fromkeys(acting))
 
 
-def _of_step(words: list[str], *, is_last: bool, is_last_word: bool) -> list[str]:
-    """The acting words of one step of a path."""
-    found = SUBSTRINGS.findall("".join(words))[:1]
-    plain = [fold_accents(word) for word in words]
-    within = plain if len(plain) <= MAX_WORDS else plain[:1]
-    found += [word for word in within if word in ALWAYS or _without_article(word) in ALWAYS or _is_glued(word)]
-    found += [match[0] for match in PHRASES.finditer(" ".join(within))]
-    verbs = _of_verb_place(plain, needs_object=True)
-    if is_last or (is_last_word and not PAGES.issuperset(verbs)) or not NOUNS.issuperset(verbs):
-        found += verbs
-    return found
+def _words_in_segment(segment_words: list[str], *, is_last: bool, is_last_word: bool) -> list[str]:
+    """Return the acting words of a path segment."""
+    acting = UNSPACED_WORDS.findall("".join(segment_words))[:1]
+    folded = [fold_accents(word) for word in segment_words]
+    searched = folded if len(folded) <= MAX_WORDS else folded[:1]
+    acting += [word for word in searched if _always_acts(word)]
+    acting += [match[0] for match in PHRASES.finditer(" ".join(searched))]
+    verbs, known = _leading_verb(folded, needs_object=True), _vocabulary()
+    if is_last or (is_last_word and not known.pages.issuperset(verbs)) or not known.nouns.issuperset(verbs):
+        acting += verbs
+    return acting
 
 
-def _of_verb_place(words: list[str], *, needs_object: bool = False) -> list[str]:
-    """The first of a few words, where it is a verb: "close account", "do post", not "order by"; "close encounters" if no object is needed."""
-    if len(words) > 1 and words[0] in VERB_PREFIXES:
-        words = words[1:]
-    if not words or len(words) > MAX_WORDS or _without_article(words[0]) not in AS_A_VERB:
+def _leading_verb(folded: list[str], *, needs_object: bool = False) -> list[str]:
+    """Return the first of a few words if it is a verb: in "close account" and "do post", not in "order by".
+
+    In "close encounters" it is a verb only if no object is needed.
+    """
+    known = _vocabulary()
+    if len(folded) > 1 and folded[0] in VERB_PREFIXES:
+        folded = folded[1:]
+    if not folded or len(folded) > MAX_WORDS or _without_article(folded[0]) not in known.verbs:
         return []
-    if len(words) > 1 and (words[1] in NO_OBJECTS or (needs_object and words[1] not in OBJECTS)):
+    if len(folded) > 1 and (folded[1] in NO_OBJECTS or (needs_object and folded[1] not in known.objects)):
         return []
-    return [words[0]]
+    return [folded[0]]
 
 
-def _of_argument_name(words: list[str]) -> list[str]:
-    """The acting words of the name of an argument or field; a noun says nothing unless a verb stands before it."""
-    if len(words) > MAX_WORDS or not words:
+def _words_in_name(folded: list[str]) -> list[str]:
+    """Return the acting words of the name of an argument or field; a noun acts only after a verb prefix (`new_order`)."""
+    if len(folded) > MAX_WORDS or not folded:
         return []
-    found = [word for word in words if word in ALWAYS or _is_glued(word)] + SUBSTRINGS.findall("".join(words))[:1]
-    found += [match[0] for match in PHRASES.finditer(" ".join(words))]
-    is_verb = words[0] in AS_A_VERB and words[0] not in NOUNS
-    if is_verb and not (len(words) > 1 and words[1] in NO_OBJECTS):
-        found.append(words[0])
-    elif len(words) > 1 and words[0] in VERB_PREFIXES and words[1] in AS_A_VERB:
-        found.append(words[1])
-    return found
+    known = _vocabulary()
+    acting = [word for word in folded if word in known.always or _has_acting_part(word)]
+    acting += UNSPACED_WORDS.findall("".join(folded))[:1]
+    acting += [match[0] for match in PHRASES.finditer(" ".join(folded))]
+    is_verb = folded[0] in known.verbs and folded[0] not in known.nouns
+    if is_verb and not (len(folded) > 1 and folded[1] in NO_OBJECTS):
+        acting.append(folded[0])
+    elif len(folded) > 1 and folded[0] in VERB_PREFIXES and folded[1] in known.verbs:
+        acting.append(folded[1])
+    return acting
+
+
+def _always_acts(word: str) -> bool:
+    always = _vocabulary().always
+    return word in always or _without_article(word) in always or _has_acting_part(word)
 
 
 def _without_article(word: str) -> str:
+    """Remove the Arabic article."""
     return word.removeprefix("ال")
 
 
-def _is_glued(word: str) -> bool:
-    return len(word) > 5 and bool(GLUED.search(word))  # shorter ones are in ALWAYS
+def _has_acting_part(word: str) -> bool:
+    return len(word) > 5 and bool(INSIDE_WORDS.search(word))  # shorter words are listed themselves
 
 
 def _split(text: str) -> list[str]:
-    """The words of a name, as programmers and people write them: `deleteItem`, `delete_item`, `delete item`."""
+    """Return the words of a name as programmers and others write it: `deleteItem`, `delete_item`, `delete item`."""
     return WORD.findall(CAMEL_CASE.sub(" ", text if text.isascii() else INVISIBLE.sub("", text)))
 
 
@@ -293,7 +300,8 @@ def _pairs(arguments: str) -> Iterator[tuple[str, str]]:
             yield _decoded(name), _decoded(value)
 
 
-def _fields_of_body(request: Request) -> list[tuple[str, str]]:
+def _body_fields(request: Request) -> list[tuple[str, str]]:
+    """Return the names and values in the body of a request; an invalid JSON body counts as an operation."""
     text = request.body[:MAX_BODY_CHARS].decode("utf-8", "replace")
     if "json" in request.content_type or text.lstrip().startswith(("{", "[")):
         try:
@@ -301,8 +309,7 @@ def _fields_of_body(request: Request) -> list[tuple[str, str]]:
         except (ValueError, RecursionError):
             return [("action", text[:1000])]
     if "multipart" in request.content_type:
-        found = re.findall(r'name="([^"]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)\r?\n--', text, re.S)
-        return [(name, value) for name, value in found]
+        return re.findall(r'name="([^"]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n(.*?)\r?\n--', text, re.S)
     if "urlencoded" in request.content_type:
         return parse_qsl(text, keep_blank_values=True)
     return list(_pairs(text.replace("\r\n", "&")))
@@ -313,9 +320,9 @@ def _json_fields(value: object) -> Iterator[tuple[str, str]]:
     while waiting:
         name, inner = waiting.pop()
         if isinstance(inner, dict):
-            waiting += [(str(key), held) for key, held in inner.items()]
+            waiting += [(str(key), part) for key, part in inner.items()]
         elif isinstance(inner, list):
-            waiting += [(name, held) for held in inner]
+            waiting += [(name, part) for part in inner]
         elif isinstance(inner, str) and JSON_OPERATION.search(inner):
             yield "action", "mutation"
         else:

@@ -147,7 +147,7 @@ def numbers_in_url(url: str) -> dict[str, int]:
     return numbers
 
 
-def canonical(address: SplitUrl, irrelevant: Collection[str] = ()) -> str:
+def canonical(url: SplitUrl, irrelevant: Collection[str] = ()) -> str:
     """Return a canonical form, equal for URLs that ask for the same: no irrelevant arguments, the others sorted and encoded alike.
 
     Arguments without a value are dropped. Repeated arguments keep all their values (`tag=a&tag=b` asks for both).
@@ -155,10 +155,8 @@ def canonical(address: SplitUrl, irrelevant: Collection[str] = ()) -> str:
     >>> canonical(split_url("http://x/s?b=2&a=%7E&page=3&c="), ["page"]) == canonical(split_url("http://x/s?a=~&page=9&b=2"), ["page"])
     True
     """
-    kept = sorted(
-        (name, value.strip()) for name, value in address.arguments if name not in irrelevant and value.strip()
-    )
-    endpoint = unquote(address.endpoint) if "%" in address.endpoint else address.endpoint
+    kept = sorted((name, value.strip()) for name, value in url.arguments if name not in irrelevant and value.strip())
+    endpoint = unquote(url.endpoint) if "%" in url.endpoint else url.endpoint
     return endpoint.rstrip("/") + "?" + "&".join(f"{_escape(name)}={_escape(value)}" for name, value in kept)
 
 

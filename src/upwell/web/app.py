@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from upwell.errors import UpwellError, WrongUsage
 from upwell.store.location import has_state
-from upwell.web import combine_views, record_views
+from upwell.web import combine_views, explain_views, record_views
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
 from upwell.web.harvests import Harvest, Library, Runs
 from upwell.web.progress import Progress
@@ -87,6 +87,7 @@ def create_app(
         Route("/harvests/{id}/report", report),
         *record_views.routes,
         *combine_views.routes,
+        *explain_views.routes,
         Mount("/static", StaticFiles(directory=HERE / "static")),
         Route("/look.css", look),
     ]
@@ -137,12 +138,13 @@ def _look_help() -> str:
 
 
 async def start(request: Request) -> Response:
-    """Start a harvest (`url`; optionally `budget`, `about`, `template`, `details`; `look` for a preview with few requests)."""
+    """Start a harvest (`url`; optionally `budget`, `about`, `search_interface`, `details`; `look` for a preview with few requests)."""
     form: dict[str, str] = request.scope["form"]
     url = form.get("url", "").strip()
     try:
         plan: dict[str, Any] = {"budget": PREVIEW_REQUESTS if form.get("look") else _number(form.get("budget", "1000"))}
-        plan |= {name: form[name].strip() for name in ("about", "template") if form.get(name, "").strip()}
+        form.setdefault("search_interface", form.get("template", ""))  # the name in Upwell 0.2
+        plan |= {name: form[name].strip() for name in ("about", "search_interface") if form.get(name, "").strip()}
         if form.get("details") in ("first", "last"):
             plan["details"] = form["details"]
         if not url:

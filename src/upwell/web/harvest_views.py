@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from upwell.report.charts import gauge, percent, short_number
 from upwell.report.sentences import interface_sentence, warnings
+from upwell.source.model import interface_entry
 from upwell.web.browse import TableView, browse
 from upwell.web.harvests import Harvest
 from upwell.web.progress import Progress
@@ -172,10 +173,13 @@ def _text(value: object) -> str:
 
 def _how_asked(source: dict[str, Any]) -> dict[str, Any]:
     checks, understands = source.get("checks", {}), []
-    if checks.get("limit"):
-        understands.append(T.understands_cap.format(n=f"{checks['limit']:,}"))
+    if result_cap := checks.get("result_cap", checks.get("limit")):  # the second is the key of Upwell 0.2
+        understands.append(T.understands_cap.format(n=f"{result_cap:,}"))
     if checks.get("understands"):
         understands.append(T.understands_words.format(how=", ".join(checks["understands"].values())))
     if checks.get("totals"):
         understands.append(T.understands_total)
-    return {"how": interface_sentence(source["template"]), "understands": understands or [T.understands_nothing]}
+    return {
+        "how": interface_sentence(interface_entry(source) or {}),
+        "understands": understands or [T.understands_nothing],
+    }

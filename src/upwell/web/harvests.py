@@ -19,6 +19,7 @@ from upwell.harvest.harvest_folder import folder_for
 from upwell.net.access import Access
 from upwell.places import address_of
 from upwell.report.charts import gauge
+from upwell.source.model import interface_entry
 from upwell.store.folder import folder_of, harvest_folders
 from upwell.store.location import has_state
 from upwell.store.read_only import StateLocked, is_running, open_read_only
@@ -205,10 +206,16 @@ class Harvest:
             raise WrongUsage(
                 f"{self.name} was harvested with a login, which is not stored; continue with `upwell harvest` and the same options"
             )
-        page, about, template, form = saved_plan[:4]
-        interfaces = [source["template"] for source in self.summary.get("sources", [])]
-        scheme = "http" if any(str(interface["url"]).startswith("http://") for interface in interfaces) else "https"
-        plan = {"about": about, "template": template, "form": form, "details": started.get("details", "")}
+        page, about, search_interface, form = saved_plan[:4]
+        interfaces = [interface_entry(source) for source in self.summary.get("sources", [])]
+        is_plain = any(interface and str(interface["url"]).startswith("http://") for interface in interfaces)
+        scheme = "http" if is_plain else "https"
+        plan = {
+            "about": about,
+            "search_interface": search_interface,
+            "form": form,
+            "details": started.get("details", ""),
+        }
         return str(started.get("url") or f"{scheme}://{page}"), plan
 
 

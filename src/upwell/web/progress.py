@@ -2,6 +2,7 @@
 
 import json
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from upwell.harvest.events import EVENTS_FILE
 from upwell.report.charts import GrowthData, SizePoint, growth
 from upwell.report.report import forecast
+from upwell.source.model import interface_entry
 
 __all__ = ["Progress", "QueryProgress", "SourceProgress"]
 
@@ -82,7 +84,7 @@ class Progress:
     budget: int = 0
     requests: int = 0
     sources: dict[str, SourceProgress] = field(default_factory=dict)
-    interfaces: list[dict[str, Any]] = field(default_factory=list)
+    interfaces: list[Mapping[str, Any]] = field(default_factory=list)
     is_learned: bool = False
     queries: deque[QueryProgress] = field(default_factory=lambda: deque(maxlen=MAX_QUERIES))
     examples: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_EXAMPLES))
@@ -124,8 +126,8 @@ class Progress:
         self.last = str(line.get("time", self.last))
         if name == "started":
             self.started, self.budget = self.last, int(line["budget"])
-        elif name == "found":
-            self.interfaces.append(line["template"])
+        elif name == "found" and (interface := interface_entry(line)) is not None:
+            self.interfaces.append(interface)
         elif name == "learned":
             self.is_learned = True
         elif name == "asked":

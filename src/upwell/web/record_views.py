@@ -23,7 +23,7 @@ from upwell.store.archive import read_archived
 from upwell.store.read_only import ReadOnlyState, StateLocked, open_read_only
 from upwell.table.build import saved_tables
 from upwell.table.writers import FORMATS, Format
-from upwell.types import PAGE
+from upwell.types import PAGE_PREFIX
 from upwell.web.browse import TableColumnInfo, TableView, browse, facet, find_row, parse_view
 from upwell.web.corrections import answer_texts, answers_of, correct_next_page, correct_record
 from upwell.web.harvests import Harvest
@@ -168,8 +168,8 @@ def record_details(folder: Path, table: Path, kind: str, key: str) -> RecordDeta
         if column.name.startswith("_") or row[column.name] in (None, "", []):
             continue
         names = origins.get(column.name, ())
-        from_page = any(name.startswith(PAGE) for name in names)
-        is_from_list = not names or any(not name.startswith(PAGE) for name in names)
+        from_page = any(name.startswith(PAGE_PREFIX) for name in names)
+        is_from_list = not names or any(not name.startswith(PAGE_PREFIX) for name in names)
         fields.append(
             RecordField(column=column, value=row[column.name], is_from_list=is_from_list, is_from_record_page=from_page)
         )

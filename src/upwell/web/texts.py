@@ -55,6 +55,34 @@ class ENGLISH:
     newest = "Newest records"
     problems = "Problems"
     how_asked = "How the site is queried"
+    # requests and their explanation
+    requests_title = "Why did it send this?"
+    requests_sub = (
+        "Each request with the new records that were expected of it, and those that its answer had. "
+        "Select a request for the candidates compared and the evidence for its records."
+    )
+    requests_busy = "The requests can be explained when the harvest has ended."
+    requests_by_kind = "By kind"
+    requests_all = "All requests"
+    request_title = "Request {number}"
+    request_number = "No."
+    request_kind = "Kind"
+    request_page = "Page"
+    request_empty = "(empty query)"
+    request_expected = "Expected"
+    request_expected_of = "{expected}, actual {new}"
+    request_candidates = "Candidates compared"
+    request_candidate = "Candidate"
+    request_per = "New per request"
+    request_total = "New in all"
+    request_pages = "Pages left"
+    request_value = "Value"
+    request_cut = "Evidence for the records"
+    request_other_cut = "Best other way to cut the page"
+    request_cut_score = "{n} records, score {score}."
+    request_difference = "Chosen cut minus this one:"
+    request_feature = "Feature"
+    request_points = "Points"
     understands_cap = "The site shows at most {n} matches per query."
     understands_words = "Words in a query can be combined: {how}."
     understands_total = "The site states the number of matches, and it was correct when checked."
@@ -190,8 +218,8 @@ class ENGLISH:
     budget = "Maximum number of requests"
     only_about = "Only records matching"
     only_about_help = "A query, for example: solar energy"
-    template = "Search URL with {query} as placeholder"
-    template_help = "Needed only if the search is not found automatically."
+    search_interface = "Search URL with {query} as placeholder"
+    search_interface_help = "Needed only if the search is not found automatically."
     # errors
     error_title = "Something went wrong"
     not_found = "This page does not exist."
@@ -200,7 +228,7 @@ class ENGLISH:
 
 
 STATES = {  # reason why a harvest ended → style class and label
-    "coverage": ("good", "Nearly complete"),
+    "coverage": ("good", "Goal reached"),
     "exhausted": ("good", "All queries done"),
     "saturated": ("good", "No new records"),
     "budget": ("calm", "Budget used up"),
