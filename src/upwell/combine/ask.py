@@ -106,9 +106,8 @@ class IndexSearch:
 
 MAX_AT_ONCE = 100  # sources queried at the same time: each uses a connection and a thread
 MAX_FAILURES = 10  # consecutive queries without an answer before a source is given up; as `Plan.failures`
-MAX_NOTE_CHARS = (
-    400  # length of a "nothing found" notice in an answer without records; as `EmptyParams.max_notice_chars`
-)
+# Length of a "nothing found" notice in an answer without records; as `EmptyParams.max_notice_chars`.
+MAX_NOTE_CHARS = 400
 INDEX_PAGE = 10  # records of an index that count as one page of an answer
 LEARN_AGAIN = "the site may have changed; harvest it again to update its source model"
 
