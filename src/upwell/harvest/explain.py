@@ -20,6 +20,7 @@ from upwell.errors import InUse, WrongUsage
 from upwell.harvest.reader import label
 from upwell.logs import shown_url
 from upwell.page.formats import read_page
+from upwell.page.tree import TagTree
 from upwell.records.evidence import WEIGHTS
 from upwell.records.leaves import split_leaves
 from upwell.source.apply import CutEvidence, apply, compare_cuts
@@ -218,6 +219,7 @@ class ExplainedRequest:
     request: StoredRequest
     answer: AnswerEvidence | None = None  # None: it was not read with the source model
     note: str = ""  # why the answer was not read
+    last: int = 0  # number of the last request of the harvest
 
     @property
     def kind(self) -> str:
@@ -334,9 +336,8 @@ def log_of_folder(folder: Path) -> RequestLog:
 def explain_folder(folder: Path, number: int) -> ExplainedRequest:
     """Explain one request of the harvest in a local folder."""
     with _open(folder) as state:
-        stored = next(state.stored_requests(number), None)
+        stored, last = next(state.stored_requests(number), None), state.last_number()
         if stored is None:
-            last = state.last_number()
             if not last:
                 raise WrongUsage(f"{folder} has no requests yet; run the harvest first")
             nearest = 1 if number < 1 else last
@@ -344,23 +345,23 @@ def explain_folder(folder: Path, number: int) -> ExplainedRequest:
                 f"{folder} has no request {number}: its requests are numbered from 1 to {last}; the nearest is {nearest}"
             )
         response = state.answer(number, _Bodies(folder / "archive"))
+    answer, note = None, ""
     if stored.error:
-        return ExplainedRequest(request=stored, note=f"There was no answer: {stored.error}")
-    if response is None:
-        return ExplainedRequest(request=stored, note="The answer cannot be read from the archive.")
-    if stored.records is None or purpose_of(stored) == "record page":
-        return ExplainedRequest(request=stored, note="The answer was not read for records.")
-    model = _model_for(folder, stored)
-    if model is None:
-        return ExplainedRequest(request=stored, note="There is no source.json with a model to read the answer.")
-    answer = evidence_of(*model, response, stored)
-    note = ""
-    if answer.records != stored.records:
-        note = (
-            f"During the harvest {stored.records} records were read. The model of a list is not saved in source.json, "
-            "a model may have been learned again since, and --about leaves out records."
-        )
-    return ExplainedRequest(request=stored, answer=answer, note=note)
+        note = f"There was no answer: {stored.error}"
+    elif response is None:
+        note = "The answer cannot be read from the archive."
+    elif stored.records is None or purpose_of(stored) == "record page":
+        note = "The answer was not read for records."
+    elif (model := _model_for(folder, stored)) is None:
+        note = "There is no source.json with a model to read the answer."
+    else:
+        answer = evidence_of(*model, response, stored)
+        if answer.records != stored.records:
+            note = (
+                f"During the harvest {stored.records} records were read. The model of a list is not saved in source.json, "
+                "a model may have been learned again since, and --about leaves out records."
+            )
+    return ExplainedRequest(request=stored, answer=answer, note=note, last=last)
 
 
 class _Bodies:
@@ -418,7 +419,7 @@ def evidence_of(model: SourceModel, query_field: str, response: Response, stored
     following = next_page_of(tree, reading, query, model.next_link)
     evidence = AnswerEvidence(
         kind=reading.kind,
-        why=_why_kind(model, reading.kind, response, query, asked_at, cuts),
+        why=_why_kind(model, reading.kind, tree, response.status, query, asked_at, cuts),
         records=len(reading.records),
         container=reading.pagelet or "",
         rules=len(model.rules),
@@ -450,16 +451,21 @@ def evidence_of(model: SourceModel, query_field: str, response: Response, stored
 
 
 def _why_kind(
-    model: SourceModel, kind: str, response: Response, query: str, asked_at: str, cuts: Sequence[CutEvidence]
+    model: SourceModel,
+    kind: str,
+    tree: TagTree,
+    status: int,
+    query: str,
+    asked_at: str,
+    cuts: Sequence[CutEvidence],
 ) -> str:
     """Say why an answer is of a kind."""
-    if response.status >= 400:
-        return f"its status is {response.status}"
+    if status >= 400:
+        return f"its status is {status}"
     if kind == "multi":
         return "a rule of the model matches it" if cuts else "it has links that answers without matches do not have"
-    tree = read_page(response.body, response.url, response.headers)
     if kind == "single":
-        return f"its path is {urlsplit(response.url).path}, not {asked_at} as for lists of matches"
+        return f"its path is {urlsplit(tree.url).path}, not {asked_at} as for lists of matches"
     verdict = judge_answer(model.empty, tree, query, records=0)
     return f"no rule of the model matches it, and it {verdict.reason or 'has no text'}"
 

@@ -47,7 +47,6 @@ def _request(request: Request, harvest: Harvest) -> Response:
     number = int(request.path_params["number"])
     try:
         explained = explain_folder(harvest.folder, number)
-        last = log_of_folder(harvest.folder).requests[-1].request.number
     except InUse:
         return respond(request, "error.html.j2", 409, message=T.requests_busy)
     except WrongUsage as error:
@@ -60,7 +59,7 @@ def _request(request: Request, harvest: Harvest) -> Response:
         "sentences": list(sentences(explained)),
         "value_meaning": VALUE_MEANING,
         "earlier": number - 1 if number > 1 else None,
-        "later": number + 1 if number < last else None,
+        "later": number + 1 if number < explained.last else None,
     }
     return respond(request, "request.html.j2", **values)
 
