@@ -26,6 +26,7 @@ from upwell.answers.totals import stated_matches
 from upwell.lexicon import argument_names as names
 from upwell.page.links import is_page
 from upwell.page.tree import TagTree
+from upwell.papers.entity import mean_prevalence
 from upwell.urls.arguments import SplitUrl, split_url, without_arguments
 from upwell.urls.hosts import leaves_site, site_host
 
@@ -141,7 +142,7 @@ def learn_roles(
     for name, seen in evidence.items():
         if name.startswith("/") and not seen.with_query:
             continue  # a number in a path that is not related to the search identifies a page
-        prevalence = sum(map(len, seen.answers_with.values())) / max(1, len(seen.answers_with)) / max(1, len(pages))
+        prevalence = mean_prevalence(seen.answers_with.values(), len(pages))
         role, why = _role(name, seen, prevalence, len(pages), urls_with_query, evidence, params)
         if name == query_name:
             role, why = "query", "carries the query"
