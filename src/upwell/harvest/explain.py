@@ -467,7 +467,7 @@ def _why_kind(
     if kind == "single":
         return f"its path is {urlsplit(tree.url).path}, not {asked_at} as for lists of matches"
     verdict = judge_answer(model.empty, tree, query, records=0)
-    return f"no rule of the model matches it, and it {verdict.reason or 'has no text'}"
+    return f"no rule of the model matches it ({verdict.reason or 'no text'})"
 
 
 LEADER_TESTS = {"is": "is", "has": "contains", "begins": "begins with", "after": "follows"}
