@@ -6,7 +6,7 @@ network      options of all verbs that query a site
 harvesting   forms, harvest, probe, demo
 sources      ask, search, sql, enrich, match, compare
 offline      extract, entities, cluster, links, queries, blocks
-folders      status, export, config
+status       status, export, config
 serving      serve, mcp
 display      results as lines of text
 printing     stdout and stderr
@@ -15,7 +15,7 @@ progress     the progress line of a harvest
 A verb imports its dependencies when it runs, so that `--help` and the other verbs start quickly.
 """
 
-from upwell.cli import folders, harvesting, offline, serving, sources
+from upwell.cli import harvesting, offline, serving, sources, status
 from upwell.cli.app import app, main
 
-__all__ = ["app", "folders", "harvesting", "main", "offline", "serving", "sources"]
+__all__ = ["app", "harvesting", "main", "offline", "serving", "sources", "status"]

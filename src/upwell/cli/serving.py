@@ -31,7 +31,7 @@ def serve(
     try:
         import uvicorn
 
-        from upwell.web.app import create_app
+        from upwell.web.application import create_app
         from upwell.web.security import check_exposure
     except ImportError as missing:
         raise MissingExtra(

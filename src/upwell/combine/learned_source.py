@@ -12,7 +12,7 @@ from upwell.errors import WrongUsage
 from upwell.source.model import SourceModel, interface_entry, load_all
 from upwell.store.remote import local_copy
 from upwell.table.schema import TableColumn, columns_from_json, shape_rows
-from upwell.table.types import typed_fields
+from upwell.table.value_types import typed_fields
 from upwell.types import Record, SearchInterface, interface_of
 
 __all__ = ["SOURCE_FILE", "LearnedSource", "SourceAnswer", "load_sources", "source_files"]

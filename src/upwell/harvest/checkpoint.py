@@ -30,7 +30,7 @@ from upwell.harvest.reader import BudgetUse
 from upwell.harvest.session import SourceSession
 from upwell.records.values import ValueType
 from upwell.store.state import State
-from upwell.table.types import typed_fields
+from upwell.table.value_types import typed_fields
 from upwell.types import PAGE_PREFIX
 
 __all__ = ["Checkpoint", "ScratchFile", "replayed_events"]

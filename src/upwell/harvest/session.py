@@ -44,7 +44,7 @@ from upwell.source.paging import (
     posts_elsewhere,
     small_numbers,
 )
-from upwell.table.types import typed_fields
+from upwell.table.value_types import typed_fields
 from upwell.types import (
     BrowserVisit,
     Decision,

@@ -23,7 +23,7 @@ from upwell.results import EntityPage
 from upwell.store.remote import local_copy, open_output
 from upwell.table import writers
 from upwell.table.schema import infer_columns, shape_rows
-from upwell.table.types import with_types
+from upwell.table.value_types import with_types
 
 __all__ = ["entities", "entity_table_name", "learn_templates", "read_entity"]
 

@@ -26,7 +26,7 @@ from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
 from upwell.store.remote import local_copy, open_output
 from upwell.table.schema import infer_columns, shape_rows
-from upwell.table.types import with_types
+from upwell.table.value_types import with_types
 from upwell.table.writers import FORMATS, Format, write
 from upwell.types import Kind, Record
 

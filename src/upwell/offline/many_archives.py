@@ -40,7 +40,7 @@ from upwell.store.archive import ArchivedPage, BodyLocations, pages_in_file, sec
 from upwell.store.remote import RemoteFolder, is_remote, without_credentials
 from upwell.table.parquet import RowWriter
 from upwell.table.schema import TableColumn, infer_columns
-from upwell.table.types import FixedSchema, fixed_schema
+from upwell.table.value_types import FixedSchema, fixed_schema
 from upwell.version import installed_version
 
 __all__ = [

@@ -30,7 +30,7 @@ from upwell.table.schema import (
     shape_columns,
     shape_row,
 )
-from upwell.table.types import CURRENCY_SUFFIX, UNIT_SUFFIX, ColumnParser, typed_columns
+from upwell.table.value_types import CURRENCY_SUFFIX, UNIT_SUFFIX, ColumnParser, typed_columns
 from upwell.types import PAGE_PREFIX, PAGE_TEMPLATE
 from upwell.urls.patterns import UrlPattern, learn_url_patterns
 

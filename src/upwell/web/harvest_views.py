@@ -10,7 +10,7 @@ from upwell.report.sentences import interface_sentence, warnings
 from upwell.source.model import interface_entry
 from upwell.web.browse import TableView, browse
 from upwell.web.harvests import Harvest
-from upwell.web.progress import Progress
+from upwell.web.live_progress import Progress
 from upwell.web.rendering import T, format_number, format_time, render, truncate
 from upwell.web.texts import STATES
 

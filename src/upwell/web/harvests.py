@@ -23,7 +23,7 @@ from upwell.source.model import interface_entry
 from upwell.store.folder import folder_of, harvest_folders
 from upwell.store.location import has_state
 from upwell.store.read_only import StateLocked, is_running, open_read_only
-from upwell.web.progress import Progress
+from upwell.web.live_progress import Progress
 
 __all__ = ["Harvest", "Library", "Runs"]
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from upwell.table.schema import infer_columns, shape_rows
-from upwell.table.types import types_of, with_types
+from upwell.table.value_types import types_of, with_types
 from upwell.table.writers import write
 
 ROWS: list[dict[str, object]] = [

@@ -22,7 +22,7 @@ from upwell.store.location import has_state
 from upwell.web import combine_views, explain_views, record_views
 from upwell.web.harvest_views import PREVIEW_REQUESTS, card, harvest_values, live_part
 from upwell.web.harvests import Harvest, Library, Runs
-from upwell.web.progress import Progress
+from upwell.web.live_progress import Progress
 from upwell.web.record_views import with_harvest
 from upwell.web.rendering import T, respond
 from upwell.web.security import Guard, check_exposure
