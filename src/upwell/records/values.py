@@ -315,10 +315,10 @@ def _is_lossless(text: str, kind: ValueType, *, is_read: bool = False) -> bool:
     return not is_code and not is_id and (is_integer or parse_value(text, kind) is not None)
 
 
-def _plain(text: str) -> str:
+def _with_ascii_digits(text: str) -> str:
     """Replace digits and number signs of other scripts by European ones.
 
-    >>> _plain("١٬٢٣٤٫٥"), _plain("￥１，２３４")
+    >>> _with_ascii_digits("١٬٢٣٤٫٥"), _with_ascii_digits("￥１，２３４")
     ('1,234.5', '¥1,234')
     """
     if text.isascii():
@@ -329,7 +329,7 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def _text_type(text: str) -> ValueType:
-    text = _plain(text)
+    text = _with_ascii_digits(text)
     if len(text) <= MAX_VALUE_CHARS:
         if INTEGER.fullmatch(text):
             return "integer"
@@ -352,13 +352,13 @@ def parse_value(text: str, kind: ValueType) -> Value:
     >>> parse_value("n/a", "integer")
     """
     if kind == "integer":
-        if not INTEGER.fullmatch(_plain(text)):
+        if not INTEGER.fullmatch(_with_ascii_digits(text)):
             return None
         return int(text) if text.isdecimal() else int(NO_DIGITS.sub("", text))
     if kind == "decimal":
-        return _number(_plain(text)) if _text_type(text) in ("decimal", "integer") else None
+        return _number(_with_ascii_digits(text)) if _text_type(text) in ("decimal", "integer") else None
     if kind == "price":
-        price = _price(_plain(text))
+        price = _price(_with_ascii_digits(text))
         if price.amount is None:
             return None
         return {"amount": float(price.amount), "currency": price.currency}

@@ -25,7 +25,7 @@ def prev_next_fields(fields: FieldColumns, all_rows: Iterable[Mapping[str, Any]]
     """Return the record-page fields that name the previous or next record; if `fields` are a sample, `all_rows` yields every row."""
     lists = [name for name in fields.columns if not name.startswith(("_", PAGE_PREFIX))]
     having = {  # by page field: its texts and the numbers of their rows
-        name: [(_plain(value), row) for row, value in fields.having(name) if isinstance(value, str)]
+        name: [(_without_marks(value), row) for row, value in fields.having(name) if isinstance(value, str)]
         for name in fields.columns
         if name.startswith(PAGE_PREFIX)
     }
@@ -38,12 +38,12 @@ def prev_next_fields(fields: FieldColumns, all_rows: Iterable[Mapping[str, Any]]
     times = Counter({name: len(having[name]) for name in texts})  # occurrences of a field's texts in all rows
     if texts and all_rows is None:
         of_lists = (value for name in lists for value in {cell for cell in fields[name] if isinstance(cell, str)})
-        titles = {text for value in of_lists if (text := _plain(value)) in candidates}
+        titles = {text for value in of_lists if (text := _without_marks(value)) in candidates}
     elif texts and all_rows is not None:
         times.clear()
         for row in all_rows:
-            titles |= {text for name in lists if (text := _plain(row.get(name))) in candidates}
-            times.update(name for name, own in texts.items() if isinstance(row.get(name), str) and _plain(row[name]) in own)  # fmt: skip
+            titles |= {text for name in lists if (text := _without_marks(row.get(name))) in candidates}
+            times.update(name for name, own in texts.items() if isinstance(row.get(name), str) and _without_marks(row[name]) in own)  # fmt: skip
     distinct = [name for name, own in texts.items() if len(own) >= MIN_DISTINCT * times[name]]
     titles.discard("")
     return {
@@ -53,7 +53,7 @@ def prev_next_fields(fields: FieldColumns, all_rows: Iterable[Mapping[str, Any]]
 
 def _texts_of_others(having: Sequence[tuple[str, int]], lists: Sequence[Sequence[Any]]) -> list[str]:
     """Return the texts of a page field that no list field repeats for the same record."""
-    return [text for text, row in having if all(_plain(cells[row]) != text for cells in lists)]
+    return [text for text, row in having if all(_without_marks(cells[row]) != text for cells in lists)]
 
 
 def _may_be_titles(having: Sequence[tuple[str, int]], others: Sequence[str]) -> bool:
@@ -61,7 +61,7 @@ def _may_be_titles(having: Sequence[tuple[str, int]], others: Sequence[str]) -> 
     return len(having) >= MIN_PAGES and len(others) >= MIN_TITLE_SHARE * len(having)
 
 
-def _plain(text: object) -> str:
+def _without_marks(text: object) -> str:
     if not isinstance(text, str):
         return ""
     has_marks = not (text[:1].isalnum() and text[-1:].isalnum())  # most texts need no substitution

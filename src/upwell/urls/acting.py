@@ -149,9 +149,9 @@ def acting_words_in_fields(fields: Iterable[tuple[str, str]], query: str = "") -
     ([], ['purge'])
     """
     acting: list[str] = []
-    plain_query = _plain(query)
+    plain_query = _normalized(query)
     for name, value in fields:
-        is_query = not value or (bool(plain_query) and _plain(value) == plain_query)
+        is_query = not value or (bool(plain_query) and _normalized(value) == plain_query)
         value = "" if is_query else value
         find = _cached_words_in_field if len(name) + len(value) <= MAX_CACHED_CHARS else _words_in_field
         acting += find(name, value)
@@ -289,7 +289,7 @@ def _decoded(text: str) -> str:
     return text
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(_decoded(text).lower().replace("-", " ").split())
 
 
