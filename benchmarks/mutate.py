@@ -50,19 +50,24 @@ JUDGEMENTS = (
 )  # fmt: skip
 # Tests of each package, the quickest first.
 TESTS = {
-    "records": ("tests/sample", "tests/records", "tests/source", "tests/golden"),
+    "records": ("tests/sample", "tests/records", "tests/offline/test_entities.py", "tests/source", "tests/golden"),
     "source": ("tests/sample", "tests/source", "tests/records", "tests/golden"),
-    "answers": ("tests/sample", "tests/answers", "tests/source", "tests/golden"),
-    "content": ("tests/sample", "tests/content"),
+    "answers": ("tests/sample", "tests/answers", "tests/offline/test_links.py", "tests/source", "tests/golden"),
+    "content": ("tests/sample", "tests/content", "tests/offline/test_block_tables.py"),
     "discover": ("tests/sample", "tests/discover/test_forms.py"),
     "table": ("tests/sample", "tests/table", "tests/records"),
 }
 TOO_SLOW = "not chromium and not any_page and not what_the_demo_site_sends and not large_tables and not parquet"
+QUICK = ("--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
 MIN_SECONDS = 60.0  # time limit of a mutant, and at least TIME_FACTOR times the time of the unchanged sources
 TIME_FACTOR = 5.0
 SMALL = 3  # integers up to this go up and down by 1
 SAFETY_LIMIT = "safety limit:"
-LAYOUT_OF_DATA = re.compile(r"(?:^|_)(?:BITS?|MASK|VERSION|CODES)$")  # constants that only say how data are laid out
+LAYOUT_OF_DATA = re.compile(r"(?:^|_)(?:BITS?|MASK|VERSION|CODES)$|^\(IS_")  # constants that only say how data are laid out
+BIT_OPERATIONS = (ast.LShift, ast.Pow, ast.BitOr)
+NOT_JUDGED = (31, 100)  # factors of hashes and of percentages
+EPSILON = 1e-6  # smaller numbers only avoid a division by 0
+TRUTH = ("bool", "any", "all")  # functions whose result a weight multiplies
 Span = tuple[int, int, int]  # line, first column, end column; in bytes
 
 
@@ -160,9 +165,10 @@ class _Numbers(ast.NodeVisitor):
         return any(SAFETY_LIMIT in line for line in (*self.lines[first:end], above if above.startswith("#") else ""))
 
     def _constant(self, value: ast.expr, name: str) -> None:
-        """Take the numbers of a constant: of a number, a tuple, or a dictionary with fractions."""
+        """Take the numbers of a constant: of a number, a tuple, or a dictionary with fractions; 0 is an initial value."""
         if (number := _number(value)) is not None:
-            self._take(value, number, name, is_weight=False)
+            if number:
+                self._take(value, number, name, is_weight=False)
         elif isinstance(value, ast.Tuple):
             for part in value.elts:
                 self._constant(part, name)
@@ -174,7 +180,7 @@ class _Numbers(ast.NodeVisitor):
                         is_weight = isinstance(key, ast.Constant) and isinstance(key.value, str)
                         self._take(part, number, f"{name}[{ast.unparse(key)}]", is_weight=is_weight)
                     self._constant(key, name)
-        elif isinstance(value, ast.BinOp) and not isinstance(value.op, ast.LShift | ast.Pow | ast.BitOr):
+        elif isinstance(value, ast.BinOp) and not any(isinstance(part, BIT_OPERATIONS) for part in ast.walk(value)):
             self._constant(value.left, name)
             self._constant(value.right, name)
 
@@ -182,8 +188,9 @@ class _Numbers(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> None:
         """Take the thresholds of comparisons; 0, 1 and 2 mostly ask whether there is anything, or several."""
+        is_status = "status" in ast.unparse(node)  # codes of HTTP are no judgements
         for part in (node.left, *node.comparators):
-            number = _number(part)
+            number = None if is_status else _number(part)
             if number is not None and (number not in (0, 1, 2) if isinstance(number, int) else number != 0):
                 self._take(part, number, self.function, is_weight=False)
         self.generic_visit(node)
@@ -194,10 +201,9 @@ class _Numbers(ast.NodeVisitor):
             number = _number(part)
             is_factor = isinstance(node.op, ast.Mult | ast.Div)
             is_term = isinstance(node.op, ast.Add | ast.Sub)
-            if isinstance(number, float) and number and (is_factor or is_term):
-                of_condition = isinstance(other, ast.Compare | ast.BoolOp | ast.Call | ast.UnaryOp | ast.Name)
-                self._take(part, number, self.function, is_weight=is_factor and of_condition and number >= 0.3)
-            elif isinstance(number, int) and is_factor and number > 1:
+            if isinstance(number, float) and abs(number) > EPSILON and (is_factor or is_term):
+                self._take(part, number, self.function, is_weight=is_factor and _is_truth_value(other))
+            elif isinstance(number, int) and is_factor and number > 1 and number not in NOT_JUDGED:
                 self._take(part, number, self.function, is_weight=False)
         self.generic_visit(node)
 
@@ -231,6 +237,12 @@ class _Numbers(ast.NodeVisitor):
             return
         span = node.lineno, node.col_offset, node.end_col_offset or node.col_offset
         self.numbers.setdefault(span, _Number(span=span, value=value, name=name, is_weight=is_weight))
+
+
+def _is_truth_value(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in TRUTH
+    return isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp)
 
 
 def _number(node: ast.expr) -> float | None:
@@ -355,7 +367,7 @@ class Runner:
             source = mutated(path.read_text(encoding="utf-8"), mutant)
             sys.meta_path.insert(0, _ChangedSource(name, path, source))
         watcher = _Watcher()
-        arguments = [*tests, "-q", "-p", "no:cacheprovider", "-k", TOO_SLOW, *(["-x"] if is_exact else [])]
+        arguments = [*tests, "-q", *QUICK, "-k", TOO_SLOW, *(["-x"] if is_exact else [])]
         arguments += [f"--deselect={name}" for name in self.failing]
         pytest.main(arguments, [watcher])
         other = [name for name in sys.modules if name.partition(".")[0] not in ("upwell", "tests", "__main__")]
