@@ -10,32 +10,15 @@ import random
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
+from tests.sample.pages import Page, Site
 from upwell.demo.cities import City, all_cities
 
 FOLDER = Path(__file__).parent
 TAG = re.compile(r"<[^>]*>")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """A page and its truth."""
-
-    body: str
-    url: str
-    truth: dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Site:
-    """Pages that are learned together."""
-
-    name: str
-    pages: list[Page] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -602,6 +585,358 @@ def answer_site(seed: int, name: str = "") -> Site:
         }
         pages.append(Page(body=document, url=url, truth=truth))
     return Site(name=name or f"answers-{seed}", pages=pages)
+
+
+# Pages without records.
+
+
+def empty_site(language: Language, seed: int) -> Site:
+    """Make a source with two answers, and then an empty answer, a refusal of the query, a missing page, an error and a captcha."""
+    rng = random.Random(seed)
+    full = answer_site(seed, f"kinds-{language.code}")
+    first = full.pages[0]
+    start, end = first.body.index("<div id=main>"), first.body.index("<div id=foot>")
+    words = rng.sample(("qxzvw", "wvkjq", "zzqpx", "kkwvx"), 4)
+    main_texts = {
+        "none": (f"<div id=main><h2>{language.nothing}</h2></div>", 200),
+        "rejected": ("<div id=main><h2>Error</h2><p>The query is too short.</p></div>", 200),
+        "missing": ("<div id=main><h1>404 - page not found</h1></div>", 404),
+        "error": ("<div id=main><h1>Internal server error</h1></div>", 500),
+    }
+    pages = list(full.pages)
+    for word, (kind, (main, status)) in zip(words, main_texts.items(), strict=True):
+        body = first.body[:start] + main + first.body[end:]
+        body = body.replace(f'value="{first.truth["query"] or "river"}"', f'value="{word}"')
+        truth = {"query": word, "records": [], "next": None, "total": None, "status": status, "kind": {"none": "none"}.get(kind, "error")}
+        pages.append(Page(body=body, url=f"http://s{seed}.example/search?q={word}", truth=truth))
+    return Site(name=f"kinds-{language.code}", pages=pages)
+
+
+# Pagers with decoys.
+
+
+def pager_page(seed: int) -> Page:
+    """Make a list with a pager in one of many styles, and other links that say "next" or count up."""
+    rng = random.Random(seed)
+    language = rng.choice(LANGUAGES)
+    query, size = rng.choice(("river", "old town", "isla")), 4
+    page = rng.choice((1, 1, 2, 3))
+    pages = rng.choice((page, page + 1, page + 5))
+    argument, step = rng.choice((("page", 1), ("start", size), ("p", 1), ("seite", 1), ("from", size)))
+    host = f"http://p{seed}.example"
+
+    def at(n: int) -> str:
+        return _address(query, n, argument, step)
+
+    following = host + at(page + 1) if page < pages else None
+    h = html.escape
+    style = rng.choice((
+        "words", "numbers", "both", "arrows", "rel", "image", "class", "list", "double", "title", "button", "more", "data", "head", "newer",
+        "brackets", "input", "aria", "tens",
+    ))  # fmt: skip
+    pager, _ = _pager(rng, language, query, page, pages, style, argument, step)
+    if style == "double" and following:
+        pager = f'<a href="{h(at(page + 1))}">&gt;</a> <a href="{h(at(pages))}">&gt;&gt;</a>'
+    elif style == "title" and following:
+        pager = f'<a href="{h(at(page + 1))}" title="{language.next}">→</a>'
+    elif style == "button" and following:
+        pager = f'<form action="/search"><input type=hidden name=q value="{query}"><input type=hidden name={argument} value={page if step == 1 else (page - 1) * step}><button name={argument} value={page + 1 if step == 1 else page * step}>{language.next}</button></form>'
+        following = None
+    elif style == "more" and following:
+        pager = f'<a href="{h(at(page + 1))}">More results</a>'
+    elif style == "data" and following:
+        pager = f'<button class="load-more" data-url="{h(at(page + 1))}">Load more</button>'
+    elif style == "newer" and following:
+        pager = f'<a class="next-page" href="{h(at(page + 1))}">Newer posts →</a>'
+    elif style == "brackets" and following:
+        pager = f'[ <a href="{h(at(page + 1))}">{language.next}</a> ]'
+    elif style == "input" and following:
+        pager = f'<a class="btn next" href="{h(at(page + 1))}"><span class="sr">{language.search}</span></a>'
+    elif style == "aria" and following:
+        pager = f'<a href="{h(at(page + 1))}" aria-label="{language.next}"><svg></svg></a>'
+    elif style == "tens" and following:
+        numbers = "".join(f'<li><a href="{h(at(n))}">{n}</a></li>' for n in range(1, pages + 1) if n != page)
+        pager = f"<ul>{numbers}</ul><a href='{h(at(page + 10))}'>»</a>"
+        following = following if page == 1 or page < pages else None
+    head = f'<link rel=next href="{h(at(page + 1))}">' if style == "head" and following else ""
+    decoys = rng.sample((
+        f'<p><a href="/tour/2">{language.next}</a></p>',
+        '<p><a href="/events?month=5">»</a></p>',
+        '<ol class=crumbs><li><a href="/">Home</a> › <li><a href="/list">List</a> ›</ol>',
+        '<div class=slides><a class=next href="#s2">›</a></div>',
+        "".join(f'<p><a href="/city/{c.id}">{language.next}</a></p>' for c in all_cities()[:3]),
+        '<p><a href="/more/about">More about us</a></p>',
+        '<p>2023 <a href="/archive/2024">2024</a> <a href="/archive/2025">2025</a></p>',
+        f'<p><a href="/search?q={quote(query)}&amp;rooms=2">2</a> <a href="/search?q={quote(query)}&amp;rooms=3">3</a> rooms</p>',
+        f'<a class="next disabled" href="{h(at(page + 7))}">›</a>',
+        f'<a href="http://other.example/search?page=2">{language.next}</a>',
+        f'<a href="/search?q={quote(query)}&amp;sort=name">Next best order</a>',
+        f'<a rel=prev href="{h(at(max(1, page - 1)))}">‹</a>',
+    ), rng.randint(1, 4))  # fmt: skip
+    records = "".join(
+        f'<li><a href="/city/{c.id}">{e(c.name)}</a> {e(sentence(rng, c, language))}</li>' for c in rng.sample(all_cities()[:900], size)
+    )
+    order = [f"<ul>{records}</ul>", f"<div>{pager}</div>", *decoys]
+    rng.shuffle(order)
+    body = (
+        f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>{query}</title>{head}</head><body>"
+        f'<form action="/search"><input name=q value="{query}"><button>{language.search}</button></form>{"".join(order)}</body></html>'
+    )
+    url = host + (at(page) if page > 1 else f"/search?q={quote(query)}")
+    return Page(body=body, url=url, truth={"query": query, "style": style, "next": following})
+
+
+# Statements of totals.
+
+
+def totals_page(seed: int) -> Page:
+    """Make a list with one statement of its total, and numbers that count something else."""
+    rng = random.Random(seed)
+    language = rng.choice(LANGUAGES)
+    size = rng.choice((3, 5, 10))
+    first = rng.choice((1, 1, size + 1))
+    total = rng.choice((size, rng.randint(first + size, 90), rng.randint(200, 1000), rng.randint(1500, 250_000)))
+    total = max(total, first + size - 1)
+    values = {"first": first, "last": first + size - 1, "total": number(total, language)}
+    statement = rng.choice((language.range, language.count, "{total} matches", "({total})", "About {total} results", "{total} books in this shelf"))
+    line = statement.format(**values)
+    noise = rng.sample((
+        "<p>Show 10 20 50 per page</p>", "<p>1900 - 2024</p>", f"<p>Indexed: {rng.randint(5000, 90_000)} documents searched</p>",
+        "<p>Opening hours 9 - 17</p>", f"<p>Posted {rng.randint(1, 28)} May 2021</p>", "<p>12 items in your basket</p>",
+        "<p>Only the first 200 results are shown</p>", "<ul>" + "".join(f"<li>Shelf {i}: {i + 3} hits</li>" for i in range(8)) + "</ul>",
+    ), rng.randint(1, 3))  # fmt: skip
+    cities = rng.sample(all_cities()[:900], size)
+    records = [f"{e(c.name)} {e(c.country)}, {number(c.population, language)} ({c.id % 7} photos)" for c in cities]
+    listed = "".join(f'<li><a href="/city/{c.id}">{text}</a></li>' for c, text in zip(cities, records, strict=True))
+    pager = '<p><a href="/search?q=x&amp;page=2">2</a> <a href="/search?q=x&amp;page=3">3</a></p>' if total > size else ""
+    parts = [f"<p>{line}</p>", *noise[:1], f"<ul>{listed}</ul>", pager, *noise[1:]]
+    body = f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8></head><body>{''.join(parts)}</body></html>"
+    return Page(body=body, url=f"http://t{seed}.example/search?q=x", truth={"records": [plain(r) for r in records], "total": total, "line": line})
+
+
+# Forms.
+
+
+def forms_page(seed: int) -> Page:
+    """Make a page with several forms of which each has a purpose."""
+    rng = random.Random(seed)
+    language = rng.choice(LANGUAGES)
+    s, chosen = language.search, []
+
+    def one(kind: str) -> tuple[str, str | None]:
+        name = rng.choice(("q", "query", "search", "s", "keywords", "text", "term", "field1", "wd", ""))
+        method = rng.choice(("", "", " method=post"))
+        button = rng.choice((f"<button>{s}</button>", f'<input type=submit value="{s}">', "<button>OK</button>", '<input type=image alt="Go">', ""))
+        box = rng.choice(("text", "search", "text"))
+        if kind == "search":
+            action = rng.choice(("/search", "/find", "/list", "/suche", "/catalog/results"))
+            label = rng.choice((f"<label>{s} <input type={box} name={name or 'q'}></label>", f'<input type={box} name="{name}" placeholder="{s}">'))
+            more = rng.choice(("", '<select name=in><option value="">*</option><option>1</option></select>', "<input type=number name=year>",
+                               "<input name=author><input name=title><input name=publisher><input name=isbn><input name=town>"))  # fmt: skip
+            return f'<form action="{action}"{method}>{label}{more}{button}</form>', name
+        if kind == "login":
+            return f'<form action=/session method=post><input name=user><input type=password name=p><button>{language.login}</button></form>', None
+        if kind == "registration":
+            return (
+                f'<form action=/account method=post><input name=name><input name=email type=email><input name=town><input type=password name=p1>'
+                f'<input type=password name=p2><button>{language.login}</button></form>'
+            ), None
+        if kind == "mailing list":
+            return f'<form action=/letter method=post>{language.newsletter}<input type=email name=email><button>OK</button></form>', None
+        if kind == "contact":
+            return f'<form action=/write method=post><input name=name><input name=mail><textarea name=text>{language.message}</textarea><button>OK</button></form>', None
+        if kind == "order":
+            return '<form action=/cart method=post><input type=number name=qty value=1><button>Add to cart</button></form>', None
+        return '<form action=/language><select name=lang><option>de</option><option>en</option></select><button>OK</button></form>', None
+
+    kinds = rng.sample(("search", "search", "login", "registration", "mailing list", "contact", "order", "other"), rng.randint(2, 4))
+    if "search" not in kinds:
+        kinds[0] = "search"
+    bodies = []
+    for kind in kinds:
+        body, name = one(kind)
+        bodies.append(f"<div>{body}</div>")
+        chosen.append({"kind": kind, "query_field": name})
+    body = f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8></head><body>{_menu(rng, language, 0)}{''.join(bodies)}</body></html>"
+    return Page(body=body, url=f"http://f{seed}.example/", truth={"forms": chosen})
+
+
+# Articles.
+
+PROSE = (ENGLISH, ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN, JAPANESE, CHINESE)
+
+
+def article_site(seed: int) -> Site:
+    """Make one to three pages of a site with an article each; the frame and what surrounds the text are drawn with the seed."""
+    rng = random.Random(seed)
+    language = rng.choice(PROSE)
+    count, pages = rng.choice((1, 1, 1, 3)), []
+    wrap = rng.choice(("article", "main", "div class=story", "div", "div id=content", "td", "section class=post-body"))
+    layout = {key: rng.random() < share for key, share in (
+        ("header", 0.3), ("figure", 0.25), ("caption", 0.15), ("subheads", 0.4), ("list", 0.25), ("quote", 0.25), ("comments", 0.35),
+        ("related", 0.4), ("newsletter", 0.3), ("cookie", 0.2), ("links", 0.15), ("share", 0.12), ("aside", 0.25), ("gallery", 0.15), ("form", 0.2),
+        ("bio", 0.1), ("breaks", 0.15), ("teasers", 0.2), ("linked", 0.4),
+    )}  # fmt: skip
+    frame_rng = random.Random(seed + 1)
+    menu, side = _menu(frame_rng, language, rng.choice((0, 6, 20))), _news(frame_rng, language)
+    site_name = "Evening Post"
+    for n in range(count):
+        lines: list[str] = []
+        cities = rng.sample(all_cities()[:900], 9)
+        city = cities[0]
+        title = rng.choice((f"{city.name} and {cities[1].name} agree on a new railway", f"A long summer in {city.name}", f"{city.name}: {city.country}"))
+        paragraphs = [" ".join(sentence(rng, c, language, i + j) for j in range(rng.choice((1, 2, 2, 3)))) for i, c in enumerate(cities[: rng.choice((2, 4, 6, 8))])]
+        month = language.months.split()[city.id % 12]
+        date = {"de": f"{city.id % 28 + 1}. {month} 2021", "ja": "2021年3月4日", "zh": "2021年3月4日", "ru": f"{city.id % 28 + 1}.03.2021"}.get(
+            language.code, f"{city.id % 28 + 1} {month} 2021" if language.code != "en" else f"{month} {city.id % 28 + 1}, 2021"
+        )
+        author = f"{language.by} Anna {cities[2].name.split()[0]}"
+        parts: list[str] = []
+        for i, paragraph in enumerate(paragraphs):
+            marked = e(paragraph)
+            if layout["linked"] and i == 1:
+                marked = marked.replace(e(cities[1].name), f"<a href=/city/{cities[1].id}>{e(cities[1].name)}</a>", 1)
+            if layout["subheads"] and i == 2:
+                parts.append(f"<h2>{e(cities[2].country)} {e(cities[2].name)}</h2>")
+                lines.append(f"{cities[2].country} {cities[2].name}")
+            parts.append(f"{marked}<br><br>" if layout["breaks"] else f"<p>{marked}</p>")
+            lines.append(paragraph)
+            if layout["quote"] and i == 1:
+                parts.append(f"<blockquote><p>{e(cities[3].name)}, {e(cities[4].name)}!</p></blockquote>")
+                lines.append(f"{cities[3].name}, {cities[4].name}!")
+            if layout["list"] and i == 1:
+                parts.append("<ul>" + "".join(f"<li>{e(c.name)}, {e(c.country)}</li>" for c in cities[5:8]) + "</ul>")
+                lines += [f"{c.name}, {c.country}" for c in cities[5:8]]
+            if layout["figure"] and i == 0 and len(paragraphs) > 1:
+                parts.append(f"<figure><img src=/i/{city.id}.jpg><figcaption>{e(city.name)}, {e(city.timezone)}</figcaption></figure>")
+                lines.append(f"{city.name}, {city.timezone}")
+            if layout["caption"] and i == 1:
+                parts.append(f"<div class=photo-credit>{e(cities[4].name)} / {e(cities[4].country)}</div>")
+            if layout["teasers"] and i == 2:
+                parts.append(f"<div class=related-links><a href=/a/{cities[6].id}>{e(cities[6].name)}: {e(cities[6].country)}</a></div>")
+        headline = f"<h1>{e(title)}</h1>"
+        meta = f"<p class=dateline>{date}</p><p class=byline>{e(author)}</p>"
+        before = f"<header>{headline}{meta}</header>" if layout["header"] else headline + meta
+        after = ""
+        if layout["share"]:
+            after += "<ul class=share><li><a href=/s1>Facebook</a><li><a href=/s2>E-mail</a></ul>"
+        if layout["bio"]:
+            after += f"<div class=author-bio><p>{e(author)} {e(sentence(rng, cities[8], language, 1))}</p></div>"
+        if layout["links"]:
+            after += f"<h3>{e(language.menu.split('|')[1])}</h3><ul>" + "".join(f"<li><a href=/a/{c.id}>{e(c.name)}, {e(c.country)}</a></li>" for c in cities[3:7]) + "</ul>"
+        tag = wrap.split()[0]
+        story = f"<{wrap}>{before}{''.join(parts)}{after}</{tag}>"
+        if tag == "td":
+            story = f"<table><tr><td>{menu}</td>{story}<td>{side}</td></tr></table>"
+        comments = "".join(f"<div class=comment><b>{e(c.region)}</b><p>{e(sentence(rng, c, language, i))} {e(sentence(rng, c, language, i + 1))}</p></div>" for i, c in enumerate(cities))
+        below = f"<div class=comments>{comments}</div>" if layout["comments"] else ""
+        if layout["gallery"]:
+            below += "<div class=gallery>" + "".join(f"<div class=slide><p>{e(sentence(rng, c, language, 1))}</p></div>" for c in cities[:5]) + "</div>"
+        if layout["related"]:
+            below += "<div class=related>" + "".join(f"<h4><a href=/r/{c.id}>{e(c.name)}</a></h4><p>{e(sentence(rng, c, language, 3))}</p>" for c in cities[4:8]) + "</div>"
+        if layout["newsletter"]:
+            below += f"<div class=newsletter><p>{language.newsletter}: {e(sentence(frame_rng, all_cities()[5], language, 1))}</p></div>"
+        if layout["aside"]:
+            below = f"<aside><p>{e(sentence(rng, cities[7], language, 0))}</p></aside>" + below
+        if layout["form"]:
+            below += f"<form action=/write><p>{e(sentence(rng, cities[6], language, 1))}</p><input name=name></form>"
+        top = f"<div class=cookie-banner><p>{e(sentence(frame_rng, all_cities()[7], language, 1))}</p><button>OK</button></div>" if layout["cookie"] else ""
+        foot = f"<footer><p>© 2021 {site_name}. {e(sentence(frame_rng, all_cities()[9], language, 1))}</p></footer>"
+        body = (
+            f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>{e(title)} | {site_name}</title></head><body>"
+            f"{top}{menu if tag != 'td' else ''}{story}{below}{side if tag != 'td' else ''}{foot}</body></html>"
+        )
+        truth = {"title": title, "lines": lines, "date": date, "author": author}
+        pages.append(Page(body=body, url=f"http://a{seed}.example/story/{city.id}.html", truth=truth))
+    return Site(name=f"articles-{seed}", pages=pages)
+
+
+def contents_page(seed: int) -> Page:
+    """Make a page with one list of links to content among menus, tags and pagers; the truth is the addresses of the list."""
+    rng = random.Random(seed)
+    language = rng.choice((ENGLISH, GERMAN, FRENCH, RUSSIAN, JAPANESE))
+    cities = rng.sample(all_cities()[:900], rng.choice((2, 3, 5, 8, 12)))
+    style = rng.choice(("titles", "teasers", "names", "table", "headings", "dated", "short"))
+    texts = {c: sentence(rng, c, language, 1) for c in cities}
+    links = {c: f"/read/{c.id}.html" for c in cities}
+    if style == "titles":
+        listed = "<ul>" + "".join(f"<li><a href={links[c]}>{e(texts[c][:50])}</a></li>" for c in cities) + "</ul>"
+    elif style == "teasers":
+        listed = "<div>" + "".join(f"<div class=t><a href={links[c]}>{e(c.name)}</a><p>{e(texts[c])}</p></div>" for c in cities) + "</div>"
+    elif style == "names":
+        listed = "<ul>" + "".join(f"<li><a href={links[c]}>{e(c.name)}, {e(c.country)}</a></li>" for c in cities) + "</ul>"
+    elif style == "table":
+        listed = "<table>" + "".join(f"<tr><td><a href={links[c]}>{e(c.name)}</a></td><td>{e(c.timezone)}, {c.population}</td></tr>" for c in cities) + "</table>"
+    elif style == "headings":
+        listed = "<div>" + "".join(f"<h3><a href={links[c]}>{e(texts[c][:60])}</a></h3>" for c in cities) + "</div>"
+    elif style == "dated":
+        listed = "<ul>" + "".join(f"<li>{c.published} - <a href={links[c]}>{e(texts[c][:50])}</a></li>" for c in cities) + "</ul>"
+    else:
+        listed = "<p>" + "".join(f"<a href={links[c]}>{e(c.name)}</a><br>" for c in cities) + "</p>"
+    tags = "<div class=tags>" + " ".join(f"<a href=/tag/{x}>{x}</a>" for x in ("air", "sea", "rail", "road", "news")) + "</div>"
+    pager = '<div class=pages><a href="/read?p=2">2</a> <a href="/read?p=3">3</a> <a href="/read?p=2">&gt;</a></div>'
+    parts = [tags, listed, pager]
+    if rng.random() < 0.5:
+        parts.reverse()
+    menu = f"<nav>{_menu(rng, language, 5)}</nav>" if rng.random() < 0.6 else _menu(rng, language, 0)
+    body = (
+        f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>Archive</title></head><body>{menu}"
+        f"{''.join(parts)}<footer><a href=/imprint>Imprint</a> <a href=/terms>Terms of use</a></footer></body></html>"
+    )
+    host = f"http://c{seed}.example"
+    return Page(body=body, url=f"{host}/read", truth={"contents": sorted(host + links[c] for c in cities), "style": style})
+
+
+# Record pages.
+
+
+def entity_site(seed: int) -> Site:
+    """Make the record pages of a source: labelled and unlabelled fields, some of them optional, and furniture."""
+    rng = random.Random(seed)
+    language = rng.choice((ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN))
+    style = rng.choice(("table", "terms", "bold", "lines", "divs", "colon"))
+    count = rng.choice((4, 6, 9))
+    optional, wide, stated, lists = rng.random() < 0.6, rng.random() < 0.25, rng.random() < 0.3, rng.random() < 0.4
+    menu, foot = _menu(rng, language, 4), sentence(rng, all_cities()[3], language, 1)
+    tag, long_text, related = rng.choice(("h1", "h2", "b", "div class=name")), rng.random() < 0.5, rng.random() < 0.5
+    pages = []
+    for n, c in enumerate(rng.sample(all_cities()[:1500], count)):
+        r = random.Random(c.id)
+        facts = {language.labels[0]: c.country, language.labels[1]: number(c.population, language), language.labels[2]: c.timezone}
+        if not optional or n % 3 != 1:
+            facts["Code"] = f"{c.country_code}-{c.id}"
+        if optional and n % 4 == 0:
+            facts["Note"] = f"{c.region} {c.id % 97}"
+        if lists:
+            facts["Names"] = ""
+        rows = []
+        for label, value in facts.items():
+            shown = e(value)
+            if label == "Names":
+                shown = ", ".join(f"<a href=/name/{quote(x)}>{e(x)}</a>" for x in c.other_names[:3])
+            rows.append({
+                "table": f"<tr><td>{label}</td><td>{shown}</td></tr>", "terms": f"<dt>{label}</dt><dd>{shown}</dd>",
+                "bold": f"<p><b>{label}:</b> {shown}</p>", "lines": f"<b>{label}</b> {shown}<br>",
+                "divs": f"<div class=f><span class=l>{label}</span><span class=v>{shown}</span></div>", "colon": f"<li>{label}: {shown}</li>",
+            }[style])  # fmt: skip
+        around = {"table": "table", "terms": "dl", "colon": "ul"}.get(style, "div")
+        about = " ".join(sentence(r, c, language, i) for i in range(r.choice((1, 3)) if long_text else 1))
+        noise = "".join(f"<li>{e(x.name)} {x.id % 1000}</li>" for x in r.sample(all_cities()[:3000], 45)) if wide else ""
+        other = r.sample(all_cities()[:1500], 4)
+        beside = "<div class=nearby>" + "".join(f"<a href=/city/{o.id}>{e(o.name)}</a> " for o in other) + "</div>" if related else ""
+        json_ld = json.dumps({"@type": "City", "name": c.name, "identifier": f"ID{c.id}", "geo": {"latitude": c.latitude}}, ensure_ascii=False)
+        script = f'<script type="application/ld+json">{json_ld}</script>' if stated else ""
+        closing = tag.split()[0]
+        body = (
+            f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>{e(c.name)} - Gazetteer</title>{script}</head><body>{menu}"
+            f"<{tag}>{e(c.name)}</{closing}><p class=about>{e(about)}</p><{around}>{''.join(rows)}</{around}>{beside}<ol>{noise}</ol>"
+            f"<p>{e(foot)}</p></body></html>"
+        )
+        fields = {"title": c.name} | {label.lower().replace(" ", "_"): value for label, value in facts.items() if label != "Names"}
+        if lists and c.other_names:
+            fields["names"] = "; ".join(c.other_names[:3])
+        pages.append(Page(body=body, url=f"http://e{seed}.example/city/{c.id}", truth={"fields": fields, "furniture": [foot, *language.menu.split("|")]}))
+    return Site(name=f"entities-{seed}", pages=pages)
 
 
 def main() -> None:
