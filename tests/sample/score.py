@@ -50,14 +50,14 @@ def wrong_answers(site: Site) -> list[str]:
 
 
 def wrong_next(page: Page) -> list[str]:
-    """Return "next" if another link than the true one is taken for the next page."""
+    """Return "0 next" if another link than the true one is taken for the next page."""
     step = next_page_of(tree_of(page), Reading(kind="multi"), page.truth["query"])
-    return [] if (step.url if step and step.via != "button" else None) == page.truth["next"] else ["next"]
+    return [] if (step.url if step and step.via != "button" else None) == page.truth["next"] else ["0 next"]
 
 
 def wrong_total(page: Page) -> list[str]:
-    """Return "total" if another number is taken for the total."""
-    return [] if read_totals(tree_of(page), page.truth["records"]).total == page.truth["total"] else ["total"]
+    """Return "0 total" if another number is taken for the total."""
+    return [] if read_totals(tree_of(page), page.truth["records"]).total == page.truth["total"] else ["0 total"]
 
 
 def wrong_forms(page: Page) -> list[str]:
@@ -65,7 +65,7 @@ def wrong_forms(page: Page) -> list[str]:
     forms = find(tree_of(page))
     judged = [(form.kind, form.query_field) for form in forms]
     truth = [(form["kind"], form["query_field"] or None) for form in page.truth["forms"]]
-    return [f"form {i}" for i, (one, other) in enumerate(zip(judged, truth, strict=True)) if one != other]
+    return [f"0 form {i}" for i, (one, other) in enumerate(zip(judged, truth, strict=True)) if one != other]
 
 
 def wrong_articles(site: Site) -> list[str]:
@@ -90,11 +90,11 @@ def wrong_articles(site: Site) -> list[str]:
 
 
 def wrong_contents(page: Page) -> list[str]:
-    """Return "contents" if other links are taken for the table of contents."""
+    """Return "0 contents" if other links are taken for the table of contents."""
     tree = tree_of(page)
     blocks = [block for block in find_blocks(tree).blocks if block.type == "toc"]
     urls = sorted({url for block in blocks for _, url in linked_entries(tree, block)})
-    return [] if urls == page.truth["contents"] else ["contents"]
+    return [] if urls == page.truth["contents"] else ["0 contents"]
 
 
 def wrong_fields(site: Site) -> list[str]:
@@ -121,12 +121,12 @@ def _without_label(text: str, name: str) -> str:
 
 
 def wrong_in(site: Site) -> list[str]:
-    """Return everything that is read wrongly in a site."""
-    judgement, page = site.judgement, site.pages[0]
-    if judgement in ("answers", "kinds"):
+    """Return everything that is read wrongly in a site: number of the page, and part."""
+    if site.judgement in ("answers", "kinds"):
         return wrong_answers(site)
-    if judgement == "articles":
+    if site.judgement == "articles":
         return wrong_articles(site)
-    if judgement == "entities":
+    if site.judgement == "entities":
         return wrong_fields(site)
-    return {"pagers": wrong_next, "totals": wrong_total, "forms": wrong_forms, "contents": wrong_contents}[judgement](page)
+    of_page = {"pagers": wrong_next, "totals": wrong_total, "forms": wrong_forms, "contents": wrong_contents}
+    return of_page[site.judgement](site.pages[0])
