@@ -849,6 +849,72 @@ def article_site(seed: int) -> Site:
     return Site(name=f"articles-{seed}", pages=pages)
 
 
+SHORT = (
+    "{name} was quiet.", "Nobody in {name} had seen it.", "In {country}, the rain came late.", "{name}: {zone}.", "Why {name}?",
+    "It rained in {name} for two days and two nights.", "The mayor of {name} shook his head and left the hall.",
+    "People from {country} came by boat, by train and on foot to see the lights of {name} once more.",
+)  # fmt: skip
+NAMES = ("box", "widget", "teaser", "text-block", "meta", "photo", "slide", "comment", "promo", "content", "info", "note", "c12", "")
+
+
+def short_article_site(seed: int) -> Site:
+    """Make an article of short lines, beside which stand short lines that do not belong to it."""
+    rng = random.Random(seed)
+    cities = rng.sample(all_cities()[:2000], 60)
+    used = iter(cities)
+
+    def line(least: int = 0) -> str:
+        c = next(used)
+        return rng.choice(SHORT[least:]).format(name=c.name, country=c.country, zone=c.timezone)
+
+    count = rng.choice((1, 1, 2))
+    wrap = rng.choice(("article", "main", "div", "div class=content", "div class=story", "section", "td", "form"))
+    pages = []
+    repeated = [line(4) for _ in range(2)]
+    shape = [rng.choice(("p", "p", "p", "li", "quote", "h3", "cell", "div", "br", "figure")) for _ in range(rng.choice((4, 7, 10)))]
+    outside = [rng.choice(("aside", "footer", "label", "copyright", "named", "links", "header", "li", "linked", "p", "repeated")) for _ in range(rng.choice((2, 4, 6)))]
+    places = [rng.choice(("before", "after", "inside", "after")) for _ in outside]
+    names = [rng.choice(NAMES) for _ in outside]
+    for _ in range(count):
+        used = iter(rng.sample(all_cities()[:2000], 60))
+        title = line(5).rstrip(".")
+        lines: list[str] = []
+        parts: list[str] = []
+        for kind in shape:
+            text = line()
+            if kind == "p" and rng.random() < 0.5:
+                text = f"{text} {line(5)} {line(5)}"
+            lines.append(text)
+            parts.append({
+                "p": f"<p>{e(text)}</p>", "li": f"<ul><li>{e(text)}</li></ul>", "quote": f"<blockquote>{e(text)}</blockquote>", "h3": f"<h3>{e(text)}</h3>",
+                "cell": f"<table><tr><td>{e(text)}</td></tr></table>", "div": f"<div>{e(text)}</div>", "br": f"{e(text)}<br>",
+                "figure": f"<figure><figcaption>{e(text)}</figcaption></figure>",
+            }[kind])  # fmt: skip
+        last = f"{line(5)} {line(5)} {line(5)}"
+        lines.append(last)
+        parts.append(f"<p>{e(last)}</p>")
+        around: dict[str, list[str]] = {"before": [], "after": [], "inside": []}
+        for kind, place, name in zip(outside, places, names, strict=True):
+            text, named = line(3), f" class={name}" if name else ""
+            around[place].append({
+                "aside": f"<aside><p>{e(text)}</p></aside>", "footer": f"<footer>{e(text)}</footer>", "label": f"<label>{e(text)}</label>",
+                "copyright": f"<p>© 2021 {e(text)}</p>", "named": f"<div{named}><p>{e(text)}</p></div>", "header": f"<header>{e(text)}</header>",
+                "links": "<ul>" + "".join(f"<li><a href=/x{i}>{e(line(3))}</a></li>" for i in range(3)) + "</ul>", "li": f"<ul{named}><li>{e(text)}</li></ul>",
+                "linked": f"<p><a href=/y>{e(text)}</a></p>", "p": f"<p{named}>{e(text)}</p>", "repeated": f"<p>{e(repeated[0])}</p>",
+            }[kind])  # fmt: skip
+        middle = "".join(around["inside"])
+        story = f"<{wrap}><h1>{e(title)}</h1>{''.join(parts[:-1])}{parts[-1]}{middle}</{wrap.split()[0]}>"
+        if wrap == "td":
+            story = f"<table><tr>{story}</tr></table>"
+        body = (
+            f"<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>{e(title)} - Evening Post</title></head><body>"
+            f"{_menu(random.Random(seed), ENGLISH, 0)}{''.join(around['before'])}{story}{''.join(around['after'])}</body></html>"
+        )
+        truth = {"title": title, "lines": lines, "date": None, "author": None}
+        pages.append(Page(body=body, url=f"http://n{seed}.example/{len(pages)}.html", truth=truth))
+    return Site(name=f"articles-{seed}", pages=pages)
+
+
 def contents_page(seed: int) -> Page:
     """Make a page with one list of links to content among menus, tags and pagers; the truth is the addresses of the list."""
     rng = random.Random(seed)
@@ -946,8 +1012,9 @@ KINDS = ((ENGLISH, 21), (GERMAN, 33), (SPANISH, 41), (CHINESE, 60))
 PAGERS = (0, 5, 13, 20, 26, 30, 34, 44, 60, 75, 80, 87, 90, 101, 145, 149)
 TOTALS = (4, 5, 7, 9, 10, 15, 18, 25, 33, 133)
 FORMS = (1, 3, 12, 47, 102, 114, 143, 226)
-ARTICLES = (0, 5, 7, 9, 12, 16, 19, 23)
-CONTENTS = (0, 1, 3, 4, 6, 8, 11)
+ARTICLES = (10, 46, 53, 61, 71, 83, 88, 95, 120, 155, 244)
+SHORT_ARTICLES = (1000, 1004, 1010, 1012, 1020, 1027, 1037, 1038, 1041, 1043, 1050, 1057)
+CONTENTS = (0, 1, 5, 6, 11, 23, 27)
 ENTITIES = (3, 7, 8, 10)
 
 
@@ -956,6 +1023,7 @@ def sample() -> Iterator[Site]:
     yield from map(answer_site, ANSWERS)
     yield from (empty_site(language, seed) for language, seed in KINDS)
     yield from map(article_site, ARTICLES)
+    yield from map(short_article_site, SHORT_ARTICLES)
     yield from map(entity_site, ENTITIES)
     single = (("pagers", pager_page, PAGERS), ("totals", totals_page, TOTALS), ("forms", forms_page, FORMS), ("contents", contents_page, CONTENTS))
     for judgement, make_page, seeds in single:

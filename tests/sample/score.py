@@ -6,7 +6,7 @@ from typing import Any
 from tests.sample.pages import Page, Site
 from upwell.answers.answer import Answer
 from upwell.answers.totals import read_totals
-from upwell.content.main_content import find_blocks, learn_site, linked_entries
+from upwell.content.main_content import BlockParams, find_blocks, learn_site, linked_entries
 from upwell.discover.forms import find
 from upwell.page.tree import TagTree, read
 from upwell.records.entities import apply_entity_model, learn_entities
@@ -87,6 +87,24 @@ def wrong_articles(site: Site) -> list[str]:
             judged[part] = (blocks[part].text if part in blocks else None, truth[part])
         wrong += [f"{n} {name}" for name, (read_value, true_value) in judged.items() if read_value != true_value]
     return wrong
+
+
+# Parameters with which every line is judged by itself: its position in the text does not count.
+EVERY_LINE_ALONE = BlockParams(inside=0.0, outside=0.0, lifted=-1e-9, min_article_chars=0.0)
+
+
+def lines_judged_alone(site: Site) -> list[tuple[int, int]]:
+    """Return for each page how many lines of the article are missing, and how many other lines are taken, if each is judged by itself."""
+    trees = [tree_of(page) for page in site.pages]
+    learned = learn_site(trees)
+    counts = []
+    for page, tree in zip(site.pages, trees, strict=True):
+        blocks = find_blocks(tree, learned, EVERY_LINE_ALONE, tables=False).blocks
+        taken = [squeezed(line) for block in blocks if block.type == "article" for line in block.text.split("\n")]
+        true_lines = [squeezed(line) for line in page.truth["lines"]]
+        known = {*true_lines, squeezed(page.truth["title"])}
+        counts.append((sum(line not in taken for line in true_lines), sum(line not in known for line in taken)))
+    return counts
 
 
 def wrong_contents(page: Page) -> list[str]:
