@@ -57,7 +57,7 @@ TESTS = {
     "discover": ("tests/sample", "tests/discover/test_forms.py"),
     "table": ("tests/sample", "tests/table", "tests/records"),
 }
-TOO_SLOW = "not chromium and not any_page and not what_the_demo_site_sends and not large_tables and not parquet"
+TOO_SLOW = "not chromium and not any_page and not what_the_demo_site_sends and not those_that_are_made and not large_tables and not parquet"
 QUICK = ("--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler")
 MIN_SECONDS = 60.0  # time limit of a mutant, and at least TIME_FACTOR times the time of the unchanged sources
 TIME_FACTOR = 5.0
