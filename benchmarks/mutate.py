@@ -1,6 +1,6 @@
 """Change each weight and threshold of the judgements, one at a time, and report the changes that no test notices.
 
-    python -m benchmarks.mutate [MODULE …] [--sample N] [--seed S] [--without TESTS] [--json]
+    python -m benchmarks.mutate [MODULE …] [--sample N] [--seed S] [--tests PATH …] [--without PATH …] [--only FILE] [--json]
 
 MODULE is a path below `src/upwell` (`records/evidence.py`, or a package); without one, all of JUDGEMENTS. Each mutant is a change of one
 number: a weight becomes 0, a threshold is doubled and halved, a small integer goes up and down by 1. The tests of the package run on each
@@ -307,10 +307,10 @@ class _Report:
 class Runner:
     """Runs the tests of one package, on the unchanged sources and on mutants."""
 
-    def __init__(self, tests: Sequence[str], first: Sequence[str] = ()) -> None:
+    def __init__(self, tests: Sequence[str]) -> None:
         self.tests, self.failing = [test for test in tests if (ROOT / test).exists()], list[str]()
         started = time.monotonic()
-        worker = self._start(None, [*first, *self.tests], is_exact=False)
+        worker = self._start(None, self.tests, is_exact=False)
         report = self._read(worker)
         self.seconds = time.monotonic() - started
         if report is None:
@@ -396,7 +396,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="only N mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--without", action="append", default=[], metavar="TESTS", help="leave out tests/sample, for example")
+    parser.add_argument("--tests", nargs="+", metavar="TESTS", help="run these instead of the tests of the package")
+    parser.add_argument("--without", nargs="+", default=[], metavar="TESTS", help="leave these out")
     parser.add_argument("--only", type=Path, metavar="FILE", help="only the survivors in the JSON of an earlier run")
     parser.add_argument("--list", action="store_true", help="list the mutants and run nothing")
     parser.add_argument("--json", action="store_true", help="one object with all outcomes")
@@ -415,7 +416,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         print(*[_line(mutant) for mutant in mutants], f"{len(mutants)} mutants", sep="\n")
         return 0
-    outcomes = _run(mutants, options.without, options.jobs)
+    outcomes = _run(mutants, options.tests, options.without, options.jobs)
     survivors = [outcome for outcome in outcomes if not outcome.killed_by]
     share = len(survivors) / max(1, len(outcomes))
     counts, survived = Counter(o.mutant.module for o in outcomes), Counter(o.mutant.module for o in survivors)
@@ -435,14 +436,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(share > MAX_SURVIVORS)
 
 
-def _run(mutants: Sequence[Mutant], without: Sequence[str], jobs: int) -> list[Outcome]:
+def _run(mutants: Sequence[Mutant], tests: Sequence[str] | None, without: Sequence[str], jobs: int) -> list[Outcome]:
     outcomes: list[Outcome] = []
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as cache:
         sys.pycache_prefix, sys.dont_write_bytecode = cache, False
         for package in dict.fromkeys(mutant.module.split("/")[0] for mutant in mutants):
             of_package = [mutant for mutant in mutants if mutant.module.split("/")[0] == package]
-            runner = Runner([tests for tests in TESTS[package] if tests not in without])
+            runner = Runner([path for path in tests or TESTS[package] if path not in without])
             for outcome in runner.run(of_package, jobs):
                 outcomes.append(outcome)
                 alive = sum(not o.killed_by for o in outcomes)
