@@ -16,7 +16,6 @@ import argparse
 import ast
 import contextlib
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
@@ -63,7 +62,9 @@ MIN_SECONDS = 60.0  # time limit of a mutant, and at least TIME_FACTOR times the
 TIME_FACTOR = 5.0
 SMALL = 3  # integers up to this go up and down by 1
 SAFETY_LIMIT = "safety limit:"
-LAYOUT_OF_DATA = re.compile(r"(?:^|_)(?:BITS?|MASK|VERSION|CODES)$|^\(IS_")  # constants that only say how data are laid out
+LAYOUT_OF_DATA = re.compile(
+    r"(?:^|_)(?:BITS?|MASK|VERSION|CODES)$|^\(IS_"
+)  # constants that only say how data are laid out
 BIT_OPERATIONS = (ast.LShift, ast.Pow, ast.BitOr)
 NOT_JUDGED = (31, 100)  # factors of hashes and of percentages
 EPSILON = 1e-6  # smaller numbers only avoid a division by 0
@@ -259,7 +260,7 @@ def _number(node: ast.expr) -> float | None:
 # Running tests.
 
 
-class _ChangedSource(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader):
+class _ChangedSource(importlib.machinery.SourceFileLoader):
     """Imports one module from changed source, and leaves all others to the usual finders."""
 
     def __init__(self, name: str, path: Path, source: str) -> None:
@@ -408,8 +409,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for mutant in mutants_of(module, (PACKAGE / module).read_text(encoding="utf-8"))
     ]
     if options.only:
-        survived = {tuple(entry["mutant"].values()) for entry in json.loads(options.only.read_text())["survivors"]}
-        mutants = [mutant for mutant in mutants if tuple(asdict(mutant).values()) in survived]
+        earlier = {tuple(entry["mutant"].values()) for entry in json.loads(options.only.read_text())["survivors"]}
+        mutants = [mutant for mutant in mutants if tuple(asdict(mutant).values()) in earlier]
     if options.sample is not None and options.sample < len(mutants):
         kept = set(random.Random(options.seed).sample(range(len(mutants)), options.sample))
         mutants = [mutant for i, mutant in enumerate(mutants) if i in kept]
@@ -432,7 +433,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(*[_line(outcome.mutant) for outcome in survivors], sep="\n")
         for module, n in counts.items():
             print(f"{module}: {survived[module]} of {n} survive")
-        print(f"{len(outcomes)} mutants, {len(outcomes) - len(survivors)} killed, {len(survivors)} survive ({share:.0%})")
+        print(
+            f"{len(outcomes)} mutants, {len(outcomes) - len(survivors)} killed, {len(survivors)} survive ({share:.0%})"
+        )
     return int(share > MAX_SURVIVORS)
 
 

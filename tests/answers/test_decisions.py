@@ -90,7 +90,9 @@ def next_url(links: str, url: str = "http://h/s?q=x") -> str | None:
 
 @pytest.mark.parametrize(("left", "right", "is_number"), [("[ -- ", " ]", True), ("[ ------ ", " ------ ]", False)])
 def test_a_number_link_has_little_around_the_number(left: str, right: str, is_number: bool) -> None:
-    links = f'<p>{left}1{right} <a href="/s?q=x&page=2">{left}2{right}</a> <a href="/s?q=x&page=3">{left}3{right}</a></p>'
+    links = (
+        f'<p>{left}1{right} <a href="/s?q=x&page=2">{left}2{right}</a> <a href="/s?q=x&page=3">{left}3{right}</a></p>'
+    )
     assert (next_url(links) == "http://h/s?q=x&page=2") is is_number
 
 
@@ -150,7 +152,11 @@ def test_weak_signs_are_not_enough(links: str) -> None:
 
 def response(body: str, kind: str = "text/html") -> Response:
     return Response(
-        request=Request(url="http://h/s"), url="http://h/s", status=200, headers={"Content-Type": kind}, body=body.encode()
+        request=Request(url="http://h/s"),
+        url="http://h/s",
+        status=200,
+        headers={"Content-Type": kind},
+        body=body.encode(),
     )
 
 

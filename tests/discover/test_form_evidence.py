@@ -31,7 +31,11 @@ def form(body: str, attributes: str = "action=/list") -> Form:
         ("<input name=field placeholder=Search><button>Find</button>", "action=/list method=post", True),
         ("<input name=q>", "action=/list method=post", True),
         (f"{BOX}<button>Go</button>", "action=/search method=post", True),
-        ("<input name=field placeholder=Search>", "action=/list method=post", False),  # a form that is posted needs more
+        (
+            "<input name=field placeholder=Search>",
+            "action=/list method=post",
+            False,
+        ),  # a form that is posted needs more
         ("<input name=q><button>Search</button>", "action=/list method=post", True),
         (f"{CHOICE}<button>Search</button>", "action=/list method=post", False),  # choices need more than a button
         (f"Search {CHOICE}<button>Search</button>", "action=/list", True),

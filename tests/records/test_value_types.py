@@ -16,7 +16,13 @@ def test_a_column_with_more_slips_than_half_of_its_type_is_text() -> None:
     assert column_type(["none"] * 45 + [str(i) for i in range(55)]) == "text"
 
 
-@pytest.mark.parametrize(("text", "kind"), [("about 12.50 € for each of the children", "price"), ("12.50 € " + "for each of the children of the town " * 2, "text")])
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("about 12.50 € for each of the children", "price"),
+        ("12.50 € " + "for each of the children of the town " * 2, "text"),
+    ],
+)
 def test_a_price_stands_in_a_short_text(text: str, kind: str) -> None:
     assert column_type([text] * 5) == kind
 

@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from tests.sample.pages import FOLDER, TRUTH, Page, Site, lines_of
@@ -35,7 +36,7 @@ class Language:
     labels: tuple[str, str, str]  # country, population, time zone
     thousands: str = ","
     login: str = "Log in"
-    password: str = "Password"  # noqa: S105 # a label
+    password: str = "Password"  # a label
     newsletter: str = "Newsletter"
     message: str = "Your message"
     months: str = "January February March April May June July August September October November December"
@@ -62,7 +63,7 @@ GERMAN = Language(
         "Wer {name} zum ersten Mal besucht, staunt über die Märkte und den alten Hafen an der Küste.",
         "Auf älteren Karten heißt der Ort {other}, und in {country} kennt man diesen Namen bis heute.",
     ),
-    labels=("Land", "Einwohner", "Zeitzone"), thousands=".", login="Anmelden", password="Passwort", newsletter="Newsletter abonnieren",  # noqa: S106
+    labels=("Land", "Einwohner", "Zeitzone"), thousands=".", login="Anmelden", password="Passwort", newsletter="Newsletter abonnieren",
     message="Ihre Nachricht", by="Von",
     months="Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
 )  # fmt: skip
@@ -74,7 +75,7 @@ FRENCH = Language(
         "Le voyageur qui arrive à {name} découvre ses marchés couverts et son vieux port près de la côte.",
         "Les anciennes cartes la nomment {other}, et ce nom reste vivant en {country}.",
     ),
-    labels=("Pays", "Habitants", "Fuseau horaire"), thousands="\u202f", login="Connexion", password="Mot de passe",  # noqa: S106
+    labels=("Pays", "Habitants", "Fuseau horaire"), thousands="\u202f", login="Connexion", password="Mot de passe",
     newsletter="S'abonner à la lettre", message="Votre message", by="Par",
     months="janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 )  # fmt: skip
@@ -86,7 +87,7 @@ SPANISH = Language(
         "Quien llega a {name} por primera vez recuerda sus mercados y el puerto viejo junto a la costa.",
         "Los mapas antiguos la llaman {other}, nombre que se conserva en {country}.",
     ),
-    labels=("País", "Habitantes", "Huso horario"), thousands=".", login="Iniciar sesión", password="Contraseña",  # noqa: S106
+    labels=("País", "Habitantes", "Huso horario"), thousands=".", login="Iniciar sesión", password="Contraseña",
     newsletter="Suscribirse al boletín", message="Su mensaje", by="Por",
     months="enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
 )  # fmt: skip
@@ -124,20 +125,20 @@ RUSSIAN = Language(
     code="ru", next="Следующая", previous="Предыдущая", search="Поиск", menu="Главная|Каталог|Карты|О нас|Помощь|Контакты",
     range="Результаты {first} - {last} из {total}", count="Найдено {total} результатов", nothing="По вашему запросу ничего не найдено.",
     sentences=("{name} — город в стране {country}, около {population} жителей.", "На старых картах он назван {other}."),
-    labels=("Страна", "Население", "Часовой пояс"), thousands="\u00a0", login="Войти", password="Пароль",  # noqa: S106
+    labels=("Страна", "Население", "Часовой пояс"), thousands="\u00a0", login="Войти", password="Пароль",
     newsletter="Подписаться на рассылку", message="Ваше сообщение",
 )  # fmt: skip
 JAPANESE = Language(
     code="ja", next="次へ", previous="前へ", search="検索", menu="ホーム|カタログ|地図|会社概要|ヘルプ|お問い合わせ",
     range="全{total}件中 {first}～{last}件", count="{total}件", nothing="該当するデータは見つかりませんでした。",
     sentences=("{name}は{country}の都市で、人口は約{population}人である。", "古い地図では{other}と呼ばれている。"),
-    labels=("国", "人口", "時間帯"), login="ログイン", password="パスワード",  # noqa: S106
+    labels=("国", "人口", "時間帯"), login="ログイン", password="パスワード",
 )  # fmt: skip
 CHINESE = Language(
     code="zh", next="下一页", previous="上一页", search="搜索", menu="首页|目录|地图|关于我们|帮助|联系",
     range="第 {first}-{last} 条，共 {total} 条", count="共找到 {total} 条结果", nothing="没有找到相关结果。",
     sentences=("{name}是{country}的一座城市，人口约{population}。", "旧地图上称为{other}。"),
-    labels=("国家", "人口", "时区"), login="登录", password="密码",  # noqa: S106
+    labels=("国家", "人口", "时区"), login="登录", password="密码",
 )  # fmt: skip
 LANGUAGES = (
     ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, SWEDISH, POLISH, RUSSIAN, JAPANESE, CHINESE,
@@ -154,7 +155,11 @@ def sentence(rng: random.Random, city: City, language: Language, which: int | No
     chosen = rng.choice(language.sentences) if which is None else language.sentences[which % len(language.sentences)]
     other = city.other_names[0] if city.other_names else city.name
     return chosen.format(
-        name=city.name, country=city.country, population=number(city.population, language), zone=city.timezone, other=other
+        name=city.name,
+        country=city.country,
+        population=number(city.population, language),
+        zone=city.timezone,
+        other=other,
     )
 
 
@@ -207,7 +212,7 @@ class Answer:
         values = (city.country, number(city.population, self.language), city.timezone)
         return list(zip(self.language.labels, values, strict=True))[: self.facts]
 
-    def extra(self, city: City) -> str:
+    def optional_line(self, city: City) -> str:
         """Return an optional line; "" for most records."""
         if city.id % 100 >= 100 * self.rare:
             return ""
@@ -223,7 +228,7 @@ def _joined(records: list[str], before: str, after: str, between: str = "") -> t
 
 def _items(a: Answer) -> tuple[str, list[str]]:
     records = [
-        f"<li{a.name('hit')}><h3>{a.title(c)}</h3><p>{a.snippet(c)}</p>{a.extra(c)}"
+        f"<li{a.name('hit')}><h3>{a.title(c)}</h3><p>{a.snippet(c)}</p>{a.optional_line(c)}"
         + "".join(f"<span{a.name('fact')}>{label}: {e(value)}</span> " for label, value in a.values(c))
         + "</li>"
         for c in a.cities
@@ -233,7 +238,7 @@ def _items(a: Answer) -> tuple[str, list[str]]:
 
 def _numbered(a: Answer) -> tuple[str, list[str]]:
     records = [
-        f"<div{a.name('result')}>{a.first + i}. <b>{a.title(c)}</b><br>{a.snippet(c)}{a.extra(c)}</div>"
+        f"<div{a.name('result')}>{a.first + i}. <b>{a.title(c)}</b><br>{a.snippet(c)}{a.optional_line(c)}</div>"
         for i, c in enumerate(a.cities)
     ]
     return _joined(records, f"<div{a.name('results')}>", "</div>")
@@ -241,7 +246,9 @@ def _numbered(a: Answer) -> tuple[str, list[str]]:
 
 def _rows(a: Answer) -> tuple[str, list[str]]:
     records = [
-        f"<tr{a.name(f'row{i % 2}')}><td>{a.title(c)}{a.extra(c)}</td>" + "".join(f"<td>{e(v)}</td>" for _, v in a.values(c)) + "</tr>"
+        f"<tr{a.name(f'row{i % 2}')}><td>{a.title(c)}{a.optional_line(c)}</td>"
+        + "".join(f"<td>{e(v)}</td>" for _, v in a.values(c))
+        + "</tr>"
         for i, c in enumerate(a.cities)
     ]
     head = "".join(f"<th>{e(label)}</th>" for label in ("Name", *a.language.labels[: a.facts]))
@@ -250,19 +257,22 @@ def _rows(a: Answer) -> tuple[str, list[str]]:
 
 def _double_rows(a: Answer) -> tuple[str, list[str]]:
     records = [
-        f"<tr><td>{a.first + i}.</td><td>{a.title(c)}</td></tr><tr><td></td><td>{a.snippet(c)}{a.extra(c)}</td></tr>"
+        f"<tr><td>{a.first + i}.</td><td>{a.title(c)}</td></tr><tr><td></td><td>{a.snippet(c)}{a.optional_line(c)}</td></tr>"
         for i, c in enumerate(a.cities)
     ]
     return _joined(records, f"<table{a.name('list')}>", "</table>")
 
 
 def _flat(a: Answer) -> tuple[str, list[str]]:
-    records = [f"<h4>{a.title(c)}</h4><p>{a.snippet(c)}</p>{a.extra(c)}" for c in a.cities]
+    records = [f"<h4>{a.title(c)}</h4><p>{a.snippet(c)}</p>{a.optional_line(c)}" for c in a.cities]
     return _joined(records, f"<div{a.name('answers')}>", "</div>")
 
 
 def _terms(a: Answer) -> tuple[str, list[str]]:
-    records = [f"<dt>{a.title(c)}</dt><dd>{a.snippet(c)}</dd>" + (f"<dd>{x}</dd>" if (x := a.extra(c)) else "") for c in a.cities]
+    records = [
+        f"<dt>{a.title(c)}</dt><dd>{a.snippet(c)}</dd>" + (f"<dd>{x}</dd>" if (x := a.optional_line(c)) else "")
+        for c in a.cities
+    ]
     return _joined(records, f"<dl{a.name('answers')}>", "</dl>")
 
 
@@ -278,7 +288,8 @@ def _ruled(a: Answer) -> tuple[str, list[str]]:
 
 def _grid(a: Answer) -> tuple[str, list[str]]:
     records = [
-        f"<td{a.name('cell')}><img src='/i/{c.id}.jpg' alt=''><p>{a.title(c)}</p><p>{e(c.country)}</p>{a.extra(c)}</td>" for c in a.cities
+        f"<td{a.name('cell')}><img src='/i/{c.id}.jpg' alt=''><p>{a.title(c)}</p><p>{e(c.country)}</p>{a.optional_line(c)}</td>"
+        for c in a.cities
     ]
     rows = ["<tr>" + "".join(records[i : i + 3]) + "</tr>" for i in range(0, len(records), 3)]
     return f"<table{a.name('grid')}>" + "".join(rows) + "</table>", [plain(record) for record in records]
@@ -287,7 +298,7 @@ def _grid(a: Answer) -> tuple[str, list[str]]:
 def _cards(a: Answer) -> tuple[str, list[str]]:
     records = [
         f"<div{a.name('card')}><div{a.name('head')}>{a.title(c)}</div><div{a.name('body')}><p>{a.snippet(c)}</p>"
-        f"<ul>{''.join(f'<li>{e(n)}</li>' for n in c.other_names[:2])}</ul></div>{a.extra(c)}</div>"
+        f"<ul>{''.join(f'<li>{e(n)}</li>' for n in c.other_names[:2])}</ul></div>{a.optional_line(c)}</div>"
         for c in a.cities
     ]
     return _joined(records, f"<div{a.name('cards')}>", "</div>")
@@ -295,7 +306,7 @@ def _cards(a: Answer) -> tuple[str, list[str]]:
 
 def _columns(a: Answer) -> tuple[str, list[str]]:
     """Two columns of cards: records in several containers."""
-    records = [f"<article><h2>{a.title(c)}</h2><p>{a.snippet(c)}</p>{a.extra(c)}</article>" for c in a.cities]
+    records = [f"<article><h2>{a.title(c)}</h2><p>{a.snippet(c)}</p>{a.optional_line(c)}</article>" for c in a.cities]
     half = (len(records) + 1) // 2
     left, right = "".join(records[:half]), "".join(records[half:])
     return f"<div{a.name('half')}>{left}</div><div{a.name('half')}>{right}</div>", [plain(record) for record in records]
@@ -304,7 +315,9 @@ def _columns(a: Answer) -> tuple[str, list[str]]:
 def _groups(a: Answer) -> tuple[str, list[str]]:
     records = [f"<li>{a.title(c)} <span>{e(c.timezone)}</span> {a.snippet(c)}</li>" for c in a.cities]
     groups = [records[i : i + 4] for i in range(0, len(records), 4)]
-    body = "".join(f"<h3>{e(c.continent)}</h3><ul>{''.join(g)}</ul>" for g, c in zip(groups, a.cities[::4], strict=True))
+    body = "".join(
+        f"<h3>{e(c.continent)}</h3><ul>{''.join(g)}</ul>" for g, c in zip(groups, a.cities[::4], strict=True)
+    )
     return f"<div{a.name('groups')}>{body}</div>", [plain(record) for record in records]
 
 
@@ -393,13 +406,18 @@ def _menu(rng: random.Random, language: Language, entries: int) -> str:
     names = language.menu.split("|")
     cities = rng.sample(all_cities()[:400], entries)
     names += [c.country for c in cities]
-    return "<ul class=menu>" + "".join(f'<li><a href="/m/{i}">{e(name)}</a></li>' for i, name in enumerate(names)) + "</ul>"
+    return (
+        "<ul class=menu>"
+        + "".join(f'<li><a href="/m/{i}">{e(name)}</a></li>' for i, name in enumerate(names))
+        + "</ul>"
+    )
 
 
 def _facets(rng: random.Random, language: Language, query: str) -> str:
     names = sorted({c.country for c in rng.sample(all_cities()[:400], rng.randint(4, 9))})
     links = "".join(
-        f'<li><a href="/search?q={quote(query)}&amp;country={quote(name)}">{e(name)}</a> ({rng.randint(1, 90)})</li>' for name in names
+        f'<li><a href="/search?q={quote(query)}&amp;country={quote(name)}">{e(name)}</a> ({rng.randint(1, 90)})</li>'
+        for name in names
     )
     return f"<div class=facets><h4>{language.labels[0]}</h4><ul>{links}</ul></div>"
 
@@ -407,7 +425,8 @@ def _facets(rng: random.Random, language: Language, query: str) -> str:
 def _news(rng: random.Random, language: Language) -> str:
     cities = rng.sample(all_cities()[:400], rng.randint(3, 6))
     items = "".join(
-        f'<div class=item><h4><a href="/news/{c.id}">{e(c.name)}</a></h4><p>{e(sentence(rng, c, language))}</p></div>' for c in cities
+        f'<div class=item><h4><a href="/news/{c.id}">{e(c.name)}</a></h4><p>{e(sentence(rng, c, language))}</p></div>'
+        for c in cities
     )
     return f"<div class=news>{items}</div>"
 
@@ -422,7 +441,11 @@ def _advertisements(rng: random.Random, language: Language) -> str:
 
 def _related(rng: random.Random, query: str) -> str:
     cities = rng.sample(all_cities()[:400], rng.randint(4, 8))
-    return "<div class=related>" + " ".join(f'<a href="/search?q={quote(c.name)}">{e(query)} {e(c.name)}</a>' for c in cities) + "</div>"
+    return (
+        "<div class=related>"
+        + " ".join(f'<a href="/search?q={quote(c.name)}">{e(query)} {e(c.name)}</a>' for c in cities)
+        + "</div>"
+    )
 
 
 def _calendar(rng: random.Random) -> str:
@@ -442,8 +465,13 @@ def _slideshow(rng: random.Random, language: Language) -> str:
 def _filters(rng: random.Random, language: Language) -> str:
     cities = rng.sample(all_cities()[:400], rng.randint(5, 25))
     options = "".join(f"<option>{e(c.timezone)}</option>" for c in cities)
-    boxes = "".join(f'<div><label><input type=checkbox name=c value={c.id}> {e(c.country)} {e(c.region)}</label></div>' for c in cities[:9])
-    return f'<form action="/search"><select name=zone>{options}</select>{boxes}<button>{language.search}</button></form>'
+    boxes = "".join(
+        f"<div><label><input type=checkbox name=c value={c.id}> {e(c.country)} {e(c.region)}</label></div>"
+        for c in cities[:9]
+    )
+    return (
+        f'<form action="/search"><select name=zone>{options}</select>{boxes}<button>{language.search}</button></form>'
+    )
 
 
 def _nearby(rng: random.Random, language: Language) -> str:
@@ -478,7 +506,9 @@ def _address(query: str, page: int, argument: str, step: int) -> str:
     return f"/search?q={quote(query)}&{argument}={value}"
 
 
-def _pager(rng: random.Random, language: Language, query: str, page: int, pages: int, style: str, argument: str, step: int) -> tuple[str, str | None]:
+def _pager(
+    rng: random.Random, language: Language, query: str, page: int, pages: int, style: str, argument: str, step: int
+) -> tuple[str, str | None]:
     following = _address(query, page + 1, argument, step) if page < pages else None
     previous = _address(query, page - 1, argument, step) if page > 1 else None
     last = _address(query, pages, argument, step)
@@ -488,18 +518,31 @@ def _pager(rng: random.Random, language: Language, query: str, page: int, pages:
         return f'<a href="{h(address)}"{attributes}>{text}</a>' if address else f"<span>{text}</span>"
 
     numbers = " ".join(
-        f"<b>{n}</b>" if n == page else link(_address(query, n, argument, step), str(n)) for n in range(max(1, page - 3), min(pages, page + 4) + 1)
+        f"<b>{n}</b>" if n == page else link(_address(query, n, argument, step), str(n))
+        for n in range(max(1, page - 3), min(pages, page + 4) + 1)
     )
     if style == "words":
-        return f"<p>{link(previous, language.previous) if previous else ''} {link(following, language.next) if following else ''}</p>", following
+        return (
+            f"<p>{link(previous, language.previous) if previous else ''} {link(following, language.next) if following else ''}</p>",
+            following,
+        )
     if style == "numbers":
         return f"<div class=pages>{numbers}</div>", following
     if style == "both":
-        return f"<div class=pages>{link(previous, language.previous)} {numbers} {link(following, language.next)} {link(last, '»')}</div>", following
+        return (
+            f"<div class=pages>{link(previous, language.previous)} {numbers} {link(following, language.next)} {link(last, '»')}</div>",
+            following,
+        )
     if style == "arrows":
-        return f"<p>{link(previous, '‹') if previous else ''} {page} / {pages} {link(following, '›') if following else ''}</p>", following
+        return (
+            f"<p>{link(previous, '‹') if previous else ''} {page} / {pages} {link(following, '›') if following else ''}</p>",
+            following,
+        )
     if style == "rel":
-        return f"<p>{link(previous, 'A', ' rel=prev') if previous else ''} {link(following, 'B', ' rel=next') if following else ''}</p>", following
+        return (
+            f"<p>{link(previous, 'A', ' rel=prev') if previous else ''} {link(following, 'B', ' rel=next') if following else ''}</p>",
+            following,
+        )
     if style == "image":
         picture = f'<img src="/i/arrow-right.png" alt="{language.next}">'
         return f"<p>{link(following, picture) if following else ''}</p>", following
@@ -508,7 +551,8 @@ def _pager(rng: random.Random, language: Language, query: str, page: int, pages:
         return f"<p>{link(following, icon, ' class=pager-next') if following else ''}</p>", following
     if style == "list":
         items = "".join(
-            f"<li{' class=active' if n == page else ''}>{link(_address(query, n, argument, step), str(n))}</li>" for n in range(1, min(pages, 7) + 1)
+            f"<li{' class=active' if n == page else ''}>{link(_address(query, n, argument, step), str(n))}</li>"
+            for n in range(1, min(pages, 7) + 1)
         )
         return f"<ul class=pagination>{items}</ul>", following
     return "", None
@@ -529,7 +573,10 @@ def answer_site(seed: int, name: str = "") -> Site:
     facts, rare = rng.randint(1, 3), rng.choice((0.0, 0.0, 0.2, 0.5))
     size, style = rng.choice((2, 3, 5, 8, 10, 10, 15)), rng.choice(STYLES)
     argument, step = rng.choice((("page", 1), ("p", 1), ("start", size), ("offset", size), ("pg", 1)))
-    traps = rng.sample(("facets", "news", "ads", "related", "calendar", "slides", "letters", "tour", "filters", "nearby"), rng.randint(1, 4))
+    traps = rng.sample(
+        ("facets", "news", "ads", "related", "calendar", "slides", "letters", "tour", "filters", "nearby"),
+        rng.randint(1, 4),
+    )
     statement = rng.choice(("range", "count", "range", ""))
     menu = _menu(rng, language, rng.choice((0, 0, 5, 25)))
     fixed = {"news": _news(rng, language), "ads": _advertisements(rng, language), "calendar": _calendar(rng), "letters": _letters(),
@@ -559,18 +606,23 @@ def answer_site(seed: int, name: str = "") -> Site:
         if statement:
             stated = f"<p>{(language.range if statement == 'range' else language.count).format(**values)}</p>"
         side = "".join(
-            _facets(rng, language, query) if trap == "facets"
-            else _related(rng, query) if trap == "related"
-            else _nearby(rng, language) if trap == "nearby"
+            _facets(rng, language, query)
+            if trap == "facets"
+            else _related(rng, query)
+            if trap == "related"
+            else _nearby(rng, language)
+            if trap == "nearby"
             else fixed[trap]
             for trap in traps
         )
-        form = f'<form action="/search"><input name=q value="{query}"><input type=submit value="{language.search}"></form>'
+        form = (
+            f'<form action="/search"><input name=q value="{query}"><input type=submit value="{language.search}"></form>'
+        )
         main = f"<div id=main>{stated}{body}{pager}</div>"
         parts = [f"<div id=side>{side}</div>", main] if sidebar_first else [main, f"<div id=side>{side}</div>"]
         foot = f"<div id=foot>© 2024 <a href=/imprint>{language.menu.split('|')[3]}</a></div>"
         document = (
-            f'<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>{language.search}: {query}</title></head>'
+            f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>{language.search}: {query}</title></head>"
             f"<body><div id=top>{menu}{form}</div>{''.join(parts)}{foot}</body></html>"
         )
         url = f"{host}{_address(query, page, argument, step)}" if page > 1 else f"{host}/search?q={quote(query)}"
@@ -605,7 +657,14 @@ def empty_site(language: Language, seed: int) -> Site:
     for word, (kind, (main, status)) in zip(words, main_texts.items(), strict=True):
         body = first.body[:start] + main + first.body[end:]
         body = body.replace(f'value="{first.truth["query"] or "river"}"', f'value="{word}"')
-        truth = {"query": word, "records": [], "next": None, "total": None, "status": status, "kind": {"none": "none"}.get(kind, "error")}
+        truth: dict[str, Any] = {
+            "query": word,
+            "records": [],
+            "next": None,
+            "total": None,
+            "status": status,
+            "kind": {"none": "none"}.get(kind, "error"),
+        }
         pages.append(Page(body=body, url=f"http://s{seed}.example/search?q={word}", truth=truth))
     return Site(name=f"kinds-{language.code}", pages=pages)
 
@@ -638,7 +697,11 @@ def pager_page(seed: int) -> Page:
     elif style == "title" and following:
         pager = f'<a href="{h(at(page + 1))}" title="{language.next}">→</a>'
     elif style == "button" and following:
-        pager = f'<form action="/search"><input type=hidden name=q value="{query}"><input type=hidden name={argument} value={page if step == 1 else (page - 1) * step}><button name={argument} value={page + 1 if step == 1 else page * step}>{language.next}</button></form>'
+        here, there = (page, page + 1) if step == 1 else ((page - 1) * step, page * step)
+        pager = (
+            f'<form action="/search"><input type=hidden name=q value="{query}"><input type=hidden name={argument} value={here}>'
+            f"<button name={argument} value={there}>{language.next}</button></form>"
+        )
         following = None
     elif style == "more" and following:
         pager = f'<a href="{h(at(page + 1))}">More results</a>'
@@ -672,7 +735,8 @@ def pager_page(seed: int) -> Page:
         f'<a rel=prev href="{h(at(max(1, page - 1)))}">‹</a>',
     ), rng.randint(1, 4))  # fmt: skip
     records = "".join(
-        f'<li><a href="/city/{c.id}">{e(c.name)}</a> {e(sentence(rng, c, language))}</li>' for c in rng.sample(all_cities()[:900], size)
+        f'<li><a href="/city/{c.id}">{e(c.name)}</a> {e(sentence(rng, c, language))}</li>'
+        for c in rng.sample(all_cities()[:900], size)
     )
     order = [f"<ul>{records}</ul>", f"<div>{pager}</div>", *decoys]
     rng.shuffle(order)
@@ -696,7 +760,16 @@ def totals_page(seed: int) -> Page:
     total = rng.choice((size, rng.randint(first + size, 90), rng.randint(200, 1000), rng.randint(1500, 250_000)))
     total = max(total, first + size - 1)
     values = {"first": first, "last": first + size - 1, "total": number(total, language)}
-    statement = rng.choice((language.range, language.count, "{total} matches", "Towns ({total})", "About {total} results", "{total} books in this shelf"))
+    statement = rng.choice(
+        (
+            language.range,
+            language.count,
+            "{total} matches",
+            "Towns ({total})",
+            "About {total} results",
+            "{total} books in this shelf",
+        )
+    )
     line = statement.format(**values)
     noise = rng.sample((
         "<p>Show 10 20 50 per page</p>", "<p>1900 - 2024</p>", f"<p>Indexed: {rng.randint(5000, 90_000)} documents searched</p>",
@@ -706,10 +779,16 @@ def totals_page(seed: int) -> Page:
     cities = rng.sample(all_cities()[:900], size)
     records = [f"{e(c.name)} {e(c.country)}, {number(c.population, language)} ({c.id % 7} photos)" for c in cities]
     listed = "".join(f'<li><a href="/city/{c.id}">{text}</a></li>' for c, text in zip(cities, records, strict=True))
-    pager = '<p><a href="/search?q=x&amp;page=2">2</a> <a href="/search?q=x&amp;page=3">3</a></p>' if total > size else ""
+    pager = (
+        '<p><a href="/search?q=x&amp;page=2">2</a> <a href="/search?q=x&amp;page=3">3</a></p>' if total > size else ""
+    )
     parts = [f"<p>{line}</p>", *noise[:1], f"<ul>{listed}</ul>", pager, *noise[1:]]
     body = f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8></head><body>{''.join(parts)}</body></html>"
-    return Page(body=body, url=f"http://t{seed}.example/search?q=x", truth={"records": [plain(r) for r in records], "total": total, "line": line})
+    return Page(
+        body=body,
+        url=f"http://t{seed}.example/search?q=x",
+        truth={"records": [plain(r) for r in records], "total": total, "line": line},
+    )
 
 
 # Forms.
@@ -724,30 +803,61 @@ def forms_page(seed: int) -> Page:
     def one(kind: str) -> tuple[str, str | None]:
         name = rng.choice(("q", "query", "search", "s", "keywords", "text", "term", "field1", "wd", "words"))
         method = rng.choice(("", "", " method=post"))
-        button = rng.choice((f"<button>{s}</button>", f'<input type=submit value="{s}">', "<button>OK</button>", '<input type=image alt="Go">', ""))
+        button = rng.choice(
+            (
+                f"<button>{s}</button>",
+                f'<input type=submit value="{s}">',
+                "<button>OK</button>",
+                '<input type=image alt="Go">',
+                "",
+            )
+        )
         box = rng.choice(("text", "search", "text"))
         if kind == "search":
             action = rng.choice(("/search", "/find", "/list", "/suche", "/catalog/results"))
-            label = rng.choice((f"<label>{s} <input type={box} name={name}></label>", f'<input type={box} name="{name}" placeholder="{s}">'))
+            label = rng.choice(
+                (
+                    f"<label>{s} <input type={box} name={name}></label>",
+                    f'<input type={box} name="{name}" placeholder="{s}">',
+                )
+            )
             more = rng.choice(("", '<select name=in><option value="">*</option><option>1</option></select>', "<input type=number name=year>",
                                "<input name=author><input name=title><input name=publisher><input name=isbn><input name=town>"))  # fmt: skip
             return f'<form action="{action}"{method}>{label}{more}{button}</form>', name
         if kind == "login":
-            return f'<form action=/session method=post><input name=user><input type=password name=p><button>{language.login}</button></form>', None
+            return (
+                f"<form action=/session method=post><input name=user><input type=password name=p><button>{language.login}</button></form>",
+                None,
+            )
         if kind == "registration":
             return (
-                f'<form action=/account method=post><input name=name><input name=email type=email><input name=town><input type=password name=p1>'
-                f'<input type=password name=p2><button>{language.login}</button></form>'
+                f"<form action=/account method=post><input name=name><input name=email type=email><input name=town><input type=password name=p1>"
+                f"<input type=password name=p2><button>{language.login}</button></form>"
             ), None
         if kind == "mailing list":
-            return f'<form action=/letter method=post>{language.newsletter}<input type=email name=email><button>OK</button></form>', None
+            return (
+                f"<form action=/letter method=post>{language.newsletter}<input type=email name=email><button>OK</button></form>",
+                None,
+            )
         if kind == "contact":
-            return f'<form action=/write method=post><input name=name><input name=mail><textarea name=text>{language.message}</textarea><button>OK</button></form>', None
+            return (
+                f"<form action=/write method=post><input name=name><input name=mail><textarea name=text>{language.message}</textarea>"
+                f"<button>OK</button></form>",
+                None,
+            )
         if kind == "order":
-            return '<form action=/cart method=post><input type=number name=qty value=1><button>Add to cart</button></form>', None
-        return '<form action=/language><select name=lang><option>de</option><option>en</option></select><button>OK</button></form>', None
+            return (
+                "<form action=/cart method=post><input type=number name=qty value=1><button>Add to cart</button></form>",
+                None,
+            )
+        return (
+            "<form action=/language><select name=lang><option>de</option><option>en</option></select><button>OK</button></form>",
+            None,
+        )
 
-    kinds = rng.sample(("search", "search", "login", "registration", "mailing list", "contact", "order", "other"), rng.randint(2, 4))
+    kinds = rng.sample(
+        ("search", "search", "login", "registration", "mailing list", "contact", "order", "other"), rng.randint(2, 4)
+    )
     if "search" not in kinds:
         kinds[0] = "search"
     bodies = []
@@ -778,15 +888,30 @@ def article_site(seed: int) -> Site:
     frame_rng = random.Random(seed + 1)
     menu, side = _menu(frame_rng, language, rng.choice((0, 6, 20))), _news(frame_rng, language)
     site_name = "Evening Post"
-    for n in range(count):
+    for _ in range(count):
         lines: list[str] = []
         cities = rng.sample(all_cities()[:900], 9)
         city = cities[0]
-        title = rng.choice((f"{city.name} and {cities[1].name} agree on a new railway", f"A long summer in {city.name}", f"{city.name}: {city.country}"))
-        paragraphs = [" ".join(sentence(rng, c, language, i + j) for j in range(rng.choice((1, 2, 2, 3)))) for i, c in enumerate(cities[: rng.choice((2, 4, 6, 8))])]
+        title = rng.choice(
+            (
+                f"{city.name} and {cities[1].name} agree on a new railway",
+                f"A long summer in {city.name}",
+                f"{city.name}: {city.country}",
+            )
+        )
+        paragraphs = [
+            " ".join(sentence(rng, c, language, i + j) for j in range(rng.choice((1, 2, 2, 3))))
+            for i, c in enumerate(cities[: rng.choice((2, 4, 6, 8))])
+        ]
         month = language.months.split()[city.id % 12]
-        date = {"de": f"{city.id % 28 + 1}. {month} 2021", "ja": "2021年3月4日", "zh": "2021年3月4日", "ru": f"{city.id % 28 + 1}.03.2021"}.get(
-            language.code, f"{city.id % 28 + 1} {month} 2021" if language.code != "en" else f"{month} {city.id % 28 + 1}, 2021"
+        date = {
+            "de": f"{city.id % 28 + 1}. {month} 2021",
+            "ja": "2021年3月4日",
+            "zh": "2021年3月4日",
+            "ru": f"{city.id % 28 + 1}.03.2021",
+        }.get(
+            language.code,
+            f"{city.id % 28 + 1} {month} 2021" if language.code != "en" else f"{month} {city.id % 28 + 1}, 2021",
         )
         author = f"{language.by} Anna {cities[2].name.split()[0]}"
         parts: list[str] = []
@@ -806,12 +931,16 @@ def article_site(seed: int) -> Site:
                 parts.append("<ul>" + "".join(f"<li>{e(c.name)}, {e(c.country)}</li>" for c in cities[5:8]) + "</ul>")
                 lines += [f"{c.name}, {c.country}" for c in cities[5:8]]
             if layout["figure"] and i == 0 and len(paragraphs) > 1:
-                parts.append(f"<figure><img src=/i/{city.id}.jpg><figcaption>{e(city.name)}, {e(city.timezone)}</figcaption></figure>")
+                parts.append(
+                    f"<figure><img src=/i/{city.id}.jpg><figcaption>{e(city.name)}, {e(city.timezone)}</figcaption></figure>"
+                )
                 lines.append(f"{city.name}, {city.timezone}")
             if layout["caption"] and i == 1:
                 parts.append(f"<div class=photo-credit>{e(cities[4].name)} / {e(cities[4].country)}</div>")
             if layout["teasers"] and i == 2:
-                parts.append(f"<div class=related-links><a href=/a/{cities[6].id}>{e(cities[6].name)}: {e(cities[6].country)}</a></div>")
+                parts.append(
+                    f"<div class=related-links><a href=/a/{cities[6].id}>{e(cities[6].name)}: {e(cities[6].country)}</a></div>"
+                )
         headline = f"<h1>{e(title)}</h1>"
         meta = f"<p class=dateline>{date}</p><p class=byline>{e(author)}</p>"
         before = f"<header>{headline}{meta}</header>" if layout["header"] else headline + meta
@@ -821,24 +950,46 @@ def article_site(seed: int) -> Site:
         if layout["bio"]:
             after += f"<div class=author-bio><p>{e(author)} {e(sentence(rng, cities[8], language, 1))}</p></div>"
         if layout["links"]:
-            after += f"<h3>{e(language.menu.split('|')[1])}</h3><ul>" + "".join(f"<li><a href=/a/{c.id}>{e(c.name)}, {e(c.country)}</a></li>" for c in cities[3:7]) + "</ul>"
+            after += (
+                f"<h3>{e(language.menu.split('|')[1])}</h3><ul>"
+                + "".join(f"<li><a href=/a/{c.id}>{e(c.name)}, {e(c.country)}</a></li>" for c in cities[3:7])
+                + "</ul>"
+            )
         tag = wrap.split()[0]
         story = f"<{wrap}>{before}{''.join(parts)}{after}</{tag}>"
         if tag == "td":
             story = f"<table><tr><td>{menu}</td>{story}<td>{side}</td></tr></table>"
-        comments = "".join(f"<div class=comment><b>{e(c.region)}</b><p>{e(sentence(rng, c, language, i))} {e(sentence(rng, c, language, i + 1))}</p></div>" for i, c in enumerate(cities))
+        comments = "".join(
+            f"<div class=comment><b>{e(c.region)}</b><p>{e(sentence(rng, c, language, i))} {e(sentence(rng, c, language, i + 1))}</p></div>"
+            for i, c in enumerate(cities)
+        )
         below = f"<div class=comments>{comments}</div>" if layout["comments"] else ""
         if layout["gallery"]:
-            below += "<div class=gallery>" + "".join(f"<div class=slide><p>{e(sentence(rng, c, language, 1))}</p></div>" for c in cities[:5]) + "</div>"
+            below += (
+                "<div class=gallery>"
+                + "".join(f"<div class=slide><p>{e(sentence(rng, c, language, 1))}</p></div>" for c in cities[:5])
+                + "</div>"
+            )
         if layout["related"]:
-            below += "<div class=related>" + "".join(f"<h4><a href=/r/{c.id}>{e(c.name)}</a></h4><p>{e(sentence(rng, c, language, 3))}</p>" for c in cities[4:8]) + "</div>"
+            below += (
+                "<div class=related>"
+                + "".join(
+                    f"<h4><a href=/r/{c.id}>{e(c.name)}</a></h4><p>{e(sentence(rng, c, language, 3))}</p>"
+                    for c in cities[4:8]
+                )
+                + "</div>"
+            )
         if layout["newsletter"]:
             below += f"<div class=newsletter><p>{language.newsletter}: {e(sentence(frame_rng, all_cities()[5], language, 1))}</p></div>"
         if layout["aside"]:
             below = f"<aside><p>{e(sentence(rng, cities[7], language, 0))}</p></aside>" + below
         if layout["form"]:
             below += f"<form action=/write><p>{e(sentence(rng, cities[6], language, 1))}</p><input name=name></form>"
-        top = f"<div class=cookie-banner><p>{e(sentence(frame_rng, all_cities()[7], language, 1))}</p><button>OK</button></div>" if layout["cookie"] else ""
+        top = (
+            f"<div class=cookie-banner><p>{e(sentence(frame_rng, all_cities()[7], language, 1))}</p><button>OK</button></div>"
+            if layout["cookie"]
+            else ""
+        )
         foot = f"<footer><p>© 2021 {site_name}. {e(sentence(frame_rng, all_cities()[9], language, 1))}</p></footer>"
         body = (
             f"<!DOCTYPE html><html lang={language.code}><head><meta charset=utf-8><title>{e(title)} | {site_name}</title></head><body>"
@@ -854,7 +1005,22 @@ SHORT = (
     "It rained in {name} for two days and two nights.", "The mayor of {name} shook his head and left the hall.",
     "People from {country} came by boat, by train and on foot to see the lights of {name} once more.",
 )  # fmt: skip
-NAMES = ("box", "widget", "teaser", "text-block", "meta", "photo", "slide", "comment", "promo", "content", "info", "note", "c12", "")
+NAMES = (
+    "box",
+    "widget",
+    "teaser",
+    "text-block",
+    "meta",
+    "photo",
+    "slide",
+    "comment",
+    "promo",
+    "content",
+    "info",
+    "note",
+    "c12",
+    "",
+)
 
 
 def short_article_site(seed: int) -> Site:
@@ -869,10 +1035,18 @@ def short_article_site(seed: int) -> Site:
 
     count = rng.choice((1, 1, 2))
     wrap = rng.choice(("article", "main", "div", "div class=content", "div class=story", "section", "td", "form"))
-    pages = []
+    pages: list[Page] = []
     repeated = [line(4) for _ in range(2)]
-    shape = [rng.choice(("p", "p", "p", "li", "quote", "h3", "cell", "div", "br", "figure")) for _ in range(rng.choice((4, 7, 10)))]
-    outside = [rng.choice(("aside", "footer", "label", "copyright", "named", "links", "header", "li", "linked", "p", "repeated")) for _ in range(rng.choice((2, 4, 6)))]
+    shape = [
+        rng.choice(("p", "p", "p", "li", "quote", "h3", "cell", "div", "br", "figure"))
+        for _ in range(rng.choice((4, 7, 10)))
+    ]
+    outside = [
+        rng.choice(
+            ("aside", "footer", "label", "copyright", "named", "links", "header", "li", "linked", "p", "repeated")
+        )
+        for _ in range(rng.choice((2, 4, 6)))
+    ]
     places = [rng.choice(("before", "after", "inside", "after")) for _ in outside]
     names = [rng.choice(NAMES) for _ in outside]
     for _ in range(count):
@@ -926,18 +1100,39 @@ def contents_page(seed: int) -> Page:
     if style == "titles":
         listed = "<ul>" + "".join(f"<li><a href={links[c]}>{e(texts[c][:50])}</a></li>" for c in cities) + "</ul>"
     elif style == "teasers":
-        listed = "<div>" + "".join(f"<div class=t><a href={links[c]}>{e(c.name)}</a><p>{e(texts[c])}</p></div>" for c in cities) + "</div>"
+        listed = (
+            "<div>"
+            + "".join(f"<div class=t><a href={links[c]}>{e(c.name)}</a><p>{e(texts[c])}</p></div>" for c in cities)
+            + "</div>"
+        )
     elif style == "names":
-        listed = "<ul>" + "".join(f"<li><a href={links[c]}>{e(c.name)}, {e(c.country)}</a></li>" for c in cities) + "</ul>"
+        listed = (
+            "<ul>" + "".join(f"<li><a href={links[c]}>{e(c.name)}, {e(c.country)}</a></li>" for c in cities) + "</ul>"
+        )
     elif style == "table":
-        listed = "<table>" + "".join(f"<tr><td><a href={links[c]}>{e(c.name)}</a></td><td>{e(c.timezone)}, {c.population}</td></tr>" for c in cities) + "</table>"
+        listed = (
+            "<table>"
+            + "".join(
+                f"<tr><td><a href={links[c]}>{e(c.name)}</a></td><td>{e(c.timezone)}, {c.population}</td></tr>"
+                for c in cities
+            )
+            + "</table>"
+        )
     elif style == "headings":
         listed = "<div>" + "".join(f"<h3><a href={links[c]}>{e(texts[c][:60])}</a></h3>" for c in cities) + "</div>"
     elif style == "dated":
-        listed = "<ul>" + "".join(f"<li>{c.published} - <a href={links[c]}>{e(texts[c][:50])}</a></li>" for c in cities) + "</ul>"
+        listed = (
+            "<ul>"
+            + "".join(f"<li>{c.published} - <a href={links[c]}>{e(texts[c][:50])}</a></li>" for c in cities)
+            + "</ul>"
+        )
     else:
         listed = "<p>" + "".join(f"<a href={links[c]}>{e(c.name)}</a><br>" for c in cities) + "</p>"
-    tags = "<div class=tags>" + " ".join(f"<a href=/tag/{x}>{x}</a>" for x in ("air", "sea", "rail", "road", "news")) + "</div>"
+    tags = (
+        "<div class=tags>"
+        + " ".join(f"<a href=/tag/{x}>{x}</a>" for x in ("air", "sea", "rail", "road", "news"))
+        + "</div>"
+    )
     pager = '<div class=pages><a href="/read?p=2">2</a> <a href="/read?p=3">3</a> <a href="/read?p=2">&gt;</a></div>'
     parts = [tags, listed, pager]
     if rng.random() < 0.5:
@@ -948,7 +1143,9 @@ def contents_page(seed: int) -> Page:
         f"{''.join(parts)}<footer><a href=/imprint>Imprint</a> <a href=/terms>Terms of use</a></footer></body></html>"
     )
     host = f"http://c{seed}.example"
-    return Page(body=body, url=f"{host}/read", truth={"contents": sorted(host + links[c] for c in cities), "style": style})
+    return Page(
+        body=body, url=f"{host}/read", truth={"contents": sorted(host + links[c] for c in cities), "style": style}
+    )
 
 
 # Record pages.
@@ -966,7 +1163,11 @@ def entity_site(seed: int) -> Site:
     pages = []
     for n, c in enumerate(rng.sample(all_cities()[:1500], count)):
         r = random.Random(c.id)
-        facts = {language.labels[0]: c.country, language.labels[1]: number(c.population, language), language.labels[2]: c.timezone}
+        facts = {
+            language.labels[0]: c.country,
+            language.labels[1]: number(c.population, language),
+            language.labels[2]: c.timezone,
+        }
         if not optional or n % 3 != 1:
             facts["Code"] = f"{c.country_code}-{c.id}"
         if optional and n % 4 == 0:
@@ -985,10 +1186,19 @@ def entity_site(seed: int) -> Site:
             }[style])  # fmt: skip
         around = {"table": "table", "terms": "dl", "colon": "ul"}.get(style, "div")
         about = " ".join(sentence(r, c, language, i) for i in range(r.choice((1, 3)) if long_text else 1))
-        noise = "".join(f"<li>{e(x.name)} {x.id % 1000}</li>" for x in r.sample(all_cities()[:3000], 45)) if wide else ""
+        noise = (
+            "".join(f"<li>{e(x.name)} {x.id % 1000}</li>" for x in r.sample(all_cities()[:3000], 45)) if wide else ""
+        )
         other = r.sample(all_cities()[:1500], 4)
-        beside = "<div class=nearby>" + "".join(f"<a href=/city/{o.id}>{e(o.name)}</a> " for o in other) + "</div>" if related else ""
-        json_ld = json.dumps({"@type": "City", "name": c.name, "identifier": f"ID{c.id}", "geo": {"latitude": c.latitude}}, ensure_ascii=False)
+        beside = (
+            "<div class=nearby>" + "".join(f"<a href=/city/{o.id}>{e(o.name)}</a> " for o in other) + "</div>"
+            if related
+            else ""
+        )
+        json_ld = json.dumps(
+            {"@type": "City", "name": c.name, "identifier": f"ID{c.id}", "geo": {"latitude": c.latitude}},
+            ensure_ascii=False,
+        )
         script = f'<script type="application/ld+json">{json_ld}</script>' if stated else ""
         closing = tag.split()[0]
         body = (
@@ -996,10 +1206,18 @@ def entity_site(seed: int) -> Site:
             f"<{tag}>{e(c.name)}</{closing}><p class=about>{e(about)}</p><{around}>{''.join(rows)}</{around}>{beside}<ol>{noise}</ol>"
             f"<p>{e(foot)}</p></body></html>"
         )
-        fields = {"title": c.name} | {label.lower().replace(" ", "_"): value for label, value in facts.items() if label != "Names"}
+        fields = {"title": c.name} | {
+            label.lower().replace(" ", "_"): value for label, value in facts.items() if label != "Names"
+        }
         if lists and c.other_names:
             fields["names"] = "; ".join(c.other_names[:3])
-        pages.append(Page(body=body, url=f"http://e{seed}.example/city/{c.id}", truth={"fields": fields, "furniture": [foot, *language.menu.split("|")]}))
+        pages.append(
+            Page(
+                body=body,
+                url=f"http://e{seed}.example/city/{c.id}",
+                truth={"fields": fields, "furniture": [foot, *language.menu.split("|")]},
+            )
+        )
     return Site(name=f"entities-{seed}", pages=pages)
 
 
@@ -1025,7 +1243,12 @@ def sample() -> Iterator[Site]:
     yield from map(article_site, ARTICLES)
     yield from map(short_article_site, SHORT_ARTICLES)
     yield from map(entity_site, ENTITIES)
-    single = (("pagers", pager_page, PAGERS), ("totals", totals_page, TOTALS), ("forms", forms_page, FORMS), ("contents", contents_page, CONTENTS))
+    single = (
+        ("pagers", pager_page, PAGERS),
+        ("totals", totals_page, TOTALS),
+        ("forms", forms_page, FORMS),
+        ("contents", contents_page, CONTENTS),
+    )
     for judgement, make_page, seeds in single:
         yield from (Site(name=f"{judgement}-{seed}", pages=[make_page(seed)]) for seed in seeds)
 

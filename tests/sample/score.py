@@ -34,7 +34,7 @@ def wrong_answers(site: Site) -> list[str]:
     for n, (page, tree) in enumerate(zip(site.pages, trees, strict=True)):
         truth = page.truth
         reading = apply(model, tree, query=truth["query"], status=truth.get("status", 200))
-        judged = {
+        judged: dict[str, tuple[Any, Any]] = {
             "kind": (reading.kind, truth["kind"]),
             "records": (
                 [squeezed(record.text) for record in reading.records],
@@ -123,7 +123,11 @@ def wrong_fields(site: Site) -> list[str]:
     for n, (page, tree) in enumerate(zip(site.pages, trees, strict=True)):
         fields = {name: _joined(value) for name, value in apply_entity_model(model, tree).items()}
         truth = page.truth["fields"]
-        wrong += [f"{n} {name}" for name, value in truth.items() if squeezed(_without_label(fields.get(name, ""), name)) != squeezed(value)]
+        wrong += [
+            f"{n} {name}"
+            for name, value in truth.items()
+            if squeezed(_without_label(fields.get(name, ""), name)) != squeezed(value)
+        ]
         wrong += [f"{n} furniture" for value in page.truth["furniture"] if value in fields.values()]
     return wrong
 

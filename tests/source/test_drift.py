@@ -89,7 +89,8 @@ def test_texts_in_no_known_column_are_drift_if_most_records_have_them(answers: i
     """Ten records an answer, of which `odd` say something new."""
     watch = DriftWatch(SourceModel(fits=0.1))
     records = tuple(
-        Record(text="x", url=None, path="", fields={OTHER_COLUMN: "new"} if i < odd else {}, key=str(i)) for i in range(10)
+        Record(text="x", url=None, path="", fields={OTHER_COLUMN: "new"} if i < odd else {}, key=str(i))
+        for i in range(10)
     )
     for _ in range(answers):
         watch.note(Reading(kind="multi", records=records))

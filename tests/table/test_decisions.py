@@ -56,9 +56,7 @@ def test_nearly_all_texts_have_the_phrases_of_a_pattern(missing: int, is_pattern
 
 @pytest.mark.parametrize(("share", "is_column"), [(0.22, False), (0.45, True)])
 def test_an_optional_phrase_stands_in_a_third_of_the_texts(share: float, is_column: bool) -> None:
-    texts = [
-        f"Kept by {word(i)};{f' site {word(i + 9)};' if i < 100 * share else ''} size {i} kB." for i in range(100)
-    ]
+    texts = [f"Kept by {word(i)};{f' site {word(i + 9)};' if i < 100 * share else ''} size {i} kB." for i in range(100)]
     assert ("site" in phrases_of(texts)) is is_column
 
 
@@ -71,9 +69,7 @@ def test_a_phrase_is_short(length: int, is_pattern: bool) -> None:
 
 @pytest.mark.parametrize(("agreeing", "is_one"), [(9, True), (6, False)])
 def test_a_list_column_and_a_page_column_agree_mostly(agreeing: int, is_one: bool) -> None:
-    rows = [
-        {"title": word(i), PAGE + "headline": word(i) if i < agreeing else word(i + 300)} for i in range(10)
-    ]
+    rows = [{"title": word(i), PAGE + "headline": word(i) if i < agreeing else word(i + 300)} for i in range(10)]
     assert (len(infer_columns(rows)) == 1) is is_one
 
 
@@ -91,7 +87,9 @@ def test_two_columns_of_a_page_are_the_same_if_all_rows_agree(different: int, is
 
 @pytest.mark.parametrize(("length", "is_one"), [(10, False), (22, True)])
 def test_a_text_that_is_cut_off_is_the_longer_one(length: int, is_one: bool) -> None:
-    whole = [f"{word(i)} {word(i + 40)} {word(i + 80)} {word(i + 120)} {word(i + 160)} {word(i + 3)}" for i in range(12)]
+    whole = [
+        f"{word(i)} {word(i + 40)} {word(i + 80)} {word(i + 120)} {word(i + 160)} {word(i + 3)}" for i in range(12)
+    ]
     rows = [{"title": f"{text[:length]}…", PAGE + "headline": text} for text in whole]
     assert (len(infer_columns(rows)) == 1) is is_one
 
@@ -128,7 +126,9 @@ def test_columns_of_many_rows_are_compared_in_a_sample_of_them() -> None:
     assert len(list(shape_rows(rows, infer_columns(rows)))) == 3000
 
 
-@pytest.mark.parametrize(("titles", "pages", "is_neighbour"), [(20, 20, True), (13, 20, False), (4, 4, False), (7, 7, True)])
+@pytest.mark.parametrize(
+    ("titles", "pages", "is_neighbour"), [(20, 20, True), (13, 20, False), (4, 4, False), (7, 7, True)]
+)
 def test_a_field_with_titles_of_other_records_names_a_neighbour(titles: int, pages: int, is_neighbour: bool) -> None:
     rows: list[dict[str, Any]] = [
         {"title": f"Title {i}", PAGE + "next": f"Title {i + 1}" if i < titles else f"Else {i}"} for i in range(pages)
