@@ -42,7 +42,7 @@ PACKAGE = ROOT / "src" / "upwell"
 MAX_SURVIVORS = 0.3
 JUDGEMENTS = (
     "records/evidence.py", "records/cuts.py", "records/cut_rules.py", "records/leaves.py", "records/fields.py",
-    "records/record_columns.py", "records/values.py", "records/record_page.py", "records/entity_columns.py", "records/entities.py",
+    "records/record_columns.py", "records/values.py", "records/record_page.py", "records/entity_columns.py", "records/entity_model.py",
     "answers/kind.py", "answers/pager.py", "answers/next_page.py", "answers/totals.py", "answers/facets.py",
     "answers/argument_roles.py", "content/lines.py", "content/main_content.py", "content/table_of_contents.py", "discover/forms.py",
     "source/learn.py", "source/apply.py", "source/drift.py", "table/schema.py", "table/types.py", "table/extraneous_fields.py",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upwell.answers.kind import judge, learn_empty, refusal
+from upwell.answers.kind import judge_answer, learn_empty, refusal_reason
 from upwell.answers.next_page import next_page
 from upwell.answers.totals import StatedTotals, judge_totals, read_totals
 from upwell.page.tree import TagTree, read
@@ -173,7 +173,7 @@ def response(body: str, kind: str = "text/html") -> Response:
 )
 def test_a_refusal_is_a_small_page(padding: int, text: int, kind: str, is_refusal: bool) -> None:
     body = f"<script>{'x' * padding}</script><h1>Access denied</h1>" if kind == "text/html" else "Too many requests "
-    assert bool(refusal(response(body + ("word " * 500)[:text], kind))) is is_refusal
+    assert bool(refusal_reason(response(body + ("word " * 500)[:text], kind))) is is_refusal
 
 
 def framed(main: str, query: str) -> TagTree:
@@ -197,15 +197,15 @@ PROSE = "The keeper of the old light house walks along the shore every day. "
 @pytest.mark.parametrize(("chars", "kind"), [(300, "error"), (700, "matches")])
 def test_a_note_about_the_query_is_short(chars: int, kind: str) -> None:
     page = framed(f"<p>Your query is too short. {(PROSE * 20)[:chars]}</p>", "ab")
-    assert judge(MODEL, page, "ab").kind == kind
+    assert judge_answer(MODEL, page, "ab").kind == kind
 
 
 @pytest.mark.parametrize(("chars", "kind"), [(1_100, "error"), (2_200, "matches")])
 def test_an_error_page_says_little_else(chars: int, kind: str) -> None:
     page = read(f"<title>Error</title><h1>Error</h1><p>{(PROSE * 40)[:chars]}", url="http://h/s")
-    assert judge(MODEL, page, "fjord").kind == kind
+    assert judge_answer(MODEL, page, "fjord").kind == kind
 
 
 def test_an_answer_with_one_short_text_of_its_own_has_matches() -> None:
-    assert judge(MODEL, framed("<h2>Nothing for kelps</h2>", "kelps"), "kelps").kind == "none"
-    assert judge(MODEL, framed("<li><a href=/t/1>Ox</a>", "kelps"), "kelps").kind == "matches"
+    assert judge_answer(MODEL, framed("<h2>Nothing for kelps</h2>", "kelps"), "kelps").kind == "none"
+    assert judge_answer(MODEL, framed("<li><a href=/t/1>Ox</a>", "kelps"), "kelps").kind == "matches"

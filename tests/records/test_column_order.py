@@ -9,7 +9,7 @@ import re
 import pytest
 
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import apply_entity_model, learn_entities
+from upwell.records.entity_model import apply_entity_model, learn_entities
 
 TAG = re.compile(r"<[^>]*>")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.records.test_column_order import word
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import apply_entity_model, learn_entities, learn_url_columns, read_url_columns
+from upwell.records.entity_model import apply_entity_model, learn_entities, learn_url_columns, read_url_columns
 from upwell.source.apply import apply
 from upwell.source.learn import learn_source
 from upwell.types import Record

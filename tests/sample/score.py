@@ -9,7 +9,7 @@ from upwell.answers.totals import read_totals
 from upwell.content.main_content import BlockParams, find_blocks, learn_site, linked_entries
 from upwell.discover.forms import find
 from upwell.page.tree import TagTree, read
-from upwell.records.entities import apply_entity_model, learn_entities
+from upwell.records.entity_model import apply_entity_model, learn_entities
 from upwell.source.apply import Reading, apply
 from upwell.source.learn import learn_source
 from upwell.source.paging import next_page_of

@@ -6,7 +6,7 @@ import pytest
 
 from upwell.table.extraneous_fields import prev_next_fields, query_dependent_fields
 from upwell.table.rows import FieldColumns
-from upwell.table.schema import PAGE, common_affixes, infer_columns, phrases_of, shape_rows
+from upwell.table.schema import PAGE_PREFIX, common_affixes, infer_columns, phrases_of, shape_rows
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -69,7 +69,7 @@ def test_a_phrase_is_short(length: int, is_pattern: bool) -> None:
 
 @pytest.mark.parametrize(("agreeing", "is_one"), [(9, True), (6, False)])
 def test_a_list_column_and_a_page_column_agree_mostly(agreeing: int, is_one: bool) -> None:
-    rows = [{"title": word(i), PAGE + "headline": word(i) if i < agreeing else word(i + 300)} for i in range(10)]
+    rows = [{"title": word(i), PAGE_PREFIX + "headline": word(i) if i < agreeing else word(i + 300)} for i in range(10)]
     assert (len(infer_columns(rows)) == 1) is is_one
 
 
@@ -90,7 +90,7 @@ def test_a_text_that_is_cut_off_is_the_longer_one(length: int, is_one: bool) -> 
     whole = [
         f"{word(i)} {word(i + 40)} {word(i + 80)} {word(i + 120)} {word(i + 160)} {word(i + 3)}" for i in range(12)
     ]
-    rows = [{"title": f"{text[:length]}…", PAGE + "headline": text} for text in whole]
+    rows = [{"title": f"{text[:length]}…", PAGE_PREFIX + "headline": text} for text in whole]
     assert (len(infer_columns(rows)) == 1) is is_one
 
 
@@ -121,8 +121,8 @@ def test_a_column_of_numbers_has_few_units(units: int, kind: str) -> None:
 
 def test_columns_of_many_rows_are_compared_in_a_sample_of_them() -> None:
     """Thousands of rows give the same columns as the first hundred."""
-    rows = [{"a": word(i), PAGE + "b": word(i)} for i in range(3000)]
-    assert [column.of for column in infer_columns(rows)] == [("a", PAGE + "b")]
+    rows = [{"a": word(i), PAGE_PREFIX + "b": word(i)} for i in range(3000)]
+    assert [column.of for column in infer_columns(rows)] == [("a", PAGE_PREFIX + "b")]
     assert len(list(shape_rows(rows, infer_columns(rows)))) == 3000
 
 
@@ -131,17 +131,18 @@ def test_columns_of_many_rows_are_compared_in_a_sample_of_them() -> None:
 )
 def test_a_field_with_titles_of_other_records_names_a_neighbour(titles: int, pages: int, is_neighbour: bool) -> None:
     rows: list[dict[str, Any]] = [
-        {"title": f"Title {i}", PAGE + "next": f"Title {i + 1}" if i < titles else f"Else {i}"} for i in range(pages)
+        {"title": f"Title {i}", PAGE_PREFIX + "next": f"Title {i + 1}" if i < titles else f"Else {i}"}
+        for i in range(pages)
     ]
     rows.append({"title": f"Title {pages}"})
-    assert (prev_next_fields(FieldColumns.of(rows)) == {PAGE + "next"}) is is_neighbour
+    assert (prev_next_fields(FieldColumns.of(rows)) == {PAGE_PREFIX + "next"}) is is_neighbour
 
 
 @pytest.mark.parametrize(("repeats", "is_neighbour"), [(1, True), (2, False)])
 def test_a_record_that_several_pages_name_is_no_neighbour(repeats: int, is_neighbour: bool) -> None:
-    rows = [{"title": f"Title {i}", PAGE + "of": f"Title {39 - i // repeats}"} for i in range(20)]
+    rows = [{"title": f"Title {i}", PAGE_PREFIX + "of": f"Title {39 - i // repeats}"} for i in range(20)]
     rows += [{"title": f"Title {i}"} for i in range(20, 40)]
-    assert (prev_next_fields(FieldColumns.of(rows)) == {PAGE + "of"}) is is_neighbour
+    assert (prev_next_fields(FieldColumns.of(rows)) == {PAGE_PREFIX + "of"}) is is_neighbour
 
 
 @pytest.mark.parametrize(("length", "is_passage"), [(14, False), (30, True)])
