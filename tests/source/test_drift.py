@@ -1,12 +1,15 @@
 """Detection of changes of a source since it was learned."""
 
+import pytest
+
 from tests.records.shapes import FRAME, SHAPES, page, things
 from upwell.page.tree import TagTree, read
+from upwell.records.record_columns import OTHER_COLUMN
 from upwell.source.apply import Reading, apply
 from upwell.source.drift import DriftWatch
 from upwell.source.learn import learn_source
 from upwell.source.model import SourceModel
-from upwell.types import Kind
+from upwell.types import Kind, Record
 
 
 def test_changes_of_a_source_are_reported() -> None:
@@ -59,3 +62,36 @@ def test_drift_is_judged_in_a_window_that_can_be_reset() -> None:
     for kind in (*kinds[1:], kinds[-1]):
         watch.note(Reading(kind=kind))
     assert not watch.fits_too_few
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fits", "is_drift"),
+    [
+        (["none"] * 4, 1.0, False),  # too few answers
+        (["none"] * 6, 1.0, True),
+        (["multi"] * 2 + ["none"] * 4, 0.5, False),  # a third of the answers, where half had records
+        (["multi"] * 2 + ["none"] * 4, 0.9, True),
+        (["none"] * 45 + ["multi"] * 28, 1.0, False),  # 22 of the last 50 are empty, though most of all are
+        (["multi"] * 30 + ["none"] * 28, 1.0, True),  # 28 of the last 50, though most of all have records
+    ],
+)
+def test_the_share_of_answers_with_records_is_compared(kinds: list[Kind], fits: float, is_drift: bool) -> None:
+    watch = DriftWatch(SourceModel(fits=fits))
+    for kind in kinds:
+        watch.note(Reading(kind=kind))
+    assert watch.fits_too_few is is_drift
+
+
+@pytest.mark.parametrize(
+    ("answers", "odd", "is_drift"), [(5, 8, True), (3, 10, False), (5, 4, False), (12, 4, False), (12, 6, True)]
+)
+def test_texts_in_no_known_column_are_drift_if_most_records_have_them(answers: int, odd: int, is_drift: bool) -> None:
+    """Ten records an answer, of which `odd` say something new."""
+    watch = DriftWatch(SourceModel(fits=0.1))
+    records = tuple(
+        Record(text="x", url=None, path="", fields={OTHER_COLUMN: "new"} if i < odd else {}, key=str(i))
+        for i in range(10)
+    )
+    for _ in range(answers):
+        watch.note(Reading(kind="multi", records=records))
+    assert bool(watch.reason) is is_drift

@@ -44,7 +44,7 @@ class RoleParams:
     min_answers: int = 3  # mean number of answers per value that prevalence needs
     # Share of the answers that have one value, and of these values that differ, for an argument to be a token; not swept.
     token_share: float = 0.8
-    max_answers: int = 300  # answers examined; benchmarks.papers.entity: roles are stable from 20 on
+    max_answers: int = 300  # safety limit: answers examined; benchmarks.papers.entity: roles are stable from 20 on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,7 @@ PlacedText = tuple[str, str]  # place, text
 VerdictKind = Literal["matches", "none", "error", "blocked", "missing"]
 
 DIGITS = late_pattern(r"\d+")
-MAX_CACHED = 20_000  # texts and places cached across pages
+MAX_CACHED = 20_000  # safety limit: texts and places cached across pages
 
 
 @dataclass(frozen=True, kw_only=True)

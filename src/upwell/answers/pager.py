@@ -157,7 +157,9 @@ def _is_marked_current(tree: TagTree, link: int) -> bool:
 # Labels: the text of a link as far as it concerns paging.
 
 LEFT_ARROW = re.compile(r"\s*(?:[←«‹<◀◄❮⟨]|&lt;)")
-MAX_CACHED_LABELS = 10_000  # most links of an answer occur on other answers too; only short texts are parsed
+MAX_CACHED_LABELS = (
+    10_000  # safety limit: most links of an answer occur on other answers too; only short texts are parsed
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +213,9 @@ INDEX_FILE = re.compile(
 )  # default page of a folder: index.html; its next page may be index2.html
 TEXT_BOXES = ("text", "search")
 MAX_POSITION = 100_000_000  # a larger number is a time or an identifier, not a position in a list
-MAX_CACHED_PAIRS = 500  # cached pairs of URLs: one link is often the next number, the next page and the likely link
+MAX_CACHED_PAIRS = (
+    500  # safety limit: cached pairs of URLs: one link is often the next number, the next page and the likely link
+)
 
 
 def _url_score(page_url: str, url: str) -> float:
@@ -303,7 +307,7 @@ MIN_SCORE = 3.0  # total score of a certain link; swept
 MAX_LABEL_CHARS = 40  # text of a pager link
 MAX_URLS_PER_TEXT = 2  # a text that leads to more URLs, such as "read on" in every record, is not a pager
 MAX_DECORATION_CHARS = 20  # signs around a link that do not count as other text of its parent
-MAX_STYLED_ROWS = 40  # rows whose classes are read for one link
+MAX_STYLED_ROWS = 40  # safety limit: rows whose classes are read for one link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,7 +170,7 @@ FLOW_TAGS = INLINE | {
     "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "center", "table", "tbody", "thead",
     "tfoot", "tr", "caption",
 }  # fmt: skip
-MAX_CACHED_CODES = 50_000  # bounds the memory of the cache below
+MAX_CACHED_CODES = 50_000  # safety limit: bounds the memory of the cache below
 _known_codes: dict[PathSignature, int] = {}
 
 

@@ -62,8 +62,8 @@ PAGE_HEADER_FEATURES = [FEATURES.index(name) for name in ("in_header", "in_artic
 ADDRESS_IN_SCRIPT = re.compile(
     r"""['"]((?:https?://|/|\.\.?/)[^'"\s]+|[\w./-]+\.(?:html?|php|aspx?|jsp)[^'"\s]*)['"]"""
 )
-MAX_SITE_LINES = 200_000  # lines kept per site
-MAX_SITE_STYLES = 100_000  # styles kept per site
+MAX_SITE_LINES = 200_000  # safety limit: lines kept per site
+MAX_SITE_STYLES = 100_000  # safety limit: styles kept per site
 # Largest distance in lines of date and author from the headline; chosen by inspecting news pages, not fitted.
 MAX_METADATA_DISTANCE = 12
 MAX_LINKED_METADATA_DISTANCE = 3  # the same for a date or author that is a link

@@ -38,7 +38,7 @@ MAX_RULES = 4  # rules per source
 VOTE_REACH = 12.0  # swept with SWITCH_MARGIN: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
 # An answer uses a later rule only if the cut of that rule scores this much more than that of the first.
 SWITCH_MARGIN = 2.0  # swept with VOTE_REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
-MAX_CACHED_SIGNATURES = 10_000  # signatures cached per rule
+MAX_CACHED_SIGNATURES = 10_000  # safety limit: signatures cached per rule
 UNKNOWN_PATH = -1.0  # in place of the share of a path that no record had
 LEADER_TEST_CODES: dict[LeaderTest, int] = {"is": 0, "has": 1, "after": 2, "begins": 3}  # as native/cuts.c has it
 

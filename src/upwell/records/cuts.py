@@ -303,7 +303,7 @@ def leaves_in_ranges(starts: Ints, ends: Ints) -> Ints:
 # Cuts by known record URLs.
 
 MIN_SHARE = 0.8  # share of pieces with exactly one record URL, and of record URLs inside a piece; not swept
-MAX_LINKED_RECORDS = 20_000  # records per page: a complete listing may be one page
+MAX_LINKED_RECORDS = 20_000  # safety limit: records per page: a complete listing may be one page
 
 
 def cuts_by_links(leaves: Leaves, is_record_url: Callable[[str], bool]) -> list[Cut]:

@@ -206,7 +206,7 @@ def _divided(cells: Cells, names: Sequence[str]) -> dict[str, dict[int, list[Loc
 # website); a class or id; words that all texts share ("3.0L engine"); text in brackets after them ("(Author)"); words of all link targets
 # (`/director/…`); the type; a heading further away; tags.
 
-MAX_SAMPLES = 8  # pages examined for a name
+MAX_SAMPLES = 8  # safety limit: pages examined for a name
 SHARED = 0.9  # share of the texts that have a common word or form
 NAMING_LEVELS = 4  # levels above a text whose class or id may name it
 MAX_NAMED_CHUNKS = 3  # chunks in such a row

@@ -218,8 +218,8 @@ def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
         values[f"rare_{name}"] = np.count_nonzero(records_with == 1) / len(firsts) if n > 2 else 0.0
     if page.changing_chars_before is not None:
         changing = _sum(page.changing_chars_before[e] - page.changing_chars_before[s])
-        values["changing"] = changing / record_chars - MEAN_CHANGING
-        values["cover_changing"] = changing / max(1, page.changing_chars_before[-1]) - MEAN_COVER_CHANGING
+        values["changing"] = changing / record_chars
+        values["cover_changing"] = changing / max(1, page.changing_chars_before[-1])
     if page.query_before is not None:
         matching_leaves = page.query_before[e] - page.query_before[s]
         values["with_query"] = _share(matching_leaves > 0) - MEAN_WITH_QUERY
@@ -227,8 +227,8 @@ def cut_features(page: Evidence, cut: Cut) -> dict[str, float]:
     return {name: float(value) for name, value in values.items()}
 
 
-# Mean values of these features, subtracted so that 0 means "unknown" without other pages or without the query.
-MEAN_CHANGING, MEAN_COVER_CHANGING, MEAN_WITH_QUERY, MEAN_COVER_QUERY = 0.8, 0.5, 0.4, 0.4
+# Mean values of these features, subtracted so that 0 means "unknown" for answers whose query is unknown, among others whose query is known.
+MEAN_WITH_QUERY, MEAN_COVER_QUERY = 0.4, 0.4
 
 # Fitted to maximise the expected F1 of the highest-scoring cut (softmax over the cuts of a page, L2 0.001), with equal weight per site;
 # cross-validated with a fifth of the sites left out (docs/decisions/0010-score-every-way-to-cut-a-page-into-records.md).

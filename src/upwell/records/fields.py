@@ -24,7 +24,7 @@ __all__ = ["Piece", "Places", "RecordRange", "RecordReader", "fields_of_subtree"
 PLACE_MASK = 2**48 - 1  # places are 48-bit numbers
 MARK_TAGS = FORMATTING | {"span"}
 TERM_TAGS = ("dt", "th")  # their text names the following text
-MAX_KNOWN_UNITS = 10_000  # units whose places are cached
+MAX_KNOWN_UNITS = 10_000  # safety limit: units whose places are cached
 
 
 class PlaceInfo(NamedTuple):

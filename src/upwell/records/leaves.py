@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Hashes = NDArray[np.uint64]
-MAX_CONTAINER_DEPTH = 64  # deeper rows are not tried as containers; the paths of leaves are not shortened
+MAX_CONTAINER_DEPTH = 64  # safety limit: deeper rows are not tried as containers; the paths of leaves are not shortened
 # Texts of at least this many characters are output once per record if they are repeated.
 MIN_REPEATED_CHARS = 5  # swept: 2, 5, 8, 12, 20 on answers/*
 SEPARATOR_TAGS = ("hr", "br", "img", "p", "a")  # tags that separate records if they have no text

@@ -57,7 +57,7 @@ PROSE_SHARE = 0.5  # share of such long lines among the multi-part lines of a ce
 COLONS = (":", "：")
 INLINE_LABEL = re.compile(r"\s*([^\W\d_][^:=\n]{0,40}?)\s*(?!(?<=\d):\d)[:=](?!//)\s*(?=\S)")  # "Monday 12:30" has none
 NOTHING: frozenset[str] = frozenset()
-MAX_CACHED_SIGNATURES = 20_000  # signatures whose rules are cached across pages
+MAX_CACHED_SIGNATURES = 20_000  # safety limit: signatures whose rules are cached across pages
 NUMBER = re.compile(r"\d+")
 
 
@@ -406,8 +406,8 @@ def _frozen(texts: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
 # ("json-ld offers.price", "meta og:title") and can become a column like any other text.
 
 JSON_LD, META, ATTRIBUTE, TITLE = "json-ld ", "meta ", "property ", "title"
-MAX_JSON_DEPTH = 6  # levels of JSON-LD that are read
-MAX_STATEMENTS = 1_000  # statements read per page; more are script data, not a description of one entity
+MAX_JSON_DEPTH = 6  # safety limit: levels of JSON-LD that are read
+MAX_STATEMENTS = 1_000  # safety limit: statements read per page; more are script data, not a description of one entity
 # Names of <meta> that address browsers and robots.
 TECHNICAL_META_NAMES = frozenset(
     ["viewport", "robots", "generator", "charset", "theme-color", "format-detection", "referrer", "googlebot", "csrf-token", "rating"]

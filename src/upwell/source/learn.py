@@ -45,7 +45,9 @@ MIN_KNOWN_CHARS = 20  # characters of a record's text needed to recognise it in 
 MIN_CHANGED_RECORDS = 2  # records seen under two URLs before URLs are no longer used as keys; not swept
 MIN_RECORDS = 20  # records needed before the share of them with a URL is used; not swept
 MIN_ADDRESS_SHARE = 0.95  # share of records with a URL above which pieces without one belong to the frame; not swept
-MAX_EMPTY_ANSWERS = 20  # answers without records, and with records, that the model of empty answers is learned from
+MAX_EMPTY_ANSWERS = (
+    20  # safety limit: answers without records, and with records, that the model of empty answers is learned from
+)
 SAME_ANSWER_SHARE = 0.6  # share of common texts from which on two answers count as the same; not swept
 MIN_TEXTS_TO_COMPARE = 3  # answers with no more texts than this are never merged; not swept
 

@@ -107,7 +107,7 @@ def _common_start(first: str, second: str) -> str:
 # in nearly all texts, once in each and in the same order; the value that it names follows it.
 
 MIN_TEXTS = 20  # distinct texts needed
-MAX_TEXTS = 300  # texts examined at most
+MAX_TEXTS = 300  # safety limit: texts examined at most
 REQUIRED_SHARE = 0.95  # share of the texts that contain a required phrase; not swept
 OPTIONAL_SHARE = 0.3  # the same for an optional phrase, which nearly always follows a punctuation mark; not swept
 MAX_PHRASE_CHARS = 40
@@ -192,7 +192,7 @@ def values_between(text: str, phrases: Sequence[str]) -> list[str]:
 MERGE_SHARE = 0.8  # share of rows in which a list column and a page column must agree; not swept
 MIN_COMMON = 3  # rows that must have both columns
 DUPLICATE_SHARE = 0.98  # the same share for two columns of the same page
-COMPARED_ROWS = 400  # rows compared at most
+COMPARED_ROWS = 400  # safety limit: rows compared at most
 NEARLY_ALL = 0.95  # share of rows that have a field in one of two positions
 NUMBERED = re.compile(r"_\d+$")
 MIN_CUT_CHARS = 15  # shortest text ending in "…" that counts as the beginning of a longer text
