@@ -5,7 +5,7 @@
 FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends chromium && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
-COPY pyproject.toml constraints.txt LICENSE NOTICE ./
+COPY pyproject.toml setup.py constraints.txt LICENSE NOTICE ./
 COPY docs/pypi.md docs/
 COPY src src
 # the compiler is needed for the native code only, and removed again

@@ -13,7 +13,7 @@ setup: .venv/.ready ## create the virtual environment with the upwell command, a
 	@sh scripts/system-packages.sh postgresql || true # for the tests of --state, which are skipped without it
 
 # includes the native code, which is built in place if a compiler and Python.h are available
-.venv/.ready: pyproject.toml constraints.txt $(wildcard src/upwell/native/*)
+.venv/.ready: pyproject.toml setup.py constraints.txt $(wildcard src/upwell/native/*.[ch])
 	@sh scripts/system-packages.sh venv
 	@echo "· virtual environment in .venv" && $(PYTHON) -m venv .venv
 	@echo "· packages" && $(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt

@@ -42,7 +42,9 @@ def main(every: str = "1", first: str = "0") -> int:
     """Build the module in a copy, and run this file again with it."""
     with tempfile.TemporaryDirectory() as scratch:
         package = Path(scratch) / "upwell"
-        shutil.copytree(ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        shutil.copytree(
+            ROOT / "src" / "upwell", package, ignore=shutil.ignore_patterns("*.so", "*.c", "*.h", "__pycache__")
+        )
         module = package / "native" / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
         sources = sorted(map(str, (ROOT / "src/upwell/native").glob("*.c")))
         include = f"-I{sysconfig.get_path('include')}"
@@ -72,8 +74,8 @@ def read_all(every: int, first: int) -> None:
             use(page)
             pages += 1
         if not number % 50:
-            print(f"{pages:,} pages of {number:,} files read, nothing found yet", flush=True)
-    print(f"{pages:,} pages of {len(files[first::every]):,} files read, nothing found")
+            print(f"{pages:,} pages of {number:,} files read, no findings yet", flush=True)
+    print(f"{pages:,} pages of {len(files[first::every]):,} files read, no findings")
 
 
 def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -94,7 +96,6 @@ def forms(page: bytes, rng: random.Random) -> Iterator[bytes]:
 
 def use(html: bytes) -> None:
     """Call every compiled function with one page."""
-    from upwell.answers.totals import numbered_lines
     from upwell.content.lines import line_features, split_lines
     from upwell.page import tokens as terms
     from upwell.page.tree import read
@@ -106,9 +107,6 @@ def use(html: bytes) -> None:
 
     page = read(html)
     terms.terms_of(page)
-    numbered_lines(page.text(), 240)
-    for row in range(0, len(page), 7):
-        page.text(row)
     attributes = pickle.loads(pickle.dumps(page)).attributes  # noqa: S301 # our own bytes
     for row, found in attributes.items():
         for name in found:
@@ -125,7 +123,6 @@ def use(html: bytes) -> None:
                 leaves.text(record.at.first, record.at.last)
             for rule in learn_rules([ScoredPage(leaves, [ScoredCut(cut, 1.0)])]):
                 apply_rule(leaves, rule)
-            page.steps_below(int(cut.container[0]))
 
 
 def count_words(lines: list[str]) -> None:
@@ -157,7 +154,9 @@ def misuse() -> None:
     odd: tuple[object, ...] = (b"", b"a", "", "a", numbers, -1, 0, 10**30, None, (), ((),), [], {}, object)
     for name in dir(compiled):
         function = getattr(compiled, name)
-        if callable(function) and name != "bind" and not name.startswith("__"):  # bind would unbind the parser
+        if (
+            callable(function) and name != "bind" and not name.startswith("__")
+        ):  # a wrong call of bind unbinds the parser
             for count in range(9):
                 for argument in odd:
                     try:

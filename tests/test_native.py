@@ -1,7 +1,6 @@
-"""The compiled walk and words against the plain ones, which are the reference."""
+"""The native code must give the same results as its references in Python, and refuse columns that do not fit together."""
 
 import gc
-import hashlib
 import pickle
 import random
 import subprocess
@@ -20,25 +19,23 @@ from w3lib.encoding import to_unicode
 
 from tests.page.test_tree import pages
 from upwell import native
-from upwell.answers.totals import numbered_lines, numbered_lines_python
 from upwell.content.lines import line_features, split_lines
 from upwell.native import compiled
 from upwell.page import charset as charset_module
 from upwell.page import tokens as terms
 from upwell.page import tree
-from upwell.page import tree as attribute_limit
 from upwell.page.charset import to_utf8
 from upwell.page.tag_tree import TagTree, attribute_by_row
 from upwell.records.cut_rules import ScoredCut, ScoredPage, apply_rule, apply_rule_python, learn_rules
 from upwell.records.cuts import Cut, candidate_cuts
-from upwell.records.fields import Piece, RecordReader
+from upwell.records.fields import RecordReader
 from upwell.records.leaves import split_leaves
 from upwell.records.record_columns import ReadRecord, learn_columns
 
 if compiled is None:
-    pytest.skip("the compiled page was not built here: no compiler, or no Python.h", allow_module_level=True)
+    pytest.skip("the native module was not built: no compiler, or no Python.h", allow_module_level=True)
 
-MAX_CUTS = 6  # of a page whose records are compared
+MAX_CUTS = 6  # cuts of a page whose records are compared
 GOLDEN = Path(__file__).parent / "golden"
 ODD = st.sampled_from(
     ["<svg><a xlink:href=x></svg>", "<dialog open>", "<dialog>", "<x-y z>", "<td itemprop>", "<i> </i>", "<b>a</b> ", "<th>",
@@ -49,21 +46,16 @@ ODD = st.sampled_from(
 odd_pages = st.lists(st.one_of(pages, ODD), max_size=12).map("".join)
 
 
-# Digest of the C sources at this INTERFACE. After a change of the sources increase INTERFACE in module.c and native/__init__.py, and update this.
-SOURCES = (9, "6479c74950349341")
-
-
-def test_the_number_of_the_compiled_parts_follows_their_sources() -> None:
-    """A module that was built from other sources can be known by its number, so that it is not used."""
-    files = sorted(path for pattern in ("*.c", "*.h") for path in Path(native.__file__).parent.glob(pattern))
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-    assert (compiled.INTERFACE, digest) == SOURCES
+def test_the_module_is_built_from_the_present_sources() -> None:
+    """The digest that setup.py compiles in is that of the C files."""
+    assert native.sources_digest(Path(native.__file__).parent) == compiled.SOURCES
 
 
 STALE = """
 import sys, types
 stale = types.ModuleType("upwell.native._native")
 stale.walk = stale.tokens = lambda *_: 1 / 0
+stale.SOURCES = "the digest of other sources"
 sys.modules["upwell.native._native"] = stale
 from upwell.page import tokens, tree
 from upwell.records.leaves import split_leaves
@@ -72,14 +64,19 @@ print(tokens.terms_of(page).words, split_leaves(page).text(0, 2))
 """
 
 
-def test_a_module_of_another_version_is_not_used() -> None:
-    """One that was left over from an older version does not break anything: plain Python does its work."""
+def test_a_module_built_from_other_sources_is_not_used() -> None:
+    """A module left over from before a change of the C files breaks nothing: Python does its work."""
     run = subprocess.run([sys.executable, "-c", STALE], capture_output=True, text=True, check=True)
     assert run.stdout == "('one', 'two') one two\n"
 
 
-def test_reading_leaves_nothing_behind() -> None:
-    """What a page took is given back: reading it again and again holds no more memory."""
+def test_a_module_without_sources_next_to_it_is_used(tmp_path: Path) -> None:
+    """An installed wheel has no C files to compare with."""
+    assert native.sources_digest(tmp_path) == ""
+
+
+def test_reading_does_not_leak() -> None:
+    """Reading a page again and again needs no more memory."""
     html = max((file.read_bytes() for file in GOLDEN.rglob("*.html")), key=len)
     leaves = split_leaves(tree.read(html))
     cut = max(candidate_cuts(leaves), key=len)
@@ -97,7 +94,6 @@ def test_reading_leaves_nothing_behind() -> None:
         (cut,) = apply_rule(leaves, rule)[:1]
         for record in columns.records(RecordReader(leaves, cut, columns.marks)):
             leaves.text(record.at.first, record.at.last)
-        page.steps_below(0)
 
     held = []
     tracemalloc.start()
@@ -111,26 +107,26 @@ def test_reading_leaves_nothing_behind() -> None:
 
 
 def same(html: bytes) -> list[str]:
-    """The columns that the compiled walk fills otherwise."""
+    """Return the columns in which the native walk differs from the Python walk."""
     plain, fast = tree._plain_columns(html), tree._compiled_columns(html)
     assert plain.keys() | {"url", "charset", "language", "problems"} == {part.name for part in fields(TagTree)}
     return [name for name in plain if not tree._same(plain[name], fast[name])]
 
 
-def test_the_compiled_walk_is_used() -> None:
-    """Where it was built, it was made for the parser that is installed."""
+def test_the_native_walk_is_used() -> None:
+    """It supports the installed version of the parser."""
     assert tree._columns_of is tree._compiled_columns
 
 
 @given(odd_pages)
 @settings(max_examples=500)
-def test_made_pages_have_the_same_columns(html: str) -> None:
-    """Whatever the markup, both walks fill the same columns."""
+def test_generated_pages_have_the_same_columns(html: str) -> None:
+    """Both walks give the same columns for any markup."""
     assert same(html.encode("utf-8", "replace")) == []
 
 
 def test_saved_and_broken_pages_have_the_same_columns() -> None:
-    """So do real pages, and pieces of them: of the saved answers, and of every corpus that is there."""
+    """Both walks give the same columns for saved answers, pages of the corpora, and random pieces of them."""
     files = sorted(GOLDEN.rglob("*.html")) + sorted(CORPORA.rglob("*.html"))[::20]
     rng = random.Random(1)
     for file in files:
@@ -140,8 +136,8 @@ def test_saved_and_broken_pages_have_the_same_columns() -> None:
         assert (file.name, same(html[first:last])) == (file.name, [])
 
 
-def test_threads_that_read_at_once_do_not_disturb_each_other() -> None:
-    """The parser's document, places and their numbers are shared by all pages: each thread still gets its own columns."""
+def test_threads_can_read_at_the_same_time() -> None:
+    """Threads share the parser's document and the table of path signatures, and still get the right columns."""
     pages = [file.read_bytes() for file in sorted(GOLDEN.rglob("*.html"))]
     pages += [page.replace(b"class=", b"class=other-") for page in pages]  # signatures that are made while others read
     alone = [tree._plain_columns(page) for page in pages]
@@ -151,16 +147,11 @@ def test_threads_that_read_at_once_do_not_disturb_each_other() -> None:
 
 
 def read_both(html: bytes) -> list[ReadRecord]:
-    """The records of every cut of a page, compiled and plain: their pieces, texts, fields and links, and the cuts of rules that give them."""
+    """Compare the records of every cut of a page, and the cuts of the rules learned from it; return the records."""
     leaves = split_leaves(tree.read(html))
     found: list[ReadRecord] = []
     for cut in candidate_cuts(leaves)[:MAX_CUTS]:
-        compiled_reader, plain_reader = RecordReader(leaves, cut), RecordReader(leaves, cut)
-        plain_reader._add_pieces = plain_reader.add_pieces_python  # type: ignore[method-assign] # as where nothing is compiled
-        for record in compiled_reader.records:
-            fast = compiled_reader.pieces(record), leaves.text(record.first, record.last)
-            assert fast == (plain_reader.pieces(record), leaves.text_python(record.first, record.last))
-        columns = learn_columns([compiled_reader])
+        columns = learn_columns([RecordReader(leaves, cut)])
         for some in (columns, replace(columns, columns=columns.columns[1:], labels=(), link="")):
             records = some.records(RecordReader(leaves, cut, some.marks))
             assert records == some.records_python(RecordReader(leaves, cut, some.marks))
@@ -172,20 +163,20 @@ def read_both(html: bytes) -> list[ReadRecord]:
 
 
 def cuts_of(cuts: list[Cut]) -> list[object]:
-    """All that is in cuts, to be compared."""
+    """Return the columns of cuts as lists."""
     names = ("starts", "ends", "depth", "unit", "container", "unit_row", "container_end")
     return [[np.asarray(getattr(cut, name)).tolist() for name in names] for cut in cuts]
 
 
 @given(odd_pages)
 @settings(max_examples=200)
-def test_made_records_have_the_same_pieces(html: str) -> None:
-    """Whatever the markup, the pieces and texts of records are the same."""
+def test_generated_pages_have_the_same_records(html: str) -> None:
+    """Fields, links, texts and cuts are the same for any markup."""
     read_both(html.encode("utf-8", "replace") * 3)
 
 
-def test_records_of_saved_pages_have_the_same_pieces() -> None:
-    """So are those of real pages, whole and cut off."""
+def test_saved_pages_have_the_same_records() -> None:
+    """Fields, links, texts and cuts are the same for real pages, whole and truncated."""
     files = sorted(GOLDEN.rglob("*.html"))[::4] + sorted((CORPORA / "kinds").rglob("*.html"))[::200]
     records = 0
     for file in files:
@@ -196,45 +187,14 @@ def test_records_of_saved_pages_have_the_same_pieces() -> None:
 
 @given(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode("utf-8", "surrogatepass")))
 @settings(max_examples=1000)
-def test_bytes_are_looked_at_alike(page: bytes) -> None:
-    """Both know UTF-8 from what is not, and count alike."""
+def test_valid_utf8_is_recognised(page: bytes) -> None:
+    """The native check accepts the bytes that Python can decode."""
     try:
         page.decode("utf-8")
         can_be_decoded = True
     except UnicodeDecodeError:
         can_be_decoded = False
     assert compiled.is_utf8(page) == can_be_decoded
-    assert compiled.count(page * 100, 0x61) == page.count(b"a") * 100
-
-
-@given(odd_pages)
-@settings(max_examples=100)
-def test_the_steps_below_a_row_are_the_same(html: str) -> None:
-    """Both number the rows right below a row alike."""
-    page = tree.read(html)
-    for row in range(len(page)):
-        assert page.steps_below(row) == page.plain_steps_below(row)
-        assert all(page.row_at(f"{page.path(row)}/{step}") == child for child, step in page.steps_below(row).items())
-
-
-@given(odd_pages)
-@settings(max_examples=200)
-def test_texts_and_their_lines_are_the_same(html: str) -> None:
-    """Both join the same chunks to the same text, and find the same lines with numbers."""
-    page = tree.read(html)
-    for row in range(len(page)):
-        first, last = int(page.text_at[row]), int(page.text_end[row])
-        assert page.text(row) == (page.plain_text_of(first, last) if first < last else "")
-    for text in (page.text(), html):
-        for most in (0, 3, 240):
-            assert numbered_lines(text, most) == numbered_lines_python(text, most)
-
-
-@given(st.text(alphabet="a1\n \u0661\u00b2Ⅷ深\U0001d7ce\x1c\x85\u2028"))
-@settings(max_examples=300)
-def test_lines_with_numbers_are_the_same(text: str) -> None:
-    """A digit is one in any script; only a line feed ends a line."""
-    assert numbered_lines(text, 5) == numbered_lines_python(text, 5)
 
 
 @given(
@@ -242,42 +202,48 @@ def test_lines_with_numbers_are_the_same(text: str) -> None:
     st.sampled_from(["cp1252", "iso8859-7", "koi8-r", "cp874", "mac-roman", "gb18030", "cp932", "cp1255"]),
 )
 @settings(max_examples=500)
-def test_charsets_of_single_bytes_are_recoded_alike(page: bytes, charset: str) -> None:
-    """By a table or by the codec, the same UTF-8 comes out."""
+def test_single_byte_charsets_are_converted_alike(page: bytes, charset: str) -> None:
+    """The table and the codec give the same UTF-8."""
     assert charset_module._to_utf8_from(page, charset) == charset_module._encode_utf8(to_unicode(page, charset))
 
 
-def test_every_charset_with_a_table_is_one_of_single_bytes() -> None:
-    """Those with several bytes for a character are left to their codecs."""
+def test_only_single_byte_charsets_have_a_table() -> None:
+    """Multi-byte charsets are converted by their codecs."""
     assert charset_module._utf8_table("cp1252") is not None
     for charset in ("gb18030", "big5", "cp932", "euc-jp", "cp949", "utf-8", "utf-16-le", "utf-7", "iso2022-jp"):
         assert charset_module._utf8_table(charset) is None
 
 
 def test_columns_of_different_pages_are_refused() -> None:
-    """Columns that do not fit together raise; nothing is read beyond their ends."""
+    """Columns that do not fit together raise an error; nothing is read beyond their ends."""
     page, other = tree.read("<p>one <b>two</b> three"), tree.read("<p>one")
     columns = (
-        page.chunk_row, page.chunk_gap, page.signatures, page.signature, page.parent, page.end, page.text_at, page.text_end
-    )  # fmt: skip
-    made = compiled.Leaves(page.chunks, *columns)
+        *(page.chunk_row, page.chunk_gap, page.signature, page.parent, page.end, page.text_at, page.text_end),
+        len(page.signatures),
+    )
+    leaves = compiled.Leaves(page.chunks, *columns)
     with pytest.raises(ValueError, match="different pages"):
         compiled.Leaves(other.chunks, *columns)
     with pytest.raises(ValueError, match="different pages"):
         compiled.Leaves(page.chunks, page.chunk_row + 100, *columns[1:])
-    with pytest.raises(IndexError):
-        made.text(0, 99, 5)
-    number = np.array([99], np.int32)
     with pytest.raises(ValueError, match="different pages"):
-        made.records(
-            number, number + 1, page.chunk_row, number[:0], [], ({}, {}, (), "", 0, 0), ({}, {}, 0, 0, *[Piece] * 3), 5
-        )
+        compiled.Leaves(page.chunks, *columns[:-1], 1)
+    number, none = np.array([99], np.int32), np.zeros(0, np.int32)
+    steps, flags = page.signature_set.place_step, np.zeros(len(page.signatures), np.int32)
+    names: tuple[dict[int, str], dict[tuple[int, int], str]] = ({}, {})
+    for starts, units, some_flags in (
+        (number, page.chunk_row, flags),
+        (none, page.chunk_row * 0 + 4, flags),
+        (none, page.chunk_row, flags[1:]),
+    ):
+        with pytest.raises(ValueError, match="different pages"):
+            leaves.records(starts, starts + 1, units, none, [], steps, steps, some_flags, *names, (), "", 0, 0, 5)
     with pytest.raises(ValueError, match="different pages"):
-        made.cuts({}, lambda _: (3, 0, 0.0), 2, True, 1, 0.0, 0.0, 1, b"", (0.5, 0.4, 4))
+        leaves.cuts(flags, flags, flags.astype(float), 2, True, 1, 0.0, 0.0, 1, b"", (0.5, 0.4, 4))
+    with pytest.raises(ValueError, match="different pages"):
+        leaves.cuts(flags, flags + 99, flags.astype(float), 0, True, 1, 0.0, 0.0, 1, b"", (0.5, 0.4, 4))
     with pytest.raises(IndexError):
-        compiled.text(other.chunks, page.chunk_gap, 0, 1)
-    with pytest.raises(IndexError):
-        compiled.steps_below(99, page.end, page.signature, page.signatures)
+        compiled.store_signature((compiled.walk(b"") or {})["table"], 10**9, page.signatures[0])
     with pytest.raises(ValueError, match="different pages"):
         compiled.Attributes(("a",), number.tobytes() * 2, number.tobytes(), number.tobytes(), b"")
     with pytest.raises(ValueError, match="different pages"):
@@ -296,7 +262,7 @@ def test_columns_of_different_pages_are_refused() -> None:
 @given(odd_pages)
 @settings(max_examples=100)
 def test_attributes_are_a_mapping(html: str) -> None:
-    """The attributes that are decoded when asked for are the parser's own, whichever way they are asked for, also after pickling."""
+    """The attributes are those of the parser, with every method and after pickling."""
     plain, fast = (
         walk(html.encode("utf-8", "replace"))["attributes"] for walk in (tree._plain_columns, tree._compiled_columns)
     )
@@ -322,11 +288,13 @@ def test_attributes_are_a_mapping(html: str) -> None:
 @given(st.text(alphabet="aB1 .,'’_é\u0130ẞ\x00\u0661深い検エー・〇한Ａ，\u302a\U00020000-", max_size=40))
 @settings(max_examples=1000)
 def test_words_are_the_same(text: str) -> None:
-    """Both cut a text into the same words and number them alike; a text that only the plain one can cut is left to it."""
+    """Both split a text into the same words and number them alike; a text that only Python splits is left to it."""
     fast = compiled.tokens(text)
     assert fast is None or fast == terms.plain_tokens(text)
     assert fast is not None or not text.isascii()
-    made, ids, at = compiled.terms(text, terms.plain_tokens)
+    *_, left = compiled.terms(text, [])
+    made, ids, at, left = compiled.terms(text, [terms.plain_tokens(chunk) for chunk in left])
+    assert left == []
     words, plain_ids, plain_at = terms.plain_terms(text)
     assert (made, list(np.frombuffer(ids, np.int32)), list(np.frombuffer(at, np.int32))) == (
         words,
@@ -340,20 +308,20 @@ def test_words_are_the_same(text: str) -> None:
      "<", ">", "=", "'", '"', " ", "x" * 9, "<!--", "-->", "<script>", "</script", "<title", "</TITLE>", "/", "\n", "<STYLE ", "</style>"]
 ), max_size=30).map("".join))  # fmt: skip
 @settings(max_examples=1000)
-def test_a_crowded_tag_is_found_where_the_plain_one_finds_it(html: str) -> None:
-    """The test that comes before cutting attributes finds the same numbers of attributes."""
+def test_crowded_tags_are_the_same(html: str) -> None:
+    """The check before `limit_attributes` counts attributes as the regular expressions do."""
     page = html.encode()
     position, most = 0, 0
-    while (tag := attribute_limit.LONG_TAG.search(page, position)) is not None:
-        position = attribute_limit._end_of_text(page, tag)
+    while (tag := tree.LONG_TAG.search(page, position)) is not None:
+        position = tree._end_of_text(page, tag)
         if tag[0] != b"<!--":
-            most = max(most, len(attribute_limit.ATTRIBUTE.findall(page, tag.start(), tag.end())))
+            most = max(most, len(tree.ATTRIBUTE.findall(page, tag.start(), tag.end())))
     for limit in (1, 2, 3, 4, 5):
         assert compiled.has_crowded_tag(page, limit) == (most >= limit)
 
 
-def test_a_page_is_read_as_if_none_had_been_read_before() -> None:
-    """In a page without a document type a table stays inside its paragraph; that page leaves nothing behind for the next."""
+def test_a_page_does_not_depend_on_the_page_before() -> None:
+    """In a page without a document type a table stays inside its paragraph; the next page is parsed in standards mode again."""
     table = b"<p>one<table><tr><td>two</table>"
     pages = [table, b"<!DOCTYPE html>" + table]
     inside, beside = (tree.read(page).parent.tolist() for page in pages)

@@ -19,8 +19,6 @@ from upwell.choose.word_index import (
     count_words,
     plain_columns_of,
     plain_count_words,
-    shape_of,
-    shapes_of,
 )
 from upwell.native import compiled
 from upwell.page.tokens import query_words
@@ -174,12 +172,3 @@ def test_values_of_pairs_agree(cap: int, monkeypatch: pytest.MonkeyPatch) -> Non
         orders.append(order)
     assert orders[0] == orders[1]
     assert len(orders[0]) == 40
-
-
-@needs_native
-@given(
-    st.lists(st.text("aZ1２., 'é検", min_size=1, max_size=6)),
-    st.frozensets(st.sampled_from(["a", "aa", "1", "a1", "é"])),
-)
-def test_shapes_agree(words: list[str], stops: frozenset[str]) -> None:
-    assert shapes_of(words, stops) == [shape_of(word, stops) for word in words]

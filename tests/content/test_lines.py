@@ -55,7 +55,7 @@ def test_native_and_python_lines_agree_on_saved_and_truncated_pages() -> None:
 def test_inconsistent_columns_raise() -> None:
     """Columns of two pages, or lines out of order, raise instead of reading out of bounds."""
     if compiled is None:
-        pytest.skip("the compiled page was not built here: no compiler, or no Python.h")
+        pytest.skip("the native module was not built: no compiler, or no Python.h")
     page, other = read("<p>one <b>two</b><p>three"), read("<p>one")
     with pytest.raises(ValueError, match="different pages"):
         lines.split_lines(dataclasses.replace(page, chunks=other.chunks))
@@ -68,7 +68,7 @@ def test_inconsistent_columns_raise() -> None:
         lines.line_features(other, known)
     with pytest.raises(ValueError, match="different pages"):
         lines.line_features(page, dataclasses.replace(known, row=known.row + 99))
-    with pytest.raises(ValueError, match="one after the other"):
+    with pytest.raises(ValueError, match="not in order"):
         lines.line_features(page, dataclasses.replace(known, first=known.first[::-1].copy()))
 
 

@@ -75,7 +75,7 @@ def wrong_articles(site: Site) -> list[str]:
     wrong = []
     for n, (page, tree) in enumerate(zip(site.pages, trees, strict=True)):
         truth = page.truth
-        blocks = {block.type: block for block in find_blocks(tree, learned).blocks}
+        blocks = {block.type: block for block in find_blocks(tree, learned)}
         lines = blocks["article"].text.split("\n") if "article" in blocks else []
         judged: dict[str, tuple[Any, Any]] = {
             "lines": (
@@ -99,7 +99,7 @@ def lines_judged_alone(site: Site) -> list[tuple[int, int]]:
     learned = learn_site(trees)
     counts = []
     for page, tree in zip(site.pages, trees, strict=True):
-        blocks = find_blocks(tree, learned, EVERY_LINE_ALONE, tables=False).blocks
+        blocks = find_blocks(tree, learned, EVERY_LINE_ALONE, tables=False)
         taken = [squeezed(line) for block in blocks if block.type == "article" for line in block.text.split("\n")]
         true_lines = [squeezed(line) for line in page.truth["lines"]]
         known = {*true_lines, squeezed(page.truth["title"])}
@@ -110,7 +110,7 @@ def lines_judged_alone(site: Site) -> list[tuple[int, int]]:
 def wrong_contents(page: Page) -> list[str]:
     """Return "0 contents" if other links are taken for the table of contents."""
     tree = tree_of(page)
-    blocks = [block for block in find_blocks(tree).blocks if block.type == "toc"]
+    blocks = [block for block in find_blocks(tree) if block.type == "toc"]
     urls = sorted({url for block in blocks for _, url in linked_entries(tree, block)})
     return [] if urls == page.truth["contents"] else ["0 contents"]
 

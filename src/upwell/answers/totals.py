@@ -18,7 +18,6 @@ from typing import Literal
 from upwell.answers.pager import Pager
 from upwell.lazy import late_pattern
 from upwell.lexicon.vocabulary import alternatives, word_starts
-from upwell.native import compiled
 from upwell.page.tree import TagTree
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "TotalsTrust",
     "judge_totals",
     "numbered_lines",
-    "numbered_lines_python",
     "ranges_in",
     "read_totals",
     "stated_matches",
@@ -61,11 +59,6 @@ def numbered_lines(text: str, max_chars: int) -> list[str]:
     >>> numbered_lines("Results\\n1 of 3\\n2024 was a long year", 10)
     ['1 of 3']
     """
-    return numbered_lines_python(text, max_chars) if compiled is None else compiled.numbered_lines(text, max_chars)
-
-
-def numbered_lines_python(text: str, max_chars: int) -> list[str]:
-    """Compute `numbered_lines` without native code."""
     return [line for line in text.split("\n") if len(line) <= max_chars and DIGITS.search(line)]
 
 

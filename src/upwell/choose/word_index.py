@@ -33,7 +33,6 @@ __all__ = [
     "plain_columns_of",
     "plain_count_words",
     "shape_of",
-    "shapes_of",
 ]
 
 
@@ -88,9 +87,9 @@ count_words = compiled.count_words if compiled is not None else plain_count_word
 
 def columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | None]:
     """Return the last field that contains each of the words; None if no field does."""
-    if compiled is None:
-        return plain_columns_of(words, fields)
-    return compiled.columns_of(words, dict(fields), query_words)
+    if compiled is not None and (columns := compiled.columns_of(words, dict(fields))) is not None:
+        return columns
+    return plain_columns_of(words, fields)
 
 
 def plain_columns_of(words: list[str], fields: Mapping[str, str]) -> list[str | None]:
@@ -116,7 +115,6 @@ SHAPES = (
 )  # fmt: skip
 PAIR_CHARACTERS = 2  # sources often index scripts without spaces by pairs of characters
 PAIR, ONE_CHARACTER = 9, 11  # shapes of such parts: a source indexes nearly all of them or nearly none
-OTHER = 255  # the native module returns this for words that need `shape_of`
 AROUND_DIGITS = str.maketrans("", "", " .,")
 
 
@@ -134,14 +132,6 @@ def shape_of(word: str, stops: frozenset[str] = frozenset()) -> int:
     if digits.isdigit():
         return 1 + min(5, len(digits))
     return 1 if any(map(str.isdigit, word)) else 0
-
-
-def shapes_of(words: list[str], stops: frozenset[str]) -> list[int]:
-    """Return the shape of each word."""
-    if compiled is None:
-        return [shape_of(word, stops) for word in words]
-    shapes = compiled.shapes(words, stops)
-    return [shape_of(word, stops) if shape == OTHER else shape for word, shape in zip(words, shapes, strict=True)]
 
 
 Floats = NDArray[np.float64]
@@ -498,7 +488,7 @@ class WordIndex:
             ):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.zeros(len(old) // ROOM_SHARE + len(words), old.dtype))))
-        shapes = shapes_of(list(words), self._stops)
+        shapes = [shape_of(word, self._stops) for word in words]
         kinds = [self._class_of(column or "", shape) for column, shape in zip(columns, shapes, strict=True)]
         self._class[first : len(self._texts)] = kinds
         if self.min_chars:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from upwell.lexicon.scripts import CJK_RUN
 from upwell.native import compiled
-from upwell.page.path_signatures import BROKEN, INLINE, PathSignature
+from upwell.page.path_signatures import BROKEN, INLINE, MAX_CACHED_SETS, PathSignature, SignatureSet
 from upwell.page.tokens import EDGE, tokens
 from upwell.page.tree import Ints, TagTree
 
@@ -97,18 +97,20 @@ def split_lines(tree: TagTree) -> Lines:
     """Return the lines of a page in document order."""
     if compiled is None:
         return split_lines_python(tree)
-    first, last, row, texts, chars, linked, styles, codes = compiled.lines(
-        tree.chunks, tree.chunk_gap, tree.chunk_row, tree.parent, tree.signature, tree.signatures, _code_cache(), _code
+    codes = _codes(tree.signature_set)[tree.signature]
+    first, last, rows, texts, chars, linked = compiled.lines(
+        tree.chunks, tree.chunk_gap, tree.chunk_row, tree.parent, codes
     )
+    row = np.frombuffer(rows, np.int32)
     return Lines(
         np.frombuffer(first, np.int32),
         np.frombuffer(last, np.int32),
-        np.frombuffer(row, np.int32),
+        row,
         texts,
         np.frombuffer(chars),
         np.frombuffer(linked),
-        styles,
-        np.frombuffer(codes, np.int64),
+        _styles(tree, row),
+        codes,
     )
 
 
@@ -122,7 +124,7 @@ def split_lines_python(tree: TagTree) -> Lines:
     chunks = tree.chunks
     gaps = np.where(begins_line, BROKEN, tree.chunk_gap).tolist()
     texts = "".join([GAP_TEXT[gap] + chunk for gap, chunk in zip(gaps, chunks, strict=True)]).split(EDGE)[1:]
-    codes = tree.by_signature(_codes(tree.signatures), np.int64)
+    codes = _codes(tree.signature_set)[tree.signature]
     row = tree.chunk_row[first]
     while (is_inline := codes[row] & IS_INLINE > 0).any():
         row = np.where(is_inline, tree.parent[row], row)
@@ -135,9 +137,13 @@ def split_lines_python(tree: TagTree) -> Lines:
     np.cumsum(sizes * in_link, out=linked_before[1:])
     chars = chars_before[last] - chars_before[first]
     linked = (linked_before[last] - linked_before[first]) / chars
+    return Lines(first, last, row, tuple(texts), chars, linked, _styles(tree, row), codes)
+
+
+def _styles(tree: TagTree, rows: Ints) -> tuple[str, ...]:
+    """Return the style of each of some rows."""
     signatures = tree.signatures
-    styles = tuple([signatures[number].style for number in tree.signature[row].tolist()])
-    return Lines(first, last, row, tuple(texts), chars, linked, styles, codes)
+    return tuple([signatures[number].style for number in tree.signature[rows].tolist()])
 
 
 OWN_TAGS = {
@@ -181,10 +187,11 @@ def _code_cache() -> dict[PathSignature, int]:
     return _known_codes
 
 
-def _codes(signatures: Sequence[PathSignature]) -> list[int]:
-    """Return the code of each signature."""
+@lru_cache(maxsize=MAX_CACHED_SETS)
+def _codes(signatures: SignatureSet) -> NDArray[np.int64]:
+    """Return the code of each signature of a page."""
     known = _code_cache()
-    return [known.get(signature) or _code(signature) for signature in signatures]
+    return np.array([known.get(signature) or _code(signature) for signature in signatures.signatures], dtype=np.int64)
 
 
 def _code(signature: PathSignature) -> int:
@@ -260,6 +267,7 @@ ENCLOSING_COLUMNS = slice(FEATURES.index("in_control"), FEATURES.index("in_heade
 NAMED_COLUMNS = slice(FEATURES.index("named_caption"), FEATURES.index("named_items") + 1)
 CORE_COLUMNS = slice(FEATURES.index("linked_in_parent"), FEATURES.index("after_core") + 1)
 IN_TITLE = FEATURES.index("in_title")
+DATE_AND_BYLINE = slice(FEATURES.index("date"), FEATURES.index("byline") + 1)
 # Constants passed to the native code.
 NATIVE_LIMITS = (
     *(MIN_PROSE_CHARS, SHORT_LINE_CHARS, ITEM_MASS, MAX_ITEMS_SHARE, MAIN_PROSE_SHARE, CORE_PROSE_SHARE),
@@ -272,14 +280,27 @@ def line_features(tree: TagTree, lines: Lines) -> Floats:
     if compiled is None or not len(lines):
         return line_features_python(tree, lines)
     x = np.zeros((len(lines), len(FEATURES)))
-    title_candidates = compiled.line_features(
+    title_candidates, date_candidates = compiled.line_features(
         x,
-        (lines.first, lines.row, lines.chars, lines.linked, lines.codes),
-        (tree.parent, tree.end, tree.text_at, tree.text_end),
-        (lines.texts, lines.styles, tree.attribute_by_row("id"), tree.title.lower()),
-        (name_roles, _date_and_byline, SENTENCE_ENDS, COPYRIGHT_MARKS),
+        lines.first,
+        lines.row,
+        lines.chars,
+        lines.linked,
+        _roles(tree, lines),
+        lines.codes,
+        tree.parent,
+        tree.end,
+        tree.text_at,
+        tree.text_end,
+        lines.texts,
+        lines.styles,
+        tree.title.lower(),
+        SENTENCE_ENDS,
+        COPYRIGHT_MARKS,
         NATIVE_LIMITS,
     )
+    if date_candidates:
+        x[date_candidates, DATE_AND_BYLINE] = [_date_and_byline(lines.texts[i]) for i in date_candidates]
     for i, agreement in _title_agreement(tree.title, lines.texts, title_candidates):
         x[i, IN_TITLE] = agreement
     return x

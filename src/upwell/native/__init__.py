@@ -1,23 +1,28 @@
-"""The compiled parts (C), where they were built; plain Python does the same elsewhere, more slowly."""
+"""Native code (C): `compiled` is the module, or None if it was not built; then pure Python computes the same, more slowly.
 
-__all__ = ["PARSER_VERSIONS", "compiled", "count"]
+`native.h` documents every function. `sources_digest` identifies the C files: a module that was built from other files is not used.
+"""
 
-# The walk reads the parser's memory as these versions of selectolax lay it out. For another version: compare its lexbor.pxd
-# with native/native.h, run tests/test_native.py, add it here.
+from hashlib import sha256
+from pathlib import Path
+
+__all__ = ["PARSER_VERSIONS", "compiled", "sources_digest"]
+
+# Versions of selectolax whose memory layout the native walk knows. For another version compare the structures in its lexbor.pxd with walk.c,
+# run tests/test_native.py, and add it here.
 PARSER_VERSIONS = ("1.0.2",)
-# As native/module.c has it; it goes up with every change of the C code. A module with another number was left over from another
-# version of Upwell: it is as good as none.
-INTERFACE = 9
+
+
+def sources_digest(folder: Path) -> str:
+    """Return a digest of the C files in a folder; "" if there are none, as in an installed wheel."""
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".c", ".h"))
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16] if files else ""
+
 
 try:
     from upwell.native import _native as compiled
 
-    if getattr(compiled, "INTERFACE", 1) != INTERFACE:  # the first modules had no number
-        compiled = None  # type: ignore[assignment] # as below
+    if sources_digest(Path(__file__).parent) not in ("", getattr(compiled, "SOURCES", None)):
+        compiled = None  # type: ignore[assignment] # left over from before a change of the C files: build it again
 except ImportError:
-    compiled = None  # type: ignore[assignment] # mypy knows no module that may be missing
-
-
-def count(page: bytes, byte: int) -> int:
-    """How often a byte occurs in a page."""
-    return compiled.count(page, byte) if compiled is not None else page.count(byte)
+    compiled = None  # type: ignore[assignment] # mypy does not expect a module to be missing

@@ -1,15 +1,35 @@
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+"""Types of the native module; native.h documents arguments, columns and results."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from upwell.page.path_signatures import PathSignature
 
-T = TypeVar("T")
-Info = TypeVar("Info", bound=tuple[int, int, bool])
+Int32 = NDArray[np.int32] | bytes
+Float64 = NDArray[np.float64]
 
-INTERFACE: int
+SOURCES: str
+
+# walk.c
+
+def bind(path: str, td: int, th: int, dialog: int, tag_display: dict[str, int]) -> None: ...
+def walk(html: bytes) -> dict[str, Any] | None: ...
+def store_signature(table: int, entry: int, signature: PathSignature) -> PathSignature: ...
+def finish_gaps(
+    gaps: NDArray[np.int8],
+    spaced: NDArray[np.int8],
+    chunks: tuple[str, ...],
+    chunk_row: NDArray[np.int32],
+    rows_before: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    signature: NDArray[np.int32],
+    marks: bytes,
+) -> None: ...
+
+# attributes.c
 
 class Attributes(Mapping[int, Mapping[str, str | None]]):
     def __new__(
@@ -20,8 +40,125 @@ class Attributes(Mapping[int, Mapping[str, str | None]]):
     def of_rows(self, name: str, rows: NDArray[np.int32]) -> list[str | None]: ...
     def value(self, row: int, name: str) -> str | None: ...
     def __getitem__(self, row: int) -> Mapping[str, str | None]: ...
-    def __iter__(self) -> Any: ...
+    def __iter__(self) -> Iterator[int]: ...
     def __len__(self) -> int: ...
+
+# tokens.c
+
+def tokens(text: str) -> list[str] | None: ...
+def terms(
+    text: str, parts: list[list[str]]
+) -> tuple[
+    list[str],  # words
+    bytes,  # ids: int32[tokens]
+    bytes,  # begins: int32[chunks + 1]
+    list[str],  # left
+]: ...
+def columns_of(words: list[str], fields: dict[str, str]) -> list[str | None] | None: ...
+
+# bytes.c
+
+def is_utf8(page: bytes) -> bool: ...
+def to_utf8(page: bytes, table: bytes) -> bytes: ...
+def has_crowded_tag(html: bytes, limit: int) -> bool: ...
+
+# leaves.c, cuts.c, records.c
+
+class Leaves:
+    def __new__(
+        cls,
+        texts: Sequence[str],
+        row: NDArray[np.int32],
+        gap: NDArray[np.int8],
+        signature: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        end: NDArray[np.int32],
+        row_start: NDArray[np.int32],
+        row_end: NDArray[np.int32],
+        signatures: int,
+    ) -> Leaves: ...
+    def cuts(
+        self,
+        flags: Int32,
+        path: Int32,
+        share: Float64 | bytes,
+        how: int,
+        all_containers: bool,
+        leader: int,
+        mean_share: float,
+        usual_paths: float,
+        longest: int,
+        separators: NDArray[np.uint64] | bytes,
+        limits: tuple[float, float, int],
+    ) -> tuple[
+        list[tuple[bytes, bytes, bytes, bytes]],  # cuts: first, last, container, container_end
+        bytes,  # unit: int32[leaves]
+        bytes,  # unit_row: int32[leaves]
+    ]: ...
+    def records(
+        self,
+        starts: NDArray[np.int32],
+        ends: NDArray[np.int32],
+        unit_row: NDArray[np.int32],
+        link_rows: NDArray[np.int32],
+        targets: list[str | None],
+        place_step: NDArray[np.uint64],
+        tag_step: NDArray[np.uint64],
+        flags: NDArray[np.int32],
+        names_of_places: dict[int, str],
+        names: dict[tuple[int, int], str],
+        labels: tuple[str, ...],
+        other: str,
+        own_place: int,
+        own_nth: int,
+        min_repeated: int,
+    ) -> tuple[
+        bytes,  # ranges: int32[5 * records]
+        list[dict[str, str] | list[tuple[int, str, int, bool]]],  # fields, or pieces
+        list[tuple[str, ...]],  # targets
+        list[str | None],  # own
+        list[str],  # texts
+    ]: ...
+
+# lines.c
+
+def lines(
+    chunks: tuple[str, ...],
+    chunk_gap: NDArray[np.int8],
+    chunk_row: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    codes: NDArray[np.int64],
+) -> tuple[
+    bytes,  # first: int32[lines]
+    bytes,  # last: int32[lines]
+    bytes,  # row: int32[lines]
+    tuple[str, ...],  # texts
+    bytes,  # chars: float64[lines]
+    bytes,  # linked: float64[lines]
+]: ...
+def line_features(
+    x: Float64,
+    first: NDArray[np.int32],
+    row: NDArray[np.int32],
+    chars: Float64,
+    linked: Float64,
+    roles: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    parent: NDArray[np.int32],
+    end: NDArray[np.int32],
+    text_at: NDArray[np.int32],
+    text_end: NDArray[np.int32],
+    texts: tuple[str, ...],
+    styles: tuple[str, ...],
+    title: str,
+    sentence_ends: str,
+    copyright_marks: tuple[str, ...],
+    limits: tuple[float, ...],
+) -> tuple[list[int], list[int]]: ...  # title_lines, date_lines
+
+# keys.c
+
+def hash_of(key: str) -> int: ...
 
 class KeyNumbers:
     def __new__(cls, hashes: bytes = b"") -> KeyNumbers: ...
@@ -34,102 +171,8 @@ class KeyNumbers:
         self, lists: Sequence[Sequence[str]], stops: frozenset[str] | None
     ) -> tuple[bytes, bytes, list[list[str]]]: ...
 
-class Leaves:
-    def __new__(
-        cls,
-        texts: Sequence[str],
-        row: NDArray[np.int32],
-        gap: NDArray[np.int8],
-        spots: tuple[PathSignature, ...],
-        spot: NDArray[np.int32],
-        parent: NDArray[np.int32],
-        end: NDArray[np.int32],
-        row_start: NDArray[np.int32],
-        row_end: NDArray[np.int32],
-    ) -> Leaves: ...
-    def add_pieces(
-        self,
-        pieces: list[T],
-        first: int,
-        last: int,
-        below: dict[PathSignature | None, Info],
-        piece: type[T],
-        place_of: Callable[[dict[PathSignature | None, Info], PathSignature], Info],
-    ) -> None: ...
-    def cuts(
-        self,
-        known: dict[PathSignature, tuple[int, int, float]],
-        of_spot: Callable[[PathSignature], tuple[int, int, float]],
-        how: int,
-        all_containers: bool,
-        leader: int,
-        mean_share: float,
-        usual_paths: float,
-        longest: int,
-        separators: NDArray[np.uint64] | bytes,
-        limits: tuple[float, float, int],
-    ) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], bytes, bytes]: ...
-    def records(
-        self,
-        starts: NDArray[np.int32],
-        ends: NDArray[np.int32],
-        unit_row: NDArray[np.int32],
-        link_rows: NDArray[np.int32],
-        targets: list[str | None],
-        columns: tuple[dict[int, str], dict[tuple[int, int], str], tuple[str, ...], str, int, int],
-        places: tuple[Any, ...],
-        shortest: int,
-    ) -> list[Any]: ...
-    def text(self, first: int, last: int, shortest: int) -> str: ...
+# word_counts.c
 
-def bind(path: str, td: int, th: int, dialog: int) -> None: ...
-def walk(
-    html: bytes, make_spot: Callable[..., PathSignature]
-) -> (
-    tuple[
-        str,
-        dict[int, str],
-        dict[int, str],
-        tuple[PathSignature, ...],
-        bytes,
-        bytes,
-        bytes,
-        bytes,
-        bytes,
-        tuple[str, ...],
-        bytes,
-        bytearray,
-        Attributes,
-        bytes,
-        bytes,
-        bytes,
-    ]
-    | None
-): ...
-def terms(text: str, plain: Callable[[str], list[str]]) -> tuple[list[str], bytes, bytes]: ...
-def tokens(text: str) -> list[str] | None: ...
-def has_crowded_tag(html: bytes, limit: int) -> bool: ...
-def steps_below(
-    row: int, end: NDArray[np.int32], spot: NDArray[np.int32], spots: tuple[PathSignature, ...]
-) -> dict[int, str]: ...
-def text(chunks: tuple[str, ...], gaps: NDArray[np.int8], first: int, last: int) -> str: ...
-def numbered_lines(text: str, most: int) -> list[str]: ...
-def is_utf8(page: bytes) -> bool: ...
-def count(page: bytes, byte: int) -> int: ...
-def recoded(page: bytes, table: bytes) -> bytes: ...
-def finish_gaps(
-    gaps: NDArray[np.int8],
-    spaced: NDArray[np.int8],
-    chunks: tuple[str, ...],
-    chunk_row: NDArray[np.int32],
-    rows_before: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    spot: NDArray[np.int32],
-    is_marking: bytes,
-) -> None: ...
-def shapes(words: list[str], stops: frozenset[str]) -> bytes: ...
-def columns_of(words: list[str], fields: dict[str, str], plain: Callable[[str], list[str]]) -> list[str | None]: ...
-def hash_of(key: str) -> int: ...
 def count_words(
     cells: NDArray[np.int32],
     ends: NDArray[np.int32],
@@ -142,35 +185,21 @@ def count_words(
     number: int,
 ) -> tuple[int, int]: ...
 def weigh_words(
-    words: Sequence[NDArray[np.int32]],
+    arrays: Sequence[NDArray[np.int32]],
     inside: NDArray[np.int32],
     once: NDArray[np.int32],
     twice: NDArray[np.int32],
     whole: NDArray[np.int32],
     classes: NDArray[np.int16],
     done: NDArray[np.bool_],
-    share: NDArray[np.float64],
-    calibration: NDArray[np.float64],
+    share: Float64,
+    calibration: Float64,
     numbers: tuple[float, ...],
-) -> tuple[bytes, bytes, int]: ...
-def lines(
-    chunks: tuple[str, ...],
-    gap: NDArray[np.int8],
-    chunk_row: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    spot: NDArray[np.int32],
-    spots: tuple[PathSignature, ...],
-    known_codes: dict[PathSignature, int],
-    code_of: Callable[[PathSignature], int],
-) -> tuple[bytes, bytes, bytes, tuple[str, ...], bytes, bytes, tuple[str, ...], bytes]: ...
-def line_features(
-    x: NDArray[np.float64],
-    lines: tuple[NDArray[Any], ...],
-    page: tuple[NDArray[np.int32], ...],
-    texts: tuple[tuple[str, ...], tuple[str, ...], dict[int, str], str],
-    asked: tuple[Callable[[str], int], Callable[[str], tuple[bool, bool]], str, tuple[str, ...]],
-    limits: tuple[float, ...],
-) -> list[int]: ...
+) -> tuple[
+    bytes,  # words: int32[n]
+    bytes,  # weighed: float64[4 * n]
+    int,  # best
+]: ...
 def weigh_pairs(
     words: NDArray[np.int64],
     both: NDArray[np.int64],
@@ -179,7 +208,7 @@ def weigh_pairs(
     once: NDArray[np.int32],
     told: NDArray[np.float32],
     barren: NDArray[np.bool_],
-    calibration: NDArray[np.float64],
+    calibration: Float64,
     asked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     numbers: tuple[float, ...],
 ) -> bytes: ...

@@ -2,11 +2,8 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *names;      /* tuple of str */
-    PyObject *first;      /* int32 for each row and one more: its first attribute */
-    PyObject *numbers;    /* int32 for each attribute: its name; below 0 (~number) where it has no value */
-    PyObject *ends;       /* int32 for each attribute: the end of its value in … */
-    PyObject *values;     /* … the values of all, in UTF-8 */
+    PyObject *names;                             /* tuple of str */
+    PyObject *first, *numbers, *ends, *values;   /* bytes; native.h describes the columns */
 } Attributes;
 
 #define INTS(object) ((const int32_t *)PyBytes_AS_STRING(object))
@@ -25,18 +22,18 @@ static inline PyObject *name_at(const Attributes *self, int32_t i) {
 }
 
 static PyObject *row_dict(const Attributes *self, Py_ssize_t row) {
-    PyObject *found = PyDict_New();
-    if (!found) return NULL;
+    PyObject *result = PyDict_New();
+    if (!result) return NULL;
     for (int32_t i = INTS(self->first)[row]; i < INTS(self->first)[row + 1]; i++) {
         PyObject *value = value_at(self, i);
-        if (!value || PyDict_SetItem(found, name_at(self, i), value) < 0) {
+        if (!value || PyDict_SetItem(result, name_at(self, i), value) < 0) {
             Py_XDECREF(value);
-            Py_DECREF(found);
+            Py_DECREF(result);
             return NULL;
         }
         Py_DECREF(value);
     }
-    return found;
+    return result;
 }
 
 static inline int has_any(const Attributes *self, Py_ssize_t row) {
@@ -82,19 +79,19 @@ static int32_t number_of_name(const Attributes *self, PyObject *name) {
 static PyObject *attributes_having(PyObject *object, PyObject *name) {
     Attributes *self = (Attributes *)object;
     if (!PyUnicode_Check(name)) { PyErr_SetString(PyExc_TypeError, "having takes a name"); return NULL; }
-    PyObject *found = PyDict_New();
+    PyObject *result = PyDict_New();
     int32_t number = number_of_name(self, name);
-    for (Py_ssize_t row = 0; found && number >= 0 && row < count_rows(self); row++)
+    for (Py_ssize_t row = 0; result && number >= 0 && row < count_rows(self); row++)
         for (int32_t i = INTS(self->first)[row]; i < INTS(self->first)[row + 1]; i++) {
             int32_t own = INTS(self->numbers)[i];
             if (own != number && own != ~number) continue;
             PyObject *key = PyLong_FromSsize_t(row), *value = own < 0 ? PyUnicode_New(0, 0) : value_at(self, i);
-            int failed = !key || !value ? -1 : PyDict_SetItem(found, key, value);
+            int failed = !key || !value ? -1 : PyDict_SetItem(result, key, value);
             Py_XDECREF(key);
             Py_XDECREF(value);
-            if (failed) { Py_DECREF(found); return NULL; }
+            if (failed) { Py_DECREF(result); return NULL; }
         }
-    return found;
+    return result;
 }
 
 static PyObject *attributes_of_rows(PyObject *object, PyObject *args) {
@@ -104,8 +101,8 @@ static PyObject *attributes_of_rows(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Uy*", &name, &rows)) return NULL;
     int32_t number = number_of_name(self, name);
     const int32_t *row = rows.buf;
-    PyObject *found = PyList_New(rows.len / 4);
-    for (Py_ssize_t k = 0; found && k < rows.len / 4; k++) {
+    PyObject *result = PyList_New(rows.len / 4);
+    for (Py_ssize_t k = 0; result && k < rows.len / 4; k++) {
         PyObject *value = Py_NewRef(Py_None);
         for (int32_t i = number >= 0 && has_any(self, row[k]) ? INTS(self->first)[row[k] + 1] - 1 : -1; i >= 0 && i >= INTS(self->first)[row[k]]; i--) {
             int32_t own = INTS(self->numbers)[i];
@@ -113,11 +110,11 @@ static PyObject *attributes_of_rows(PyObject *object, PyObject *args) {
             Py_SETREF(value, own < 0 ? PyUnicode_New(0, 0) : value_at(self, i));
             break;
         }
-        if (value) PyList_SET_ITEM(found, k, value);
-        else Py_CLEAR(found);
+        if (value) PyList_SET_ITEM(result, k, value);
+        else Py_CLEAR(result);
     }
     PyBuffer_Release(&rows);
-    return found;
+    return result;
 }
 
 static PyObject *listed(const Attributes *self, int keys, int values) {
@@ -148,9 +145,9 @@ static PyObject *attributes_iter(PyObject *self) {
 }
 
 static Py_ssize_t attributes_length(PyObject *self) {
-    Py_ssize_t found = 0;
-    for (Py_ssize_t row = 0; row < count_rows((Attributes *)self); row++) found += has_any((Attributes *)self, row);
-    return found;
+    Py_ssize_t result = 0;
+    for (Py_ssize_t row = 0; row < count_rows((Attributes *)self); row++) result += has_any((Attributes *)self, row);
+    return result;
 }
 
 static int attributes_contains(PyObject *self, PyObject *key) {
@@ -165,7 +162,7 @@ static PyObject *attributes_reduce(PyObject *object, PyObject *none) {
     return Py_BuildValue("O(OOOOO)", &AttributesType, self->names, self->first, self->numbers, self->ends, self->values);
 }
 
-/* From columns that belong together, which are taken over; NULL where one is missing. */
+/* Create the mapping from columns that fit together; steals the references. Return NULL if one of them is NULL. */
 PyObject *make_attributes(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values) {
     Attributes *self = names && first && numbers && ends && values ? PyObject_New(Attributes, &AttributesType) : NULL;
     if (!self) {
@@ -184,7 +181,7 @@ PyObject *make_attributes(PyObject *names, PyObject *first, PyObject *numbers, P
     return (PyObject *)self;
 }
 
-/* Whether columns belong together: every number leads to something that is there. */
+/* Return 1 if the columns fit together: every index is in range. */
 static int do_fit(PyObject *names, PyObject *first, PyObject *numbers, PyObject *ends, PyObject *values) {
     Py_ssize_t count = PyBytes_GET_SIZE(numbers) / 4, rows = PyBytes_GET_SIZE(first) / 4 - 1;
     if (rows < 0 || PyBytes_GET_SIZE(first) % 4 || PyBytes_GET_SIZE(numbers) % 4 || PyBytes_GET_SIZE(ends) != PyBytes_GET_SIZE(numbers)) return 0;
@@ -220,15 +217,15 @@ static void attributes_dealloc(PyObject *object) {
 }
 
 static PyMethodDef attributes_methods[] = {
-    {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "The attributes of a row, or the default."},
-    {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "One attribute of a row: None where it is absent, \"\" where it is empty."},
-    {"having", attributes_having, METH_O, "One attribute of all rows that have it, by row: \"\" where it is empty."},
-    {"of_rows", attributes_of_rows, METH_VARARGS, "of_rows(name, rows): one attribute of each of some rows: None where it is absent, \"\" where it is empty."},
-    {"names", attributes_names, METH_NOARGS, "The names of all attributes of the page."},
-    {"keys", attributes_keys, METH_NOARGS, "The rows that have attributes."},
-    {"values", attributes_values, METH_NOARGS, "The attributes of each row that has any."},
-    {"items", attributes_items, METH_NOARGS, "Each row that has attributes, with them."},
-    {"__reduce__", attributes_reduce, METH_NOARGS, "For pickle."},
+    {"get", (PyCFunction)(void (*)(void))attributes_get, METH_FASTCALL, "Return the attributes of a row, or the default."},
+    {"value", (PyCFunction)(void (*)(void))attributes_value, METH_FASTCALL, "Return one attribute of a row: None if absent, \"\" if empty."},
+    {"having", attributes_having, METH_O, "Return one attribute of all rows that have it, by row."},
+    {"of_rows", attributes_of_rows, METH_VARARGS, "Return one attribute of each of some rows: None if absent, \"\" if empty."},
+    {"names", attributes_names, METH_NOARGS, "Return the names of all attributes of the page."},
+    {"keys", attributes_keys, METH_NOARGS, "Return the rows that have attributes."},
+    {"values", attributes_values, METH_NOARGS, "Return the attributes of each row that has any."},
+    {"items", attributes_items, METH_NOARGS, "Return each row that has attributes, with them."},
+    {"__reduce__", attributes_reduce, METH_NOARGS, "Support pickle."},
     {NULL, NULL, 0, NULL},
 };
 static PyMappingMethods attributes_mapping = {attributes_length, attributes_subscript, NULL};
@@ -238,7 +235,7 @@ PyTypeObject AttributesType = {
     .tp_name = "upwell.native._native.Attributes",
     .tp_basicsize = sizeof(Attributes),
     .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "The attributes of the rows of a page, decoded when they are asked for.",
+    .tp_doc = "Attributes of the rows of a page, decoded on access.",
     .tp_new = attributes_new,
     .tp_dealloc = attributes_dealloc,
     .tp_iter = attributes_iter,

@@ -1,6 +1,6 @@
 #include "native.h"
 
-/* ---- the hash of a key: the first 64 bits of BLAKE2b with a digest of eight bytes (RFC 7693), as arrays/key_set.py has it ------- */
+/* The hash of a key: BLAKE2b with a digest of eight bytes (RFC 7693), as in arrays/key_set.py. */
 
 static const uint64_t IV[8] = {
     0x6a09e667f3bcc908ull, 0xbb67ae8584caa73bull, 0x3c6ef372fe94f82bull, 0xa54ff53a5f1d36f1ull,
@@ -17,11 +17,11 @@ static const uint8_t SIGMA[10][16] = {
 
 enum { BLOCK = 128, ROUNDS = 12, DIGEST = 8 };
 
-static inline uint64_t turned(uint64_t value, int bits) { return value >> bits | value << (64 - bits); }
+static inline uint64_t rotated(uint64_t value, int bits) { return value >> bits | value << (64 - bits); }
 
-static inline void stir(uint64_t *v, int a, int b, int c, int d, uint64_t x, uint64_t y) {
-    v[a] += v[b] + x; v[d] = turned(v[d] ^ v[a], 32); v[c] += v[d]; v[b] = turned(v[b] ^ v[c], 24);
-    v[a] += v[b] + y; v[d] = turned(v[d] ^ v[a], 16); v[c] += v[d]; v[b] = turned(v[b] ^ v[c], 63);
+static inline void mix_words(uint64_t *v, int a, int b, int c, int d, uint64_t x, uint64_t y) {
+    v[a] += v[b] + x; v[d] = rotated(v[d] ^ v[a], 32); v[c] += v[d]; v[b] = rotated(v[b] ^ v[c], 24);
+    v[a] += v[b] + y; v[d] = rotated(v[d] ^ v[a], 16); v[c] += v[d]; v[b] = rotated(v[b] ^ v[c], 63);
 }
 
 static inline uint64_t little_endian(const unsigned char *data) {
@@ -38,8 +38,8 @@ static void compress(uint64_t *h, const unsigned char *block, uint64_t length, i
     if (is_last) v[14] = ~v[14];
     for (int round = 0; round < ROUNDS; round++) {
         const uint8_t *s = SIGMA[round % 10];
-        for (int i = 0; i < 4; i++) stir(v, i, 4 + i, 8 + i, 12 + i, m[s[2 * i]], m[s[2 * i + 1]]);
-        for (int i = 0; i < 4; i++) stir(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[s[8 + 2 * i]], m[s[9 + 2 * i]]);
+        for (int i = 0; i < 4; i++) mix_words(v, i, 4 + i, 8 + i, 12 + i, m[s[2 * i]], m[s[2 * i + 1]]);
+        for (int i = 0; i < 4; i++) mix_words(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[s[8 + 2 * i]], m[s[9 + 2 * i]]);
     }
     for (int i = 0; i < 8; i++) h[i] ^= v[i] ^ v[i + 8];
 }
@@ -57,7 +57,7 @@ static int64_t digest_of(const unsigned char *data, size_t length) {
 
 int hash_key(PyObject *key, int64_t *hash) {
     if (!PyUnicode_Check(key)) { PyErr_SetString(PyExc_TypeError, "a key is a str"); return -1; }
-    if (PyUnicode_IS_COMPACT_ASCII(key)) {   /* its bytes as they are: PyUnicode_AsUTF8 would keep a copy of others */
+    if (PyUnicode_IS_COMPACT_ASCII(key)) {   /* other strings: PyUnicode_AsUTF8 would keep a copy */
         *hash = digest_of(PyUnicode_DATA(key), (size_t)PyUnicode_GET_LENGTH(key));
         return 0;
     }
@@ -68,19 +68,19 @@ int hash_key(PyObject *key, int64_t *hash) {
     return 0;
 }
 
-PyObject *page_hash_of(PyObject *module, PyObject *key) {
+PyObject *native_hash_of(PyObject *module, PyObject *key) {
     (void)module;
     int64_t hash;
     return hash_key(key, &hash) < 0 ? NULL : PyLong_FromLongLong(hash);
 }
 
-/* ---- hashes with their numbers: a table with open addressing, at most MOST_FULL of it in use ----------------------------- */
+/* Numbers of hashes: a table with open addressing, filled to at most MAX_LOAD. */
 
-static const double MOST_FULL = 0.85, GROWTH = 1.15;
-enum { LEAST_ROOM = 64 };
+static const double MAX_LOAD = 0.85, GROWTH = 1.15;
+enum { MIN_ROOM = 64 };
 
 static inline size_t slot_of(const KeyNumbers *table, int64_t hash) {
-    size_t at = (size_t)(((unsigned __int128)(uint64_t)hash * (uint64_t)table->room) >> 64);   /* hashes are spread evenly */
+    size_t at = (size_t)(((unsigned __int128)(uint64_t)hash * (uint64_t)table->room) >> 64);   /* hashes are uniform */
     while (table->numbers[at] >= 0 && table->hashes[at] != hash)
         if (++at == (size_t)table->room) at = 0;
     return at;
@@ -112,10 +112,10 @@ static int make_room(KeyNumbers *table, Py_ssize_t room) {
 
 int32_t find_number(const KeyNumbers *table, int64_t hash) { return table->room ? table->numbers[slot_of(table, hash)] : -1; }
 
-/* The number of a hash that has none yet; -1 with an error set where there is no memory. */
+/* Assign the next number to a hash that has none; return -1 with an error set if there is no memory. */
 int32_t add_number(KeyNumbers *table, int64_t hash) {
-    if ((double)(table->count + 1) > MOST_FULL * (double)table->room &&
-        make_room(table, table->room ? (Py_ssize_t)(GROWTH * (double)table->room) : LEAST_ROOM) < 0)
+    if ((double)(table->count + 1) > MAX_LOAD * (double)table->room &&
+        make_room(table, table->room ? (Py_ssize_t)(GROWTH * (double)table->room) : MIN_ROOM) < 0)
         return -1;
     size_t at = slot_of(table, hash);
     table->hashes[at] = hash;
@@ -124,15 +124,15 @@ int32_t add_number(KeyNumbers *table, int64_t hash) {
 
 static PyObject *numbers_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     Py_buffer hashes = {0};
-    if (kwargs && PyDict_GET_SIZE(kwargs)) { PyErr_SetString(PyExc_TypeError, "KeyNumbers takes no names"); return NULL; }
+    if (kwargs && PyDict_GET_SIZE(kwargs)) { PyErr_SetString(PyExc_TypeError, "KeyNumbers takes no keyword arguments"); return NULL; }
     if (!PyArg_ParseTuple(args, "|y*", &hashes)) return NULL;
     KeyNumbers *table = (KeyNumbers *)type->tp_alloc(type, 0);
     Py_ssize_t count = hashes.len / (Py_ssize_t)sizeof(int64_t);
-    if (table && count && make_room(table, (Py_ssize_t)((double)count / MOST_FULL) + LEAST_ROOM) < 0) Py_CLEAR(table);
+    if (table && count && make_room(table, (Py_ssize_t)((double)count / MAX_LOAD) + MIN_ROOM) < 0) Py_CLEAR(table);
     for (Py_ssize_t i = 0; table && i < count; i++) {
         int64_t hash;
         memcpy(&hash, (const char *)hashes.buf + i * (Py_ssize_t)sizeof hash, sizeof hash);
-        if (find_number(table, hash) >= 0) PyErr_SetString(PyExc_ValueError, "a hash comes twice");
+        if (find_number(table, hash) >= 0) PyErr_SetString(PyExc_ValueError, "the hashes contain a duplicate");
         if (PyErr_Occurred() || add_number(table, hash) < 0) Py_CLEAR(table);
     }
     if (hashes.obj) PyBuffer_Release(&hashes);
@@ -157,18 +157,18 @@ static PyObject *numbers_find_one(PyObject *table, PyObject *object) {
     return as_hash(object, &hash) < 0 ? NULL : PyLong_FromLong(find_number((KeyNumbers *)table, hash));
 }
 
-/* The number of each of a sequence of keys, or of their hashes. */
+/* Return the number of each of some keys, or hashes of keys. */
 static PyObject *find_each(const KeyNumbers *table, PyObject *keys, int (*hash_one)(PyObject *, int64_t *)) {
-    PyObject *found = NULL, *list = PySequence_Fast(keys, "keys are a sequence");
-    if (list) found = PyList_New(PySequence_Fast_GET_SIZE(list));
-    for (Py_ssize_t i = 0; found && i < PySequence_Fast_GET_SIZE(list); i++) {
+    PyObject *result = NULL, *list = PySequence_Fast(keys, "keys are a sequence");
+    if (list) result = PyList_New(PySequence_Fast_GET_SIZE(list));
+    for (Py_ssize_t i = 0; result && i < PySequence_Fast_GET_SIZE(list); i++) {
         int64_t hash;
         PyObject *number = hash_one(PySequence_Fast_GET_ITEM(list, i), &hash) < 0 ? NULL : PyLong_FromLong(find_number(table, hash));
-        if (number) PyList_SET_ITEM(found, i, number);
-        else Py_CLEAR(found);
+        if (number) PyList_SET_ITEM(result, i, number);
+        else Py_CLEAR(result);
     }
     Py_XDECREF(list);
-    return found;
+    return result;
 }
 
 static PyObject *numbers_find(PyObject *table, PyObject *hashes) { return find_each((KeyNumbers *)table, hashes, as_hash); }
@@ -178,12 +178,12 @@ static PyObject *numbers_find_words(PyObject *table, PyObject *words) { return f
 static PyObject *numbers_add(PyObject *table, PyObject *object) {
     int64_t hash;
     if (as_hash(object, &hash) < 0) return NULL;
-    if (find_number((KeyNumbers *)table, hash) >= 0) { PyErr_SetString(PyExc_ValueError, "the hash has a number"); return NULL; }
+    if (find_number((KeyNumbers *)table, hash) >= 0) { PyErr_SetString(PyExc_ValueError, "the hash has a number already"); return NULL; }
     int32_t number = add_number((KeyNumbers *)table, hash);
     return number < 0 ? NULL : PyLong_FromLong(number);
 }
 
-/* As it is pickled: by the hashes in the order of their numbers, as the plain class of arrays/key_set.py is. */
+/* Pickle the hashes in the order of their numbers, like the Python class. */
 static PyObject *numbers_reduce(PyObject *object, PyObject *none) {
     (void)none;
     const KeyNumbers *table = (const KeyNumbers *)object;
@@ -195,17 +195,17 @@ static PyObject *numbers_reduce(PyObject *object, PyObject *none) {
 }
 
 static PyMethodDef numbers_methods[] = {
-    {"find_one", numbers_find_one, METH_O, "find_one(hash): its number; -1 where it has none."},
-    {"find", numbers_find, METH_O, "find(hashes): the number of each."},
-    {"find_words", numbers_find_words, METH_O, "find_words(words): the number of each, by the hash of its text."},
-    {"add", numbers_add, METH_O, "add(hash): the number of one that has none yet."},
-    {"number_words", numbers_number_words, METH_VARARGS, "number_words(lists of words, stop words or None): see choose/word_index.py."},
+    {"find_one", numbers_find_one, METH_O, "Return the number of a hash; -1 if it has none."},
+    {"find", numbers_find, METH_O, "Return the number of each hash; -1 if it has none."},
+    {"find_words", numbers_find_words, METH_O, "Return the number of each word; -1 if it has none."},
+    {"add", numbers_add, METH_O, "Assign the next number to a hash that has none; return it."},
+    {"number_words", numbers_number_words, METH_VARARGS, "Number the words of each list."},
     {"__reduce__", numbers_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PySequenceMethods numbers_sequence = {.sq_length = numbers_length};
 PyTypeObject KeyNumbersType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "upwell.arrays.key_set.KeyNumbers",   /* where a pickle finds it, or the plain one */
-    .tp_basicsize = sizeof(KeyNumbers), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_doc = "Hashes with their numbers, from 0 on.",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "upwell.arrays.key_set.KeyNumbers",   /* a pickle names this class, or the Python class if there is no native module */
+    .tp_basicsize = sizeof(KeyNumbers), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_doc = "Numbers of hashes in order of insertion, from 0.",
     .tp_new = numbers_new, .tp_dealloc = (destructor)numbers_free, .tp_methods = numbers_methods, .tp_as_sequence = &numbers_sequence,
 };

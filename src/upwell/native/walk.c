@@ -1,6 +1,32 @@
 #include "native.h"
 #include <dlfcn.h>
 
+/* Lexbor's structures, as selectolax's lexbor.pxd declares them (docs/decisions/0115-copy-lexbor-structures-and-call-native-code-without-callbacks.md). */
+
+typedef struct { unsigned char *data; size_t length; } Str;
+
+typedef struct Node {
+    void *events;
+    uintptr_t local_name, prefix, ns;
+    void *document;
+    struct Node *next, *prev, *parent, *first_child, *last_child;
+    void *user;
+    int type;
+} Node;
+
+typedef struct { Node node; Str text; } Text;
+
+typedef struct Attr {
+    Node node;
+    uintptr_t upper_name, qualified_name;
+    Str *value;
+    void *owner;
+    struct Attr *next, *prev;
+} Attr;
+
+/* The document is in quirks mode if it has no document type. Emptying a document does not reset this. */
+typedef struct { Node node; int quirks; } Document;
+
 /* Lexbor's functions, from selectolax's own library. */
 static struct {
     void *(*create)(void);
@@ -14,14 +40,14 @@ static struct {
     const unsigned char *(*element_name)(Node *element, size_t *length);
 } lexbor;
 
-enum { WITHOUT_EVENTS = 1 };            /* LexborDocumentOptions.WO_EVENTS: `_parsed` of tree.py says why */
+enum { WITHOUT_EVENTS = 1 };            /* LexborDocumentOptions.WO_EVENTS; the reason is in `_parse` of tree.py */
 
-enum { TYPE_TEXT = 3 };                 /* the DOM's number of text nodes */
-enum { TEXT = 2, FIRST_ELEMENT = 6, FIRST_UNKNOWN = 256 };   /* the parser's numbers, as in tree.py */
-enum { GLUED, SPACED, BROKEN };         /* as in spots.py */
-enum { SHOWN, KEPT, UNSHOWN };
+enum { TYPE_TEXT = 3 };                 /* DOM type of text nodes */
+enum { TEXT = 2, FIRST_ELEMENT = 6, FIRST_UNKNOWN = 256 };   /* tag numbers of the parser, as in tree.py */
+enum { SHOWN, KEPT, UNSHOWN };          /* display of text, as in path_signatures.py */
 
 static uintptr_t number_td, number_th, number_dialog;
+static PyObject *tag_display;           /* dict: display of the tags that are not blocks, see `bind` */
 
 static inline int is_html_space(unsigned char c) { return c == ' ' || (c >= 9 && c <= 13 && c != 11); }
 
@@ -40,59 +66,58 @@ static int contains(const char *text, size_t length, const char *word) {
     return 0;
 }
 
-typedef enum { OTHER, CLASS, STYLE, HIDDEN, ITEMPROP, OPEN, TYPE } Role;   /* of an attribute, by its name */
+typedef enum { OTHER, CLASS, STYLE, HIDDEN, ITEMPROP, OPEN, TYPE } Role;   /* meaning of an attribute, by its name */
 
 typedef struct { uintptr_t key; int32_t number; Role role; } Name;
 
-/* A place is what a spot is made of. Places and their spots are remembered from page to page; a page that is being walked
-   keeps the table that it began with, so that another thread may begin a new one. */
+/* The signature table maps the properties of path signatures to their Python objects, across pages. A walk keeps the table that it
+   began with, so that another thread can start a new one. */
 
 typedef struct {
     uint64_t hash;
-    int32_t above, column;      /* the place above it, or -1 */
-    uintptr_t number;           /* the parser's number of its tag; 0 for a tag that it does not know: such go by name */
-    Str tag, cls, prop;         /* with data NULL where it has none */
-    int8_t hidden, shown, shapes, edge, marks;
-    int32_t follower;           /* the place of the row that came after one of these the last time: most often it does again */
-    int32_t spot_number;        /* among the spots of the page that was walked last, … */
-    uint64_t walk;              /* … which had this number */
-    PyObject *spot;
-} Place;
+    int32_t above, column;      /* entry of the parent, or -1; position of a cell in its table row, or 0 */
+    uintptr_t tag_number;       /* the parser's number of the tag; 0 if the parser does not know the tag, then `tag` is set */
+    Str tag, cls, prop;         /* data is NULL if absent */
+    int8_t hidden, shown, shapes, edge, marks;   /* as in PathSignature */
+    int32_t follower;           /* entry of the row that followed last time; most often it does again */
+    int32_t page_number;        /* number among the signatures of the page that was walked last, … */
+    uint64_t walk;              /* … which was this walk */
+    PyObject *signature;        /* NULL until Python has stored it */
+} Entry;
 
 typedef struct {
-    int32_t *slots;             /* numbers of places, -1 where free */
+    int32_t *slots;             /* -1 if free */
     size_t mask;
-} Table;
+} Slots;
 
 typedef struct {
+    long long number;           /* identifies the table for `store_signature` */
     Py_ssize_t users, count, room;
-    Place *places;
-    Table table;
-} Places;
+    Entry *entries;
+    Slots slots;
+} SignatureTable;
 
-enum { MOST_PLACES = 50000 };   /* MOST_SPOTS of tree.py */
-static Places *known_places;
+enum { MAX_ENTRIES = 50000 };   /* MAX_CACHED_SIGNATURES of tree.py; a larger table is replaced before the next walk */
+static SignatureTable *current_table;
 
 typedef struct {
-    PyObject *make_spot;                         /* borrowed */
-    PyObject *spots, *chunks, *names, *data, *sheets, *title;
-    Ints spot, parent, end, text_at, text_end, cells, chunk_row, first, numbers, ends;
-    Ints rows_before;                            /* how many rows had begun when each chunk came */
-    Ints place;                                  /* the place of each spot of this page */
-    Table spot_of_place;
+    PyObject *signatures, *new_signatures, *chunks, *names, *data, *sheets, *title;
+    Ints signature, parent, end, text_at, text_end, cells, chunk_row, first, numbers, ends, rows_before;
+    Ints entry;                                  /* table entry of each signature of this page */
+    Slots number_of_entry;
     char *edges, *spaced, *values;
     size_t edge_room, spaced_room, value_length, value_room;
-    int pending;                                 /* the strongest edge since the last chunk */
-    Places *places;
-    uint64_t walk;                               /* the number of this walk */
-    int32_t last_place;                          /* of the row before, or -1 */
+    int pending;                                 /* strongest edge since the last chunk */
+    SignatureTable *table;
+    uint64_t walk;                               /* number of this walk */
+    int32_t last_entry;                          /* entry of the previous row, or -1 */
     Name *name_table;
     size_t name_mask, name_count;
     char *buffer;
     size_t buffer_room;
 } Walk;
 
-static inline Place *place_of(const Walk *w, int32_t row) { return &w->places->places[w->place.at[w->spot.at[row]]]; }
+static inline Entry *entry_of(const Walk *w, int32_t row) { return &w->table->entries[w->entry.at[w->signature.at[row]]]; }
 
 static int reserve(char **buffer, size_t *room, size_t needed) {
     if (needed <= *room) return 0;
@@ -112,7 +137,7 @@ static Role role_of(const unsigned char *name, size_t length) {
     return OTHER;
 }
 
-/* The name of an attribute; the parser has a number for each name of a page. */
+/* Return the name of an attribute; the parser numbers the attribute names of a page. */
 static Name *find_name(Walk *w, Attr *attribute) {
     uintptr_t key = attribute->qualified_name ? attribute->qualified_name : attribute->node.local_name;
     if (w->name_count * 2 >= w->name_mask) {
@@ -144,7 +169,7 @@ static Name *find_name(Walk *w, Attr *attribute) {
     return &w->name_table[slot];
 }
 
-/* Whether a style hides its element, as `_hidden` of tree.py has it: spaces and capitals do not count. */
+/* Return 1 if a style hides its element, ignoring spaces and case (`_is_hidden` of tree.py). */
 static int style_hides(Walk *w, const Str *style) {
     if (!contains((const char *)style->data, style->length, "none") && !contains((const char *)style->data, style->length, "hidden")) return 0;
     if (reserve(&w->buffer, &w->buffer_room, style->length) < 0) return -1;
@@ -161,12 +186,11 @@ static int same_text(const Str *a, const Str *b) {
     return a->length == b->length && !memcmp(a->data, b->data, a->length);
 }
 
-static int copy_text(Str *text) {
+static int copy_text(Str *copy, const Str *text) {
     if (!text->data) return 0;
-    unsigned char *data = PyMem_Malloc(text->length + 1);
-    if (!data) { PyErr_NoMemory(); return -1; }
-    memcpy(data, text->data, text->length);
-    text->data = data;
+    if (!(copy->data = PyMem_Malloc(text->length + 1))) { PyErr_NoMemory(); return -1; }
+    memcpy(copy->data, text->data, text->length);
+    copy->length = text->length;
     return 0;
 }
 
@@ -176,38 +200,33 @@ static PyObject *decoded(const Str *text) {
 
 static PyObject *words_of(Walk *w, PyObject *text, int *gaps);
 
-static int flag_of(PyObject *spot, const char *name) {
-    PyObject *value = PyObject_GetAttrString(spot, name);
-    long flag = value ? PyLong_AsLong(value) : -1;
-    Py_XDECREF(value);
-    return (int)flag;
-}
-
-static void drop_places(Places *places) {
-    if (!places || --places->users) return;
-    for (Py_ssize_t i = 0; i < places->count; i++) {
-        PyMem_Free(places->places[i].tag.data);
-        PyMem_Free(places->places[i].cls.data);
-        PyMem_Free(places->places[i].prop.data);
-        Py_XDECREF(places->places[i].spot);
+static void release_table(SignatureTable *table) {
+    if (!table || --table->users) return;
+    for (Py_ssize_t i = 0; i < table->count; i++) {
+        PyMem_Free(table->entries[i].tag.data);
+        PyMem_Free(table->entries[i].cls.data);
+        PyMem_Free(table->entries[i].prop.data);
+        Py_XDECREF(table->entries[i].signature);
     }
-    PyMem_Free(places->places);
-    PyMem_Free(places->table.slots);
-    PyMem_Free(places);
+    PyMem_Free(table->entries);
+    PyMem_Free(table->slots.slots);
+    PyMem_Free(table);
 }
 
-/* The table for a walk that begins. */
-static Places *use_places(void) {
-    if (!known_places || known_places->count > MOST_PLACES) {
-        Places *fresh = PyMem_Calloc(1, sizeof(Places));
+/* Return the table for a walk that begins. */
+static SignatureTable *acquire_table(void) {
+    static long long tables;
+    if (!current_table || current_table->count > MAX_ENTRIES) {
+        SignatureTable *fresh = PyMem_Calloc(1, sizeof(SignatureTable));
         if (!fresh) { PyErr_NoMemory(); return NULL; }
         fresh->users = 1;
-        Places *old = known_places;
-        known_places = fresh;
-        drop_places(old);
+        fresh->number = ++tables;
+        SignatureTable *old = current_table;
+        current_table = fresh;
+        release_table(old);
     }
-    known_places->users++;
-    return known_places;
+    current_table->users++;
+    return current_table;
 }
 
 static int32_t *new_slots(size_t mask) {
@@ -217,130 +236,164 @@ static int32_t *new_slots(size_t mask) {
     return slots;
 }
 
-static int make_room(Places *known) {
-    if (known->count < known->room) return 0;
-    Py_ssize_t room = known->room ? known->room * 2 : 1024;
+static int make_room(SignatureTable *table) {
+    if (table->count < table->room) return 0;
+    Py_ssize_t room = table->room ? table->room * 2 : 1024;
     size_t mask = (size_t)room * 2 - 1;
-    Place *places = PyMem_Realloc(known->places, (size_t)room * sizeof(Place));
-    if (!places) { PyErr_NoMemory(); return -1; }
-    known->places = places;
+    Entry *entries = PyMem_Realloc(table->entries, (size_t)room * sizeof(Entry));
+    if (!entries) { PyErr_NoMemory(); return -1; }
+    table->entries = entries;
     int32_t *slots = new_slots(mask);
     if (!slots) return -1;
-    for (Py_ssize_t i = 0; i < known->count; i++) {
-        size_t slot = places[i].hash & mask;
+    for (Py_ssize_t i = 0; i < table->count; i++) {
+        size_t slot = entries[i].hash & mask;
         while (slots[slot] >= 0) slot = (slot + 1) & mask;
         slots[slot] = (int32_t)i;
     }
-    PyMem_Free(known->table.slots);
-    known->table = (Table){slots, mask};
-    known->room = room;
+    PyMem_Free(table->slots.slots);
+    table->slots = (Slots){slots, mask};
+    table->room = room;
     return 0;
 }
 
-static inline int is_same_place(const Place *at, const Place *place) {
-    return at->above == place->above && at->number == place->number && at->column == place->column && at->hidden == place->hidden &&
-           same_text(&at->cls, &place->cls) && same_text(&at->prop, &place->prop) && same_text(&at->tag, &place->tag);
+static inline int is_same_signature(const Entry *a, const Entry *b) {
+    return a->above == b->above && a->tag_number == b->tag_number && a->column == b->column && a->hidden == b->hidden &&
+           same_text(&a->cls, &b->cls) && same_text(&a->prop, &b->prop) && same_text(&a->tag, &b->tag);
 }
 
-/* The slot of a place, or the free one where it would be. */
-static size_t find_slot(const Places *known, const Place *place) {
-    size_t slot = place->hash & known->table.mask;
-    for (; known->table.slots[slot] >= 0; slot = (slot + 1) & known->table.mask) {
-        const Place *at = &known->places[known->table.slots[slot]];
-        if (at->hash == place->hash && is_same_place(at, place)) break;
+/* Return the slot of an entry, or the free slot for it. */
+static size_t find_slot(const SignatureTable *table, const Entry *entry) {
+    size_t slot = entry->hash & table->slots.mask;
+    for (; table->slots.slots[slot] >= 0; slot = (slot + 1) & table->slots.mask) {
+        const Entry *at = &table->entries[table->slots.slots[slot]];
+        if (at->hash == entry->hash && is_same_signature(at, entry)) break;
     }
     return slot;
 }
 
-/* Makes the spot of a place that was not met before. */
-static int make_spot(Walk *w, Place *place, Node *node) {
+static PyObject *tag_name(Node *node) {
     size_t length = 0;
-    int gaps;
     const unsigned char *name = lexbor.element_name(node, &length);
     PyObject *tag = PyUnicode_DecodeUTF8(name ? (const char *)name : "", (Py_ssize_t)length, "replace");
-    PyObject *raw = place->cls.data ? decoded(&place->cls) : PyUnicode_New(0, 0);
-    PyObject *cls = raw ? words_of(w, raw, &gaps) : NULL, *prop = place->prop.data ? decoded(&place->prop) : Py_NewRef(Py_None);
-    PyObject *above = place->above < 0 ? Py_None : w->places->places[place->above].spot;
     if (tag) PyUnicode_InternInPlace(&tag);
+    return tag;
+}
+
+/* Set how elements of a new entry are displayed, as `PathSignature` does. */
+static int set_display(const SignatureTable *table, Entry *entry, Node *node) {
+    PyObject *tag = tag_name(node), *known = tag ? PyDict_GetItemWithError(tag_display, tag) : NULL;
+    Py_XDECREF(tag);
+    if (PyErr_Occurred()) return -1;
+    long display = known ? PyLong_AsLong(known) : BROKEN;
+    if (PyErr_Occurred()) return -1;
+    entry->edge = display & 3;
+    entry->shown = entry->hidden ? UNSHOWN : display >> 2 & 3;
+    entry->shapes = display >> 4 & 1;
+    entry->marks = display >> 5 & 1;
+    if (entry->above >= 0 && table->entries[entry->above].shown > entry->shown) entry->shown = table->entries[entry->above].shown;
+    return 0;
+}
+
+/* Return the number of an entry in the table; add it if it is new. */
+static int32_t look_up_entry(Walk *w, Entry *entry, Node *node) {
+    SignatureTable *table = w->table;
+    uint64_t hash = mix(mix((uint64_t)(entry->above + 1), entry->tag_number), (uint64_t)entry->column * 2 + (uint64_t)entry->hidden);
+    if (entry->cls.data) hash = mix(hash, hash_bytes(entry->cls.data, entry->cls.length));
+    if (entry->prop.data) hash = mix(hash, hash_bytes(entry->prop.data, entry->prop.length) + 1);
+    if (entry->tag.data) hash = mix(hash, hash_bytes(entry->tag.data, entry->tag.length) + 2);
+    entry->hash = hash;
+    if (make_room(table) < 0) return -1;
+    size_t slot = find_slot(table, entry);
+    if (table->slots.slots[slot] >= 0) return table->slots.slots[slot];
+    if (set_display(table, entry, node) < 0) return -1;
+    Entry *kept = &table->entries[table->count];
+    *kept = *entry;
+    kept->tag = kept->cls = kept->prop = (Str){NULL, 0};
+    if (copy_text(&kept->tag, &entry->tag) < 0 || copy_text(&kept->cls, &entry->cls) < 0 || copy_text(&kept->prop, &entry->prop) < 0) {
+        PyMem_Free(kept->tag.data);
+        PyMem_Free(kept->cls.data);
+        return -1;
+    }
+    table->slots.slots[slot] = (int32_t)table->count;
+    return (int32_t)table->count++;
+}
+
+/* The same; compare with the entry that followed the previous row's last time first. */
+static int32_t number_entry(Walk *w, Entry *entry, Node *node) {
+    int32_t number = w->last_entry < 0 ? -1 : w->table->entries[w->last_entry].follower;
+    if (number < 0 || !is_same_signature(&w->table->entries[number], entry)) number = look_up_entry(w, entry, node);
+    if (number >= 0 && w->last_entry >= 0) w->table->entries[w->last_entry].follower = number;
+    w->last_entry = number;
+    return number;
+}
+
+/* Append a signature to those of the page; Python creates it if the table does not have it. */
+static int add_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) {
+    const Entry *at = &w->table->entries[entry];
+    if (at->signature) return PyList_Append(w->signatures, at->signature);
+    int gaps, failed = -1;
+    PyObject *tag = tag_name(node), *raw = at->cls.data ? decoded(&at->cls) : PyUnicode_New(0, 0);
+    PyObject *cls = raw ? words_of(w, raw, &gaps) : NULL, *prop = at->prop.data ? decoded(&at->prop) : Py_NewRef(Py_None), *parts = NULL;
     if (tag && cls && prop)
-        place->spot = PyObject_CallFunction(w->make_spot, "OOOiOO", above, tag, cls, (int)place->column, prop, place->hidden ? Py_True : Py_False);
+        parts = Py_BuildValue("iniOOiOO", (int)entry, PyList_GET_SIZE(w->signatures), above_row < 0 ? -1 : (int)w->signature.at[above_row], tag, cls,
+                              (int)at->column, prop, at->hidden ? Py_True : Py_False);
+    if (parts && PyList_Append(w->new_signatures, parts) == 0) failed = PyList_Append(w->signatures, Py_None);
     Py_XDECREF(tag);
     Py_XDECREF(raw);
     Py_XDECREF(cls);
     Py_XDECREF(prop);
-    if (!place->spot) return -1;
-    place->shown = (int8_t)flag_of(place->spot, "shown");
-    place->shapes = (int8_t)flag_of(place->spot, "shapes");
-    place->edge = (int8_t)flag_of(place->spot, "edge");
-    place->marks = (int8_t)flag_of(place->spot, "marks");
-    return PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(parts);
+    return failed;
 }
 
-/* The number of a place among all that are known. */
-static int32_t look_up_place(Walk *w, Place *place, Node *node) {
-    Places *known = w->places;
-    uint64_t hash = mix(mix((uint64_t)(place->above + 1), place->number), (uint64_t)place->column * 2 + (uint64_t)place->hidden);
-    if (place->cls.data) hash = mix(hash, hash_bytes(place->cls.data, place->cls.length));
-    if (place->prop.data) hash = mix(hash, hash_bytes(place->prop.data, place->prop.length) + 1);
-    if (place->tag.data) hash = mix(hash, hash_bytes(place->tag.data, place->tag.length) + 2);
-    place->hash = hash;
-    if (make_room(known) < 0) return -1;
-    size_t slot = find_slot(known, place);
-    if (known->table.slots[slot] >= 0) return known->table.slots[slot];
-    if (make_spot(w, place, node) < 0 || make_room(known) < 0) { Py_XDECREF(place->spot); return -1; }
-    slot = find_slot(known, place);   /* another thread may have come here while the spot was made */
-    if (known->table.slots[slot] >= 0) { Py_DECREF(place->spot); return known->table.slots[slot]; }
-    Place *kept = &known->places[known->count];
-    *kept = *place;
-    if (copy_text(&kept->tag) < 0 || copy_text(&kept->cls) < 0 || copy_text(&kept->prop) < 0) return -1;
-    known->table.slots[slot] = (int32_t)known->count;
-    return (int32_t)known->count++;
-}
-
-/* The same, which first looks at the place that came after that of the row before the last time. */
-static int32_t number_place(Walk *w, Place *place, Node *node) {
-    int32_t number = w->last_place < 0 ? -1 : w->places->places[w->last_place].follower;
-    if (number < 0 || !is_same_place(&w->places->places[number], place)) number = look_up_place(w, place, node);
-    if (number >= 0 && w->last_place >= 0) w->places->places[w->last_place].follower = number;
-    w->last_place = number;
-    return number;
-}
-
-/* The number of a place among the spots of this page. */
-static int32_t look_up_spot(Walk *w, int32_t place) {
-    Table *table = &w->spot_of_place;
-    if ((size_t)w->place.length * 2 >= table->mask) {
-        size_t mask = table->mask ? table->mask * 2 + 1 : 511;
-        int32_t *slots = new_slots(mask);
-        if (!slots) return -1;
-        for (Py_ssize_t i = 0; i < w->place.length; i++) {
-            size_t slot = mix(0, (uint64_t)w->place.at[i]) & mask;
-            while (slots[slot] >= 0) slot = (slot + 1) & mask;
-            slots[slot] = (int32_t)i;
+/* Return the number of an entry among the signatures of this page. */
+static int32_t look_up_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) {
+    Slots *slots = &w->number_of_entry;
+    if ((size_t)w->entry.length * 2 >= slots->mask) {
+        size_t mask = slots->mask ? slots->mask * 2 + 1 : 511;
+        int32_t *larger = new_slots(mask);
+        if (!larger) return -1;
+        for (Py_ssize_t i = 0; i < w->entry.length; i++) {
+            size_t slot = mix(0, (uint64_t)w->entry.at[i]) & mask;
+            while (larger[slot] >= 0) slot = (slot + 1) & mask;
+            larger[slot] = (int32_t)i;
         }
-        PyMem_Free(table->slots);
-        *table = (Table){slots, mask};
+        PyMem_Free(slots->slots);
+        *slots = (Slots){larger, mask};
     }
-    size_t slot = mix(0, (uint64_t)place) & table->mask;
-    for (; table->slots[slot] >= 0; slot = (slot + 1) & table->mask)
-        if (w->place.at[table->slots[slot]] == place) return table->slots[slot];
-    table->slots[slot] = (int32_t)w->place.length;
-    if (PyList_Append(w->spots, w->places->places[place].spot) < 0 || push(&w->place, place) < 0) return -1;
-    return table->slots[slot];
+    size_t slot = mix(0, (uint64_t)entry) & slots->mask;
+    for (; slots->slots[slot] >= 0; slot = (slot + 1) & slots->mask)
+        if (w->entry.at[slots->slots[slot]] == entry) return slots->slots[slot];
+    slots->slots[slot] = (int32_t)w->entry.length;
+    if (add_signature(w, entry, above_row, node) < 0 || push(&w->entry, entry) < 0) return -1;
+    return slots->slots[slot];
 }
 
-/* The same; a place knows its number on the page that was walked last, which is this one unless threads take turns. */
-static int32_t number_spot(Walk *w, int32_t place) {
-    if (w->places->places[place].walk == w->walk) return w->places->places[place].spot_number;
-    int32_t number = look_up_spot(w, place);
-    Place *at = &w->places->places[place];
+/* The same; an entry knows its number on the page that was walked last, which is this one unless threads alternate. */
+static int32_t number_signature(Walk *w, int32_t entry, int32_t above_row, Node *node) {
+    if (w->table->entries[entry].walk == w->walk) return w->table->entries[entry].page_number;
+    int32_t number = look_up_signature(w, entry, above_row, node);
+    Entry *at = &w->table->entries[entry];
     at->walk = w->walk;
-    at->spot_number = number;
+    at->page_number = number;
     if (number < 0) at->walk = 0;
     return number;
 }
 
-/* Takes down one attribute. */
+PyObject *native_store_signature(PyObject *module, PyObject *args) {
+    long long number;
+    Py_ssize_t entry;
+    PyObject *signature;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "LnO", &number, &entry, &signature)) return NULL;
+    if (!current_table || current_table->number != number) return Py_NewRef(signature);   /* a new table was begun; this page keeps its own */
+    if (entry < 0 || entry >= current_table->count) { PyErr_SetString(PyExc_IndexError, "the table has no such entry"); return NULL; }
+    PyObject **kept = &current_table->entries[entry].signature;
+    if (!*kept) *kept = Py_NewRef(signature);
+    return Py_NewRef(*kept);
+}
+
+/* Append one attribute of the current row. */
 static int keep_attribute(Walk *w, const Name *name, const Str *value) {
     size_t length = value && value->data ? value->length : 0;
     if (w->value_length + length > INT32_MAX) { PyErr_SetString(PyExc_OverflowError, "attributes of more than 2 GB"); return -1; }
@@ -350,10 +403,10 @@ static int keep_attribute(Walk *w, const Name *name, const Str *value) {
     return push(&w->numbers, value && value->data ? name->number : ~name->number) || push(&w->ends, (int32_t)w->value_length) ? -1 : 0;
 }
 
-/* A new row for an element; returns it, or -1. */
+/* Append a row for an element; return it, or -1. `beside` is the row of the text right before it, or -1. */
 static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
-    int32_t row = (int32_t)w->spot.length;
-    Place place = {.above = above < 0 ? -1 : w->place.at[w->spot.at[above]], .number = node->local_name, .follower = -1};
+    int32_t row = (int32_t)w->signature.length;
+    Entry entry = {.above = above < 0 ? -1 : w->entry.at[w->signature.at[above]], .tag_number = node->local_name, .follower = -1};
     int is_open = 0;
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return -1;
     for (Attr *attribute = lexbor.first_attribute(node); attribute; attribute = attribute->next) {
@@ -361,43 +414,43 @@ static int32_t enter(Walk *w, Node *node, int32_t above, int32_t beside) {
         if (!name || keep_attribute(w, name, attribute->value) < 0) return -1;
         const Str *value = attribute->value && attribute->value->data ? attribute->value : NULL;
         if (name->role == OTHER) continue;
-        if (name->role == CLASS) place.cls = value ? *value : (Str){NULL, 0};
-        else if (name->role == HIDDEN) place.hidden = 1;
+        if (name->role == CLASS) entry.cls = value ? *value : (Str){NULL, 0};
+        else if (name->role == HIDDEN) entry.hidden = 1;
         else if (name->role == OPEN) is_open = 1;
-        else if (name->role == ITEMPROP) place.prop = value ? *value : (Str){(unsigned char *)"", 0};
+        else if (name->role == ITEMPROP) entry.prop = value ? *value : (Str){(unsigned char *)"", 0};
         else if (name->role == STYLE && value) {
             int hides = style_hides(w, value);
             if (hides < 0) return -1;
-            if (hides) place.hidden = 1;
+            if (hides) entry.hidden = 1;
         }
     }
-    if (node->local_name == number_dialog && !is_open) place.hidden = 1;
+    if (node->local_name == number_dialog && !is_open) entry.hidden = 1;
     if (above >= 0 && (node->local_name == number_td || node->local_name == number_th))
-        place.column = ++w->cells.at[2 * above + (node->local_name == number_th)];
-    if (place.number >= FIRST_UNKNOWN) {
-        place.number = 0;
-        place.tag.data = (unsigned char *)lexbor.element_name(node, &place.tag.length);
+        entry.column = ++w->cells.at[2 * above + (node->local_name == number_th)];
+    if (entry.tag_number >= FIRST_UNKNOWN) {
+        entry.tag_number = 0;
+        entry.tag.data = (unsigned char *)lexbor.element_name(node, &entry.tag.length);
     }
-    int32_t number = number_place(w, &place, node), spot = number < 0 ? -1 : number_spot(w, number);
-    if (spot < 0) return -1;
-    int edge = w->places->places[number].edge;
-    if (w->places->places[number].shapes && beside != above && is_empty_text(node->prev)) edge = SPACED;
+    int32_t number = number_entry(w, &entry, node), signature = number < 0 ? -1 : number_signature(w, number, above, node);
+    if (signature < 0) return -1;
+    int edge = w->table->entries[number].edge;
+    if (w->table->entries[number].shapes && beside != above && is_empty_text(node->prev)) edge = SPACED;
     if (edge > w->pending) w->pending = edge;
-    if (push(&w->spot, spot) || push(&w->parent, above) || push(&w->end, 0) || push(&w->text_at, (int32_t)w->chunk_row.length) ||
+    if (push(&w->signature, signature) || push(&w->parent, above) || push(&w->end, 0) || push(&w->text_at, (int32_t)w->chunk_row.length) ||
         push(&w->text_end, 0) || push(&w->cells, 0) || push(&w->cells, 0))
         return -1;
     return row;
 }
 
 static void leave(Walk *w, Node *node, int32_t row) {
-    const Place *place = place_of(w, row);
-    int edge = place->shapes && is_empty_text(node->last_child) ? SPACED : place->edge;
+    const Entry *entry = entry_of(w, row);
+    int edge = entry->shapes && is_empty_text(node->last_child) ? SPACED : entry->edge;
     if (edge > w->pending) w->pending = edge;
-    w->end.at[row] = (int32_t)w->spot.length;
+    w->end.at[row] = (int32_t)w->signature.length;
     w->text_end.at[row] = (int32_t)w->chunk_row.length;
 }
 
-/* The words of a text with one space between them, as " ".join(text.split()); `gaps` gets 1 for white space before, 2 for after. */
+/* Return " ".join(text.split()); set `gaps` to 1 for white space before the text, 2 for white space after it, 3 for both. */
 static PyObject *words_of(Walk *w, PyObject *text, int *gaps) {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text), made = 0, i = 0;
     int kind = PyUnicode_KIND(text);
@@ -425,7 +478,7 @@ static PyObject *words_of(Walk *w, PyObject *text, int *gaps) {
     return PyUnicode_FromKindAndData(kind, w->buffer, made);
 }
 
-/* The same for a text of ASCII alone, without making a str of it first; NULL without an error where it is not. */
+/* The same for ASCII text, without creating a str first; return NULL without an error if the text is not ASCII. */
 static PyObject *ascii_words(Walk *w, const Str *text, int *gaps) {
     if (reserve(&w->buffer, &w->buffer_room, text->length) < 0) return NULL;
     size_t made = 0, i = 0;
@@ -434,7 +487,7 @@ static PyObject *ascii_words(Walk *w, const Str *text, int *gaps) {
         while (i < text->length && Py_ISSPACE(text->data[i])) i++;
         if (i > begin && i < text->length && made) w->buffer[made++] = ' ';
         while (i < text->length && !Py_ISSPACE(text->data[i])) {
-            /* 0x1c … 0x1f are white space for str alone */
+            /* 0x1c … 0x1f are white space for str only */
             if (text->data[i] >= 0x80 || (text->data[i] >= 0x1c && text->data[i] <= 0x1f)) return NULL;
             w->buffer[made++] = (char)text->data[i++];
         }
@@ -447,7 +500,7 @@ static PyObject *ascii_words(Walk *w, const Str *text, int *gaps) {
     return words;
 }
 
-/* A text without the line ends around it, as text.strip("\n"). */
+/* Return text.strip("\n"). */
 static PyObject *without_line_ends(PyObject *text) {
     Py_ssize_t begin = 0, end = PyUnicode_GET_LENGTH(text);
     while (begin < end && PyUnicode_READ_CHAR(text, begin) == '\n') begin++;
@@ -469,7 +522,7 @@ static int keep_chunk(Walk *w, const Str *text, int shown, int32_t row) {
         }
         size_t number = (size_t)w->chunk_row.length;
         if (reserve(&w->edges, &w->edge_room, number + 1) < 0 || reserve(&w->spaced, &w->spaced_room, number + 1) < 0 ||
-            push(&w->rows_before, (int32_t)w->spot.length) < 0 || PyList_Append(w->chunks, words) < 0 || push(&w->chunk_row, row) < 0) goto done;
+            push(&w->rows_before, (int32_t)w->signature.length) < 0 || PyList_Append(w->chunks, words) < 0 || push(&w->chunk_row, row) < 0) goto done;
         w->edges[number] = (char)w->pending;
         w->spaced[number] = (char)gaps;
         w->pending = GLUED;
@@ -489,7 +542,7 @@ static int keep_by_row(PyObject *texts, int32_t row, const Str *text) {
     return failed;
 }
 
-/* Text that is not shown: the title of the page, its style sheets, and scripts that are JSON. */
+/* Keep text that is not displayed: the title of the page, its style sheets, and scripts that are JSON. */
 static int keep_unshown(Walk *w, const Str *text, Node *parent, int32_t row) {
     size_t length = 0;
     const unsigned char *tag = lexbor.element_name(parent, &length);
@@ -529,7 +582,7 @@ static int walk_nodes(Walk *w, Node *root) {
         } else if (node->local_name != TEXT) beside = -1;
         else if (!is_empty_text(node)) {
             const Str *text = &((Text *)node)->text;
-            int shown = place_of(w, above)->shown;
+            int shown = entry_of(w, above)->shown;
             if (shown == UNSHOWN) {
                 if (keep_unshown(w, text, node->parent, above) < 0) return -1;
             } else {
@@ -547,62 +600,55 @@ static int walk_nodes(Walk *w, Node *root) {
     }
 }
 
-/* For each spot of the page, whether it is a mark in a text. */
 static PyObject *marks_of(const Walk *w) {
-    PyObject *marks = PyBytes_FromStringAndSize(NULL, w->place.length);
-    for (Py_ssize_t i = 0; marks && i < w->place.length; i++) PyBytes_AS_STRING(marks)[i] = w->places->places[w->place.at[i]].marks;
+    PyObject *marks = PyBytes_FromStringAndSize(NULL, w->entry.length);
+    for (Py_ssize_t i = 0; marks && i < w->entry.length; i++) PyBytes_AS_STRING(marks)[i] = w->table->entries[w->entry.at[i]].marks;
     return marks;
 }
 
 static PyObject *result_of(Walk *w) {
     if (push(&w->first, (int32_t)w->numbers.length) < 0) return NULL;
-    PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length), *result = NULL;
+    PyObject *values = PyBytes_FromStringAndSize(w->values, (Py_ssize_t)w->value_length);
     PyObject *attributes = make_attributes(PyList_AsTuple(w->names), as_bytes(&w->first), as_bytes(&w->numbers), as_bytes(&w->ends), values);
     if (!attributes) return NULL;
-    PyObject *spots = PyList_AsTuple(w->spots), *chunks = PyList_AsTuple(w->chunks);
-    if (spots && chunks)
-        result = Py_BuildValue("(OOOONNNNNONNONNN)", w->title, w->data, w->sheets, spots, as_bytes(&w->spot), as_bytes(&w->parent), as_bytes(&w->end),
-                               as_bytes(&w->text_at), as_bytes(&w->text_end), chunks, as_bytes(&w->chunk_row),
-                               PyByteArray_FromStringAndSize(w->edges, w->chunk_row.length), attributes,
-                               PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), as_bytes(&w->rows_before), marks_of(w));
-    Py_XDECREF(spots);
-    Py_XDECREF(chunks);
-    Py_DECREF(attributes);
-    return result;
+    return Py_BuildValue("{sOsOsOsOsOsLsNsNsNsNsNsNsNsNsNsNsNsN}", "title", w->title, "data", w->data, "sheets", w->sheets, "signatures",
+                         w->signatures, "new", w->new_signatures, "table", w->table->number, "signature", as_bytes(&w->signature), "parent",
+                         as_bytes(&w->parent), "end", as_bytes(&w->end), "text_at", as_bytes(&w->text_at), "text_end", as_bytes(&w->text_end),
+                         "chunks", PyList_AsTuple(w->chunks), "chunk_row", as_bytes(&w->chunk_row), "edges",
+                         PyByteArray_FromStringAndSize(w->edges, w->chunk_row.length), "spaced",
+                         PyBytes_FromStringAndSize(w->spaced, w->chunk_row.length), "rows_before", as_bytes(&w->rows_before), "attributes",
+                         attributes, "marks", marks_of(w));
 }
 
-/* The columns of a page whose root is known. */
-static PyObject *walk(Node *root, PyObject *make_spot) {
+/* Return the columns of a page. */
+static PyObject *walk(Node *root) {
     static uint64_t walks;
-    Walk w = {.walk = ++walks, .last_place = -1, .make_spot = make_spot};
-    if (!(w.places = use_places())) return NULL;
-    w.spots = PyList_New(0);
-    w.chunks = PyList_New(0);
-    w.names = PyList_New(0);
+    Walk w = {.walk = ++walks, .last_entry = -1};
+    if (!(w.table = acquire_table())) return NULL;
+    PyObject **objects[] = {&w.signatures, &w.new_signatures, &w.chunks, &w.names, &w.data, &w.sheets, &w.title};
+    for (size_t i = 0; i < 4; i++) *objects[i] = PyList_New(0);
     w.data = PyDict_New();
     w.sheets = PyDict_New();
     w.title = PyUnicode_New(0, 0);
     PyObject *result = NULL;
-    if (w.spots && w.chunks && w.names && w.data && w.sheets && w.title && walk_nodes(&w, root) == 0) result = result_of(&w);
-    Py_XDECREF(w.spots);
-    Py_XDECREF(w.chunks);
-    Py_XDECREF(w.names);
-    Py_XDECREF(w.data);
-    Py_XDECREF(w.sheets);
-    Py_XDECREF(w.title);
-    Ints *columns[] = {&w.spot, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.place, &w.rows_before};
+    int has_all = 1;
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) has_all &= *objects[i] != NULL;
+    if (has_all && walk_nodes(&w, root) == 0) result = result_of(&w);
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) Py_XDECREF(*objects[i]);
+    Ints *columns[] = {&w.signature, &w.parent, &w.end, &w.text_at, &w.text_end, &w.cells, &w.chunk_row, &w.first, &w.numbers, &w.ends, &w.entry,
+                       &w.rows_before};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) PyMem_Free(columns[i]->at);
     PyMem_Free(w.edges);
     PyMem_Free(w.spaced);
     PyMem_Free(w.values);
-    PyMem_Free(w.spot_of_place.slots);
-    drop_places(w.places);
+    PyMem_Free(w.number_of_entry.slots);
+    release_table(w.table);
     PyMem_Free(w.name_table);
     PyMem_Free(w.buffer);
     return result;
 }
 
-/* A document that was read and emptied, for the next page: making one anew costs as much as parsing some kilobytes. */
+/* An emptied document for the next page: creating one costs as much as parsing some kilobytes. */
 static void *spare_document;
 
 static void *take_document(void) {
@@ -613,32 +659,27 @@ static void *take_document(void) {
     return document;
 }
 
-enum { MOST_KEPT_BYTES = 1 << 20 };   /* the buffers of a document that has read a larger page are given back to the system */
+enum { MAX_KEPT_BYTES = 1 << 20 };   /* a document that has read a larger page is destroyed, because its buffers stay large */
 
-/* Quirks change what a table does to a paragraph. Emptying a document leaves them on, and a page that wants none does not turn them off. */
-typedef struct { Node node; int quirks; } Document;
-
-/* Whether quirks stand where `Document` says: a page without a document type has them. */
-static int finds_quirks(void) {
+/* Return 1 if `Document.quirks` is at the right offset: a page without a document type sets it. */
+static int has_quirks_field(void) {
     Document *document = lexbor.create();
-    int found = document && !document->quirks && !lexbor.parse(document, (const unsigned char *)"x", 1) && document->quirks == 1;
+    int is_right = document && !document->quirks && !lexbor.parse(document, (const unsigned char *)"x", 1) && document->quirks == 1;
     if (document) lexbor.destroy(document);
-    return found;
+    return is_right;
 }
 
 static void give_back(void *document, Py_ssize_t size) {
-    if (spare_document || size > MOST_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have read a page meanwhile */
+    if (spare_document || size > MAX_KEPT_BYTES) { lexbor.destroy(document); return; }   /* another thread may have given one back */
     lexbor.clean(document);
     ((Document *)document)->quirks = 0;
     spare_document = document;
 }
 
-/* walk(html, make_spot): parses a page and walks through it; None where it cannot be parsed. */
-PyObject *page_walk(PyObject *module, PyObject *args) {
-    PyObject *html, *make_spot, *result = NULL;
+PyObject *native_walk(PyObject *module, PyObject *html) {
     (void)module;
-    if (!PyArg_ParseTuple(args, "SO", &html, &make_spot)) return NULL;
-    if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "the parser's library is not bound"); return NULL; }
+    if (!PyBytes_Check(html)) { PyErr_SetString(PyExc_TypeError, "a page is bytes"); return NULL; }
+    if (!lexbor.create) { PyErr_SetString(PyExc_RuntimeError, "bind was not called"); return NULL; }
     void *document = take_document();
     if (!document) return PyErr_NoMemory();
     unsigned int status;
@@ -650,30 +691,68 @@ PyObject *page_walk(PyObject *module, PyObject *args) {
         lexbor.destroy(document);
         Py_RETURN_NONE;
     }
-    result = walk(root, make_spot);
+    PyObject *result = walk(root);
     give_back(document, PyBytes_GET_SIZE(html));
     return result;
 }
 
-/* bind(path, td, th, dialog): looks up the parser's functions in its loaded library. */
-PyObject *page_bind(PyObject *module, PyObject *args) {
+PyObject *native_bind(PyObject *module, PyObject *args) {
     const struct { void *function; const char *name; } functions[] = {
         {&lexbor.attribute_name, "lxb_dom_attr_qualified_name"}, {&lexbor.element_name, "lxb_dom_element_qualified_name"},
         {&lexbor.first_attribute, "lxb_dom_element_first_attribute_noi"}, {&lexbor.destroy, "lxb_html_document_destroy"},
         {&lexbor.clean, "lxb_html_document_clean"}, {&lexbor.parse, "lxb_html_document_parse"},
-        {&lexbor.set_options, "lxb_html_document_dom_opt_set_noi"}, {&lexbor.root, "lxb_dom_document_root"}, {&lexbor.create, "lxb_html_document_create"}};
+        {&lexbor.set_options, "lxb_html_document_dom_opt_set_noi"}, {&lexbor.root, "lxb_dom_document_root"},
+        {&lexbor.create, "lxb_html_document_create"}};
     const char *path;
+    PyObject *display;
     (void)module;
-    if (!PyArg_ParseTuple(args, "skkk", &path, &number_td, &number_th, &number_dialog)) return NULL;
+    if (!PyArg_ParseTuple(args, "skkkO!", &path, &number_td, &number_th, &number_dialog, &PyDict_Type, &display)) return NULL;
     void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) { PyErr_SetString(PyExc_OSError, "the parser's library is not loaded"); return NULL; }
-    int found = 1;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) found &= (*(void **)functions[i].function = dlsym(library, functions[i].name)) != NULL;
+    int has_all = 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        has_all &= (*(void **)functions[i].function = dlsym(library, functions[i].name)) != NULL;
     dlclose(library);   /* it stays loaded: its module is imported */
-    if (!found || !finds_quirks()) {
+    if (!has_all || !has_quirks_field()) {
         lexbor.create = NULL;
-        PyErr_SetString(PyExc_OSError, "the parser's library is another one");
+        PyErr_SetString(PyExc_OSError, "the parser's library has another layout");
         return NULL;
     }
+    Py_XSETREF(tag_display, Py_NewRef(display));
+    Py_RETURN_NONE;
+}
+
+static int is_row(int32_t row, Py_ssize_t rows, const Py_buffer *signature, Py_ssize_t signatures) {
+    return row >= 0 && row < rows && AT(*signature, row) >= 0 && AT(*signature, row) < signatures;
+}
+
+PyObject *native_finish_gaps(PyObject *module, PyObject *args) {
+    Py_buffer gaps, spaced, chunk_row, rows_before, parent, signature, marks;
+    PyObject *chunks;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "w*y*O!y*y*y*y*y*", &gaps, &spaced, &PyTuple_Type, &chunks, &chunk_row, &rows_before, &parent, &signature, &marks))
+        return NULL;
+    char *gap = gaps.buf;
+    const char *space = spaced.buf, *may_mark = marks.buf;
+    Py_ssize_t count = PyTuple_GET_SIZE(chunks), rows = signature.len / 4;
+    int fits = gaps.len == count && spaced.len == count && chunk_row.len == 4 * count && rows_before.len == 4 * count && parent.len == 4 * rows;
+    for (Py_ssize_t c = 0; fits && c < count; c++)
+        if (gap[c] < SPACED && (space[c] & 1 || (c && space[c - 1] & 2))) gap[c] = SPACED;
+    for (Py_ssize_t c = 1; fits && c < count; c++) {
+        if (gap[c] != SPACED || space[c] & 1 || space[c - 1] & 2) continue;
+        PyObject *left = PyTuple_GET_ITEM(chunks, c - 1), *right = PyTuple_GET_ITEM(chunks, c);
+        if (!PyUnicode_Check(left) || !PyUnicode_Check(right) || !PyUnicode_GET_LENGTH(left) || !PyUnicode_GET_LENGTH(right)) continue;
+        Py_UCS4 last = PyUnicode_READ_CHAR(left, PyUnicode_GET_LENGTH(left) - 1), first = PyUnicode_READ_CHAR(right, 0);
+        if (!Py_UNICODE_ISALPHA(last) || !Py_UNICODE_ISALPHA(first) || Py_UNICODE_ISUPPER(first)) continue;
+        int32_t before = AT(chunk_row, c - 1), after = AT(chunk_row, c), new_rows = AT(rows_before, c) - AT(rows_before, c - 1);
+        if (!is_row(before, rows, &signature, marks.len) || !is_row(after, rows, &signature, marks.len)) { fits = 0; break; }
+        int ends_mark = AT(parent, before) == after && !new_rows && may_mark[AT(signature, before)];
+        int begins_mark = AT(parent, after) == before && new_rows == 1 && may_mark[AT(signature, after)];
+        if (begins_mark)   /* at the end of a text it may be a badge */
+            begins_mark = c + 1 < count && AT(chunk_row, c + 1) == before && gap[c + 1] != BROKEN;
+        if (ends_mark || begins_mark) gap[c] = GLUED;
+    }
+    RELEASE(&gaps, &spaced, &chunk_row, &rows_before, &parent, &signature, &marks);
+    if (!fits) { PyErr_SetString(PyExc_ValueError, "the columns are of different pages"); return NULL; }
     Py_RETURN_NONE;
 }

@@ -1,6 +1,7 @@
 """Decode pages in the order of the HTML standard: byte-order mark, HTTP header, meta declaration, detection."""
 
 import codecs
+import importlib
 import importlib.util
 import string
 from functools import lru_cache
@@ -109,7 +110,7 @@ def _is_utf8(body: bytes) -> bool:
 def _to_utf8_from(body: bytes, charset: str) -> bytes:
     """Convert bytes of a charset to UTF-8; undecodable bytes are replaced."""
     if compiled is not None and (table := _utf8_table(charset)) is not None:
-        return compiled.recoded(body, table)
+        return compiled.to_utf8(body, table)
     return _encode_utf8(to_unicode(body, charset))
 
 

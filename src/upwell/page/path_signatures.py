@@ -21,8 +21,10 @@ __all__ = [
     "INLINE",
     "KEEPS_SPACE",
     "KEPT",
+    "MAX_CACHED_SETS",
     "SHOWN",
     "SPACED",
+    "TAG_DISPLAY",
     "UNSEEN",
     "UNSHOWN",
     "PathSignature",
@@ -115,7 +117,7 @@ KEEPS_SPACE = frozenset(("pre", "textarea", "listing", "xmp", "plaintext"))
 class PathSignature:
     """Path of an element; `column` is the position of a cell in its table row (else 0), `prop` its `itemprop`.
 
-    `above` is the parent's signature. The native code reads `tag`, `shapes`, `marks`, `edge`, `shown`, `style` and the steps by name.
+    `above` is the parent's signature.
     """
 
     def __init__(
@@ -199,6 +201,14 @@ class PathSignature:
         if self.above is None:
             return _mix(0, _code(self.tag))
         return self.above.unformatted_path if self.shapes else _mix(self.above.unformatted_path, _code(self.tag))
+
+
+# How the text of tags that are not ordinary blocks is displayed, for the native walk: edge | shown << 2 | shapes << 4 | marks << 5.
+TAG_DISPLAY = {
+    tag: signature.edge | signature.shown << 2 | signature.shapes << 4 | signature.marks << 5
+    for tag in sorted(UNSEEN | INLINE | KEEPS_SPACE | set(MARKING))
+    for signature in (PathSignature(None, tag, ""),)
+}
 
 
 @lru_cache(maxsize=100_000)
@@ -285,6 +295,16 @@ class SignatureSet:
     def unformatted_path(self) -> NDArray[np.uint64]:
         """Return the hash of the path of tags without formatting elements of each signature."""
         return self._column([each.unformatted_path for each in self.signatures], np.uint64)
+
+    @cached_property
+    def place_step(self) -> NDArray[np.uint64]:
+        """Return the step of each signature in places of records (`PathSignature.place_step`)."""
+        return self._column([each.place_step for each in self.signatures], np.uint64)
+
+    @cached_property
+    def tag_step(self) -> NDArray[np.uint64]:
+        """Return the hash of the tag of each signature (`PathSignature.tag_step`)."""
+        return self._column([each.tag_step for each in self.signatures], np.uint64)
 
     @cached_property
     def keeps_breaks(self) -> NDArray[np.bool_] | None:

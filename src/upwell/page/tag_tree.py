@@ -19,7 +19,6 @@ from urllib.parse import urljoin, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from upwell.native import compiled
 from upwell.page.charset import encode_query, is_unicode
 from upwell.page.path_signatures import PathSignature, SignatureSet, signature_set
 
@@ -324,12 +323,6 @@ class TagTree:
 
     def steps_below(self, row: int) -> dict[int, str]:
         """Return the children of a row, each with its path step: `li[3]`."""
-        if compiled is not None:
-            return compiled.steps_below(row, self.end, self.signature, self.signatures)
-        return self.plain_steps_below(row)
-
-    def plain_steps_below(self, row: int) -> dict[int, str]:
-        """Return the same in pure Python."""
         counts: dict[str, int] = {}
         steps = {}
         signatures, signature_of = self.signatures, self.signature_of
@@ -382,12 +375,6 @@ class TagTree:
         """Return the text of a range of chunks."""
         if last - first < 2:
             return self.chunks[first] if first < last else ""
-        if compiled is not None:
-            return compiled.text(self.chunks, self.chunk_gap, first, last)
-        return self.plain_text_of(first, last)
-
-    def plain_text_of(self, first: int, last: int) -> str:
-        """Return the same in pure Python."""
         gaps = self.chunk_gap[first + 1 : last].tolist()
         rest = [SEPARATORS[gap] + text for gap, text in zip(gaps, self.chunks[first + 1 : last], strict=True)]
         return self.chunks[first] + "".join(rest)

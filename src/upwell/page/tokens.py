@@ -160,7 +160,9 @@ def terms_of(tree: TagTree, *, stemmed: bool = False, stops: bool = True) -> Ter
     if compiled is None:
         words, ids, at = plain_terms(text)
     else:
-        words, numbers, begins = compiled.terms(text, plain_tokens)
+        words, numbers, begins, left = compiled.terms(text, [])
+        if left:  # chunks in scripts that only Python splits
+            words, numbers, begins, left = compiled.terms(text, [plain_tokens(chunk) for chunk in left])
         ids, at = np.frombuffer(numbers, np.int32), np.frombuffer(bytearray(begins), np.int32)
     for c, before in reversed(begun.items()):  # the terms of joined chunks are stored with the first of them
         first = c

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from upwell.native import compiled
-from upwell.page.path_signatures import PathSignature, hash_path
+from upwell.page.path_signatures import MAX_CACHED_SETS, SignatureSet, hash_path
 from upwell.records.cuts import MIN_LIKENESS, MIN_TO_COMPARE, USUAL_SHARE, Cut, CutKey, LeaderTest
 from upwell.records.leaves import SEPARATOR_TAGS, Leaves, path_step
 
@@ -38,7 +38,6 @@ MAX_RULES = 4  # rules per source
 VOTE_REACH = 12.0  # swept with SWITCH_MARGIN: 8 … 20 are equal on answers/*, 4, 6 and 40 lose
 # An answer uses a later rule only if the cut of that rule scores this much more than that of the first.
 SWITCH_MARGIN = 2.0  # swept with VOTE_REACH: 0.25 … 2 are equal on answers/*, 4 loses half a point
-MAX_CACHED_SIGNATURES = 10_000  # safety limit: signatures cached per rule
 UNKNOWN_PATH = -1.0  # in place of the share of a path that no record had
 LEADER_TEST_CODES: dict[LeaderTest, int] = {"is": 0, "has": 1, "after": 2, "begins": 3}  # as native/cuts.c has it
 
@@ -82,20 +81,27 @@ class CutRule:
         return {hash_path(f"{above}/{path}" if path else above): share for path, share in self.share.items()}
 
     @cached_property
-    def known_signatures(self) -> "dict[PathSignature, SignatureInfo]":
-        """Cache of `of_signature` for the pages read with this rule."""
+    def _known_sets(self) -> "dict[SignatureSet, SignatureColumns]":
+        """Cache of `columns_of_signatures` for the pages read with this rule."""
         return {}
 
-    def of_signature(self, signature: PathSignature) -> "SignatureInfo":
-        """Return whether a signature is a container (1), a leader (2) or both (3), its tag path, and the share of that path."""
-        key = self.key
-        is_container = (signature.class_path if key.container_by_class else signature.tag_path) == key.container
-        is_leader = (signature.class_path if key.leader_by_class else signature.tag_path) == key.leader
-        if len(self.known_signatures) > MAX_CACHED_SIGNATURES:
-            self.known_signatures.clear()
-        info = is_container + 2 * is_leader, signature.tag_path, self.path_shares.get(signature.tag_path, UNKNOWN_PATH)
-        self.known_signatures[signature] = info
-        return info
+    def columns_of_signatures(self, signatures: SignatureSet) -> "SignatureColumns":
+        """Return what the rule says about each signature of a page, for the native code."""
+        if signatures not in self._known_sets:
+            key, paths = self.key, signatures.tag_path
+            container_paths = signatures.class_path if key.container_by_class else paths
+            leader_paths = signatures.class_path if key.leader_by_class else paths
+            is_container = container_paths == np.uint64(key.container)
+            is_leader = leader_paths == np.uint64(key.leader)
+            shares = [self.path_shares.get(path, UNKNOWN_PATH) for path in paths.tolist()]
+            if len(self._known_sets) >= MAX_CACHED_SETS:
+                self._known_sets.clear()
+            self._known_sets[signatures] = SignatureColumns(
+                (is_container + 2 * is_leader).astype(np.int32),
+                np.unique(paths, return_inverse=True)[1].astype(np.int32),
+                np.array(shares),
+            )
+        return self._known_sets[signatures]
 
     @cached_property
     def mean_path_share(self) -> float:
@@ -109,7 +115,12 @@ class CutRule:
         return sum(share >= USUAL_SHARE for share in self.share.values())
 
 
-SignatureInfo = tuple[int, int, float]
+class SignatureColumns(NamedTuple):
+    """What a rule says about the signatures of a page."""
+
+    flags: NDArray[np.int32]  # 1: container, 2: leader
+    path: NDArray[np.int32]  # number of the tag path, from 0
+    share: NDArray[np.float64]  # share of the records that have the path, or UNKNOWN_PATH
 
 
 class ScoredCut(NamedTuple):
@@ -228,8 +239,7 @@ def _native_cuts(leaves: Leaves, native_leaves: "compiled.Leaves", rule: CutRule
     key = rule.key
     limits = USUAL_SHARE, MIN_LIKENESS, MIN_TO_COMPARE
     records, units, unit_rows = native_leaves.cuts(
-        rule.known_signatures,
-        rule.of_signature,
+        *rule.columns_of_signatures(leaves.tree.signature_set),
         LEADER_TEST_CODES[key.how],
         key.all_containers,
         key.leader,

@@ -10,21 +10,31 @@
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from upwell.page.path_signatures import BROKEN, FORMATTING, GLUED, PathSignature, normalized_class
+import numpy as np
+from numpy.typing import NDArray
+
+from upwell.page.path_signatures import (
+    BROKEN,
+    FORMATTING,
+    GLUED,
+    MAX_CACHED_SETS,
+    PathSignature,
+    SignatureSet,
+    normalized_class,
+)
 from upwell.page.tree import Ints, TagTree
 from upwell.records.column_names import column_name, name_from_tags, name_on_page
 from upwell.records.cuts import Cut
 from upwell.records.leaves import Leaves, has_letter_or_digit, path_step
 
-__all__ = ["Piece", "Places", "RecordRange", "RecordReader", "fields_of_subtree", "split_trailing_dates"]
+__all__ = ["Piece", "RecordRange", "RecordReader", "fields_of_subtree", "place_flags", "split_trailing_dates"]
 
 PLACE_MASK = 2**48 - 1  # places are 48-bit numbers
 MARK_TAGS = FORMATTING | {"span"}
 TERM_TAGS = ("dt", "th")  # their text names the following text
-MAX_KNOWN_UNITS = 10_000  # safety limit: units whose places are cached
 
 
 class PlaceInfo(NamedTuple):
@@ -36,7 +46,6 @@ class PlaceInfo(NamedTuple):
 
 
 UnitPlaces = dict[PathSignature | None, PlaceInfo]
-Places = dict[tuple[int, PathSignature], UnitPlaces]  # by place and signature of a unit
 
 
 class Piece(NamedTuple):
@@ -59,17 +68,12 @@ class RecordRange(NamedTuple):
 
 
 class RecordReader:
-    """Reads the records of one page piece by piece.
+    """Reads the records of one page piece by piece."""
 
-    `places` caches places across the pages of a source; it grows while pages are read.
-    """
-
-    def __init__(self, leaves: Leaves, cut: Cut, marks: Collection[str] = (), places: Places | None = None) -> None:
+    def __init__(self, leaves: Leaves, cut: Cut, marks: Collection[str] = ()) -> None:
         self.leaves, self.tree, self.cut, self.marks = leaves, leaves.tree, cut, frozenset(marks)
         self.texts = leaves.stripped
-        self.places: Places = {} if places is None else places
-        if len(self.places) > MAX_KNOWN_UNITS:
-            self.places.clear()
+        self._known_units: dict[tuple[int, PathSignature], UnitPlaces] = {}  # by place and signature of a unit
         # places below each unit that was read, by the unit's row; -1: a text of the container
         self.places_below: dict[int, UnitPlaces] = {-1: {None: PlaceInfo(0, 0, False)}}
 
@@ -152,30 +156,20 @@ class RecordReader:
             nth = units_with_step[step] = units_with_step.get(step, 0) + 1
         place = (step * 31 + nth) & PLACE_MASK
         if unit >= 0:
-            self.places_below[unit] = self.places.get((place, signature)) or self.new_unit(place, signature)
+            if (place, signature) not in self._known_units:
+                own = PlaceInfo(place, 0, signature.tag in TERM_TAGS)
+                self._known_units[place, signature] = {signature: own}
+            self.places_below[unit] = self._known_units[place, signature]
         return place
-
-    def new_unit(self, place: int, signature: PathSignature) -> UnitPlaces:
-        """Create the cache entry of a new unit."""
-        below: UnitPlaces = {signature: PlaceInfo(place, 0, signature.tag in TERM_TAGS)}
-        self.places[place, signature] = below
-        return below
 
     def _add_pieces(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
         """Append the pieces of the leaves first … last of one unit."""
-        if (compiled := self.leaves.native) is not None:
-            compiled.add_pieces(pieces, first, last, below, Piece, self.place)
-        else:
-            self.add_pieces_python(pieces, first, last, below)
-
-    def add_pieces_python(self, pieces: list[Piece], first: int, last: int, below: UnitPlaces) -> None:
-        """Compute `_add_pieces` without native code."""
         unit_pieces: list[Piece] = []
         previous_text_row = -1
         for i in range(first, last):
             row, text = self.row_of[i], self.texts[i]
             signature = self.tree.signatures[self.signature[row]]
-            place, levels_up, is_term = below.get(signature) or self.place(below, signature)
+            place, levels_up, is_term = below.get(signature) or self._place(below, signature)
             text_row = row
             while levels_up:
                 text_row, levels_up = self.parent[text_row], levels_up - 1
@@ -199,7 +193,7 @@ class RecordReader:
                 below = places_below.get(unit)
                 unit = self.parent[unit]
             signature = signatures[signature_of[rows[k]]]
-            links.append(((below.get(signature) or self.place(below, signature))[0], targets[k]))
+            links.append(((below.get(signature) or self._place(below, signature))[0], targets[k]))
         return links
 
     def first_target(self, record: RecordRange) -> str | None:
@@ -262,14 +256,7 @@ class RecordReader:
         rows: list[int] = self.tree.rows("img").tolist()
         return rows
 
-    def _is_transparent(self, signature: PathSignature) -> bool:
-        """Return True if rows do not divide a text: inline formatting without a class, and marks."""
-        if signature.prop is not None:
-            return False
-        is_mark = self.marks and ".".join([signature.tag, *normalized_class(signature.cls).split()]) in self.marks
-        return bool(is_mark) or (signature.shapes and not signature.cls)
-
-    def place(self, below: UnitPlaces, signature: PathSignature) -> PlaceInfo:
+    def _place(self, below: UnitPlaces, signature: PathSignature) -> PlaceInfo:
         """Compute and cache the place of a signature below a unit from the places of its ancestors."""
         chain: list[PathSignature] = []
         above: PathSignature | None = signature
@@ -279,13 +266,28 @@ class RecordReader:
             above = above.above
         info = below[above]
         for here in reversed(chain):
-            if self._is_transparent(here):
+            if _is_transparent(here, self.marks):
                 info = PlaceInfo(info.place, info.levels_up + 1, info.is_term)
             else:
                 place = ((info.place * 31) ^ here.place_step) & PLACE_MASK
                 info = PlaceInfo(place, 0, info.is_term or here.tag in TERM_TAGS)
             below[here] = info
         return info
+
+
+def _is_transparent(signature: PathSignature, marks: frozenset[str]) -> bool:
+    """Return True if rows with this signature do not divide a text: inline formatting without a class, and marks."""
+    if signature.prop is not None:
+        return False
+    is_mark = marks and ".".join([signature.tag, *normalized_class(signature.cls).split()]) in marks
+    return bool(is_mark) or (signature.shapes and not signature.cls)
+
+
+@lru_cache(maxsize=MAX_CACHED_SETS)
+def place_flags(signatures: SignatureSet, marks: frozenset[str]) -> NDArray[np.int32]:
+    """Return for the native code which signatures do not divide a text (1), and which name the following text (2)."""
+    flags = [_is_transparent(each, marks) + 2 * (each.tag in TERM_TAGS) for each in signatures.signatures]
+    return np.array(flags, dtype=np.int32)
 
 
 def _is_plain_path(target: str) -> bool:

@@ -139,12 +139,6 @@ class Leaves:
 
     def text(self, start: int, end: int) -> str:
         """Return the text of a range of leaves on one line, without repeated texts (as for other screen sizes)."""
-        if self.native is not None and self.are_chunks:
-            return self.native.text(start, end, MIN_REPEATED_CHARS)
-        return self.text_python(start, end)
-
-    def text_python(self, start: int, end: int) -> str:
-        """Compute `text` without native code."""
         texts, is_glued = self.texts, self._is_glued
         seen: set[str] = set()
         pieces: list[str] = []
@@ -173,12 +167,12 @@ class Leaves:
             self.stripped,
             self.row,
             gaps,
-            tree.signatures,
             tree.signature,
             tree.parent,
             tree.end,
             self.row_start,
             self.row_end,
+            len(tree.signatures),
         )
 
     @cached_property

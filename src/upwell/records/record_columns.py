@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote_plus, urlsplit
 
 import numpy as np
@@ -19,7 +19,7 @@ from upwell.native import compiled
 from upwell.page.links import acts
 from upwell.page.tree import TagTree
 from upwell.records.column_names import column_name, name_from_tags, name_on_page, table_headings, unused_name
-from upwell.records.fields import Piece, Places, RecordRange, RecordReader
+from upwell.records.fields import Piece, RecordRange, RecordReader, place_flags
 from upwell.records.leaves import MIN_REPEATED_CHARS
 from upwell.records.values import ValueType, column_type
 
@@ -38,6 +38,10 @@ OWN_LINK_SHARE = 0.9  # links lead to record pages if their distinct targets rea
 HEADLINE_TAGS = {"a", "h1", "h2", "h3", "h4", "h5", "b", "strong"}
 DIGITS = re.compile(r"\d+")
 LABEL = re.compile(r"\s*([^\W\d_][^:\n]{0,30}?)\s*:(?:\s+(\S.*))?$", re.S)
+
+
+PieceTuple = tuple[int, str, int, bool]  # a `Piece`, or the same as a plain tuple from the native code
+_Piece = TypeVar("_Piece", bound=PieceTuple)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +101,6 @@ class Columns:
         return {label: column_name(label) for label in self.labels}
 
     @cached_property
-    def places(self) -> Places:
-        """Cache of places of the pages read with these columns (`RecordReader`)."""
-        return {}
-
-    @cached_property
     def types(self) -> dict[str, ValueType]:
         """Types of the columns that are not text."""
         return {column.name: column.type for column in self.columns if column.type != "text"}
@@ -120,35 +119,42 @@ class Columns:
             links = reader.links(record)
             targets = [target for place, target in links if place == own_place]
             own = targets[nth - 1] if len(targets) >= nth else None
-            text = reader.leaves.text_python(record.first, record.last)
+            text = reader.leaves.text(record.first, record.last)
             read_records.append(ReadRecord(record, fields, tuple([target for _, target in links]), own, text))
         return read_records
 
     def _native_records(self, reader: RecordReader, leaves: "compiled.Leaves") -> "list[ReadRecord]":
         """Read records with native code, which returns pieces for records that may have labels; build their fields here."""
-        cut, (own_place, nth) = reader.cut, self.own_link
+        cut, signatures, (own_place, nth) = reader.cut, reader.tree.signature_set, self.own_link
         starts, ends, unit_row = (np.ascontiguousarray(column) for column in (cut.starts, cut.ends, cut.unit_row))
-        names = self._names_of_places, self._names, self._label_beginnings, OTHER_COLUMN
-        link = (own_place, nth) if own_place >= 0 else (0, 0)
-        places = reader.places, reader.places_below[-1], reader.new_unit, reader.place, Piece, RecordRange, ReadRecord
-        shortest = MIN_REPEATED_CHARS if reader.leaves.are_chunks else 0
-        read: list[ReadRecord] = leaves.records(
-            starts, ends, unit_row, *reader.link_rows, (*names, *link), places, shortest
+        min_repeated = MIN_REPEATED_CHARS if reader.leaves.are_chunks else 0
+        ranges, fields, targets, own, texts = leaves.records(
+            starts,
+            ends,
+            unit_row,
+            *reader.link_rows,
+            signatures.place_step,
+            signatures.tag_step,
+            place_flags(signatures, reader.marks),
+            self._names_of_places,
+            self._names,
+            self._label_beginnings,
+            OTHER_COLUMN,
+            max(own_place, 0),
+            nth if own_place >= 0 else 0,
+            min_repeated,
         )
-        if self.labels:
-            read = [
-                record if isinstance(record.fields, dict) else record._replace(fields=self.fields(record.fields))
-                for record in read
-            ]
-        if not shortest:
-            read = [record._replace(text=reader.leaves.text(record.at.first, record.at.last)) for record in read]
-        return read
+        positions = list(map(RecordRange._make, np.frombuffer(ranges, np.int32).reshape(-1, 5).tolist()))
+        if not min_repeated:
+            texts = [reader.leaves.text(at.first, at.last) for at in positions]
+        of_records = [each if isinstance(each, dict) else self.fields(each) for each in fields]
+        return list(map(ReadRecord, positions, of_records, targets, own, texts))
 
     @cached_property
     def _label_beginnings(self) -> tuple[str, ...]:
         return tuple(self._label_names)
 
-    def fields(self, pieces: Iterable[Piece]) -> dict[str, str]:
+    def fields(self, pieces: "Iterable[PieceTuple]") -> dict[str, str]:
         """Return the texts of one record by column name; repeated values are joined with "; "."""
         fields: dict[str, str] = {}
         pieces_at: dict[int, int] = {}
@@ -169,9 +175,9 @@ class Columns:
         return fields
 
 
-def _with_labels(pieces: Iterable[Piece], labels: Collection[str]) -> list[tuple[Piece, str, str]]:
+def _with_labels(pieces: "Iterable[_Piece]", labels: Collection[str]) -> "list[tuple[_Piece, str, str]]":
     """Return the pieces that are not labels, each with its label ("": none) and its text without the label."""
-    labelled: list[tuple[Piece, str, str]] = []
+    labelled: list[tuple[_Piece, str, str]] = []
     current, beginnings = "", tuple(labels)
     for piece in pieces:
         text = piece[1]

@@ -166,7 +166,7 @@ def _records(model: SourceModel, leaves: Leaves, cut: Cut, container_paths: Mapp
     """Build the records of an answer: fields, URLs and keys."""
     tree, columns = leaves.tree, model.columns
     cut, groups = read_groups(leaves, cut, int(columns.heading or "0", 16))
-    reader = RecordReader(leaves, cut, columns.marks, columns.places)
+    reader = RecordReader(leaves, cut, columns.marks)
     own_path = urlsplit(tree.url).path
     pieces = []
     for piece, group, container in zip(columns.records(reader), groups, cut.container.tolist(), strict=True):

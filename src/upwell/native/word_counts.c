@@ -1,31 +1,29 @@
 #include "native.h"
 
-/* What is counted of the words of records, as choose/word_index.py has it. */
-
 static int compare(const void *a, const void *b) {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
 
-/* The number of a word, a new one where it has none; -1 for a stop word, -2 with an error set. `known` has those of the words of this call. */
+/* Return the number of a word, a new one if it has none; -1 for a stop word, -2 with an error set. `known` caches the words of this call. */
 static int32_t number_word(KeyNumbers *table, PyObject *word, PyObject *stops, PyObject *known, PyObject *new_words) {
     PyObject *number = PyDict_GetItemWithError(known, word);
     if (number) return (int32_t)PyLong_AsLong(number);
     int64_t hash;
     if (PyErr_Occurred() || hash_key(word, &hash) < 0) return -2;
-    int32_t found = find_number(table, hash);
-    if (found < 0) {
+    int32_t own = find_number(table, hash);
+    if (own < 0) {
         int is_stop = stops == Py_None ? 0 : PyUnicode_GET_LENGTH(word) < 2 ? 1 : PySet_Contains(stops, word);
         if (is_stop) return is_stop < 0 ? -2 : -1;
-        if ((found = add_number(table, hash)) < 0 || PyList_Append(new_words, word) < 0) return -2;
+        if ((own = add_number(table, hash)) < 0 || PyList_Append(new_words, word) < 0) return -2;
     }
-    if (!(number = PyLong_FromLong(found))) return -2;
+    if (!(number = PyLong_FromLong(own))) return -2;
     int is_kept = PyDict_SetItem(known, word, number);
     Py_DECREF(number);
-    return is_kept < 0 ? -2 : found;
+    return is_kept < 0 ? -2 : own;
 }
 
-/* The numbers of the words of one record, each once and sorted, behind `cells`. */
+/* Append the numbers of the words of one record to `cells`, sorted and without duplicates. */
 static int number_record(KeyNumbers *table, PyObject *words, PyObject *stops, PyObject *known, Ints *cells, PyObject *new_words) {
     Py_ssize_t first = cells->length, kept = first;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(words); i++) {
@@ -64,8 +62,7 @@ done:
     return result;
 }
 
-/* count_words(cells, ends, in, once, first, done, shared, sharing, number): the words of records that came for the first time, from `number` on. */
-PyObject *page_count_words(PyObject *module, PyObject *args) {
+PyObject *native_count_words(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer cells, ends, in, once, first, done, shared, sharing;
     Py_ssize_t number, open = 0, common = 0;
@@ -92,7 +89,7 @@ PyObject *page_count_words(PyObject *module, PyObject *args) {
             if (!before) { first_record[word[at]] = (int32_t)number; continue; }
             own++;
             if (before != 1 || first_record[word[at]] < 0 || first_record[word[at]] >= number) continue;
-            uint8_t *of_first = &shared_words[first_record[word[at]]];   /* the first record that has the word shares it now */
+            uint8_t *of_first = &shared_words[first_record[word[at]]];   /* the first record with the word now shares it */
             if (*of_first >= most) continue;
             by_shared[*of_first]--;
             by_shared[++*of_first]++;
@@ -109,7 +106,7 @@ PyObject *page_count_words(PyObject *module, PyObject *args) {
 static inline double least(double a, double b) { return a < b ? a : b; }
 static inline double most(double a, double b) { return a > b ? a : b; }
 
-enum { MARK = 2 };   /* beside 0 and 1 of `done`, while words are put together */
+enum { MARK = 2 };   /* bit of `done` for words that were collected */
 
 static void unmark(PyObject *list, uint8_t *is_done, Py_ssize_t known) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
@@ -121,16 +118,13 @@ static void unmark(PyObject *list, uint8_t *is_done, Py_ssize_t known) {
     }
 }
 
-/* weigh_words(arrays of words, in, once, twice, whole, class, done, share of each class, calibration of each class, numbers): what each word is worth that
-   stands in a record and is not done, each once: the words, then value, rate, new records and pages of each, and the best of them. `done` is marked
-   meanwhile, and is as it was in the end. */
-PyObject *page_weigh_words(PyObject *module, PyObject *args) {
+PyObject *native_weigh_words(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *arrays, *result = NULL, *list = NULL;
     Py_buffer in, once, twice, whole, class, done, share, calibration;
-    double held, usual, usual_twice, outside, unseen, shrink, lift, limit, top, page_size, horizon, good_share, best_rate;
+    double held, usual, usual_twice, outside, unseen, shrink, lift, limit, top, native_size, horizon, good_share, best_rate;
     if (!PyArg_ParseTuple(args, "Oy*y*y*y*y*w*y*y*(ddddddddddddd)", &arrays, &in, &once, &twice, &whole, &class, &done, &share, &calibration,
-                          &held, &usual, &usual_twice, &outside, &unseen, &shrink, &lift, &limit, &top, &page_size, &horizon, &good_share, &best_rate))
+                          &held, &usual, &usual_twice, &outside, &unseen, &shrink, &lift, &limit, &top, &native_size, &horizon, &good_share, &best_rate))
         return NULL;
     Py_ssize_t known = Py_MIN(Py_MIN(in.len, once.len), Py_MIN(twice.len, whole.len)) / 4;
     Py_ssize_t classes = Py_MIN(share.len, calibration.len) / (Py_ssize_t)sizeof(double), count = 0;
@@ -176,7 +170,7 @@ PyObject *page_weigh_words(PyObject *module, PyObject *args) {
             if (matches > limit) new = new * top * limit / most(matches, 1e-9);
             matches = least(matches, limit);
         }
-        double pages = page_size ? most(1.0, ceil(matches / page_size)) : 1.0, near = least(pages, horizon);
+        double pages = native_size ? most(1.0, ceil(matches / native_size)) : 1.0, near = least(pages, horizon);
         new = new * ((const double *)calibration.buf)[class_of[word]];
         values[i] = matched * new * near / pages;
         rates[i] = values[i] / (1 + matched * (near - 1));
@@ -200,14 +194,12 @@ done:
     return result;
 }
 
-/* weigh_pairs(words, both, kinds, in, once, told, barren, calibration of each kind, (asked with "and", asked with "not"), numbers): for both ways of
-   writing the matches of each pair that are held, the new records that a request should bring, and the pages. */
-PyObject *page_weigh_pairs(PyObject *module, PyObject *args) {
+PyObject *native_weigh_pairs(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer words, both, kinds, in, once, told, barren, calibration, asked[2];
-    double held, held_then, odds, usual, shrink, max_missing, max_share, limit, top, page_size;
+    double held, held_then, odds, usual, shrink, max_missing, max_share, limit, top, native_size;
     if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*(y*y*)(dddddddddd)", &words, &both, &kinds, &in, &once, &told, &barren, &calibration, &asked[0], &asked[1],
-                          &held, &held_then, &odds, &usual, &shrink, &max_missing, &max_share, &limit, &top, &page_size))
+                          &held, &held_then, &odds, &usual, &shrink, &max_missing, &max_share, &limit, &top, &native_size))
         return NULL;
     Py_ssize_t count = words.len / (Py_ssize_t)sizeof(int64_t), known = Py_MIN(Py_MIN(in.len, once.len), told.len) / 4;
     Py_ssize_t all_kinds = calibration.len / (Py_ssize_t)sizeof(double);
@@ -222,19 +214,19 @@ PyObject *page_weigh_pairs(PyObject *module, PyObject *args) {
         double own = most(0.0, matches_told / most(1.0, inside) - 1);
         double missing = matches_told > 0 ? least(odds, own) : least(max_missing, odds * once_share);
         int is_left_out = with_both > max_share * held_then || ((const uint8_t *)barren.buf)[word];
-        for (int way = 0; way < 2; way++) {   /* a b; a -b */
-            double *to = (double *)PyBytes_AS_STRING(result) + 3 * way * count + i;
+        for (int operator = 0; operator < 2; operator++) {   /* 0: and, 1: not */
+            double *to = (double *)PyBytes_AS_STRING(result) + 3 * operator * count + i;
             double here = with_both * (held / most(1.0, held_then));
-            if (way) here = held - here;
-            double new = here * (way ? odds : missing), matches = here + new;
+            if (operator) here = held - here;
+            double new = here * (operator ? odds : missing), matches = here + new;
             if (limit) {
                 if (matches > limit) new = new * top * limit / most(matches, 1e-9);
                 matches = least(matches, limit);
             }
-            double pages = page_size ? most(1.0, ceil(matches / page_size)) : 1.0;
+            double pages = native_size ? most(1.0, ceil(matches / native_size)) : 1.0;
             double worth = ((const double *)calibration.buf)[kind % all_kinds] * new / pages;
-            int is_asked = i < asked[way].len && ((const uint8_t *)asked[way].buf)[i];
-            if (is_left_out || here < 1 || is_asked || (way && limit && here + new > limit)) worth = 0.0;   /* what is left out is not what comes first */
+            int is_asked = i < asked[operator].len && ((const uint8_t *)asked[operator].buf)[i];
+            if (is_left_out || here < 1 || is_asked || (operator && limit && here + new > limit)) worth = 0.0;   /* excluding a word does not change which records come first */
             to[0] = here;
             to[count] = worth;
             to[2 * count] = pages;
