@@ -70,8 +70,8 @@ def test_a_module_built_from_other_sources_is_not_used() -> None:
     assert run.stdout == "('one', 'two') one two\n"
 
 
-def test_a_module_without_sources_next_to_it_is_used(tmp_path: Path) -> None:
-    """An installed wheel has no C files to compare with."""
+def test_a_folder_without_sources_has_no_digest(tmp_path: Path) -> None:
+    """The module is then used without a comparison."""
     assert native.sources_digest(tmp_path) == ""
 
 

@@ -14,7 +14,7 @@ PARSER_VERSIONS = ("1.0.2",)
 
 
 def sources_digest(folder: Path) -> str:
-    """Return a digest of the C files in a folder; "" if there are none, as in an installed wheel."""
+    """Return a digest of the C files in a folder; "" if there are none."""
     files = sorted(file for file in folder.iterdir() if file.suffix in (".c", ".h"))
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16] if files else ""
 
