@@ -72,6 +72,7 @@ def test_drift_is_judged_in_a_window_that_can_be_reset() -> None:
         (["multi"] * 2 + ["none"] * 4, 0.5, False),  # a third of the answers, where half had records
         (["multi"] * 2 + ["none"] * 4, 0.9, True),
         (["none"] * 45 + ["multi"] * 28, 1.0, False),  # 22 of the last 50 are empty, though most of all are
+        (["multi"] * 20 + ["none"] * 18, 1.0, False),  # most of the last 25 are empty, not of the last 50
         (["multi"] * 30 + ["none"] * 28, 1.0, True),  # 28 of the last 50, though most of all have records
     ],
 )
