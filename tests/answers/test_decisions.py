@@ -3,6 +3,7 @@
 import pytest
 
 from upwell.answers.argument_roles import learn_roles
+from upwell.answers.facets import facet_links
 from upwell.answers.kind import judge_answer, learn_empty, refusal_reason
 from upwell.answers.next_page import next_page
 from upwell.answers.totals import StatedTotals, judge_totals, read_totals
@@ -282,3 +283,31 @@ def test_links_that_mostly_name_orders_sort(others: int, expected: str) -> None:
     links = '<a href="?q=WORD&zz=7">Newest first</a> <a href="?q=WORD&zz=8">by title</a>'
     links += "".join(f'<a href="?q=WORD&zz={20 + k}">{WORDS[k]}</a>' for k in range(others))
     assert role([links] * 6) == expected
+
+
+# Facets.
+
+
+def facets_kept(links: list[str]) -> int:
+    """How many facets of an answer are worth fetching."""
+    queries = list(WORDS[:4])
+    trees = [
+        read("".join(f'<a href="/s?q={query}&{link}">{link}</a> (3) ' for link in links), url=f"http://h/s?q={query}")
+        for query in queries
+    ]
+    roles = learn_roles(trees, queries)
+    return len(facet_links(trees[0], roles, queries[0]))
+
+
+def test_facets_of_one_or_two_filters_are_followed() -> None:
+    base = ["colour=red", "size=large", "kind=old"]
+    assert facets_kept(base) == 3
+    assert facets_kept([*base, "colour=red&size=large"]) == 4
+    assert facets_kept([*base, "colour=red&size=large&kind=old"]) == 3
+
+
+@pytest.mark.parametrize(("facets", "are_all_kept"), [(150, True), (300, False)])
+def test_an_answer_has_a_limited_number_of_facets(facets: int, are_all_kept: bool) -> None:
+    assert (
+        facets_kept([f"colour={WORDS[i % 12]}{WORDS[i // 12 % 12]}{WORDS[i // 144]}" for i in range(facets)]) == facets
+    ) is are_all_kept
