@@ -2,7 +2,7 @@
 
     python -m benchmarks.mutate [MODULE …] [--sample N] [--seed S] [--tests PATH …] [--without PATH …] [--only FILE] [--json]
 
-MODULE is a path below `src/upwell` (`records/evidence.py`, or a package); without one, all of JUDGEMENTS. Each mutant is a change of one
+MODULE is a path below `src/upwell` (`records/evidence.py`, or a package); without one, all of JUDGEMENT_FILES. Each mutant is a change of one
 number: a weight becomes 0, a threshold is doubled and halved, a small integer goes up and down by 1. The tests of the package run on each
 mutant in a forked process that imports the changed source; a mutant that passes them all is a survivor. The exit code is 1 if the share
 of survivors exceeds MAX_SURVIVORS.
@@ -40,13 +40,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "upwell"
 MAX_SURVIVORS = 0.3
-JUDGEMENTS = (
-    "records/evidence.py", "records/cuts.py", "records/cut_rules.py", "records/leaves.py", "records/fields.py",
-    "records/record_columns.py", "records/values.py", "records/record_page.py", "records/entity_columns.py", "records/entity_model.py",
-    "answers/kind.py", "answers/pager.py", "answers/next_page.py", "answers/totals.py", "answers/facets.py",
-    "answers/argument_roles.py", "content/lines.py", "content/main_content.py", "content/table_of_contents.py", "discover/forms.py",
-    "source/learn.py", "source/apply.py", "source/drift.py", "table/schema.py", "table/types.py", "table/extraneous_fields.py",
+# Patterns of the modules that judge, below `src/upwell`.
+JUDGEMENT_FILES = (
+    "records/*.py", "answers/*.py", "content/*.py", "discover/forms.py", "source/*.py", "table/schema.py", "table/value_types.py",
+    "table/extraneous_fields.py",
 )  # fmt: skip
+JUDGEMENTS = [str(path.relative_to(PACKAGE)) for files in JUDGEMENT_FILES for path in sorted(PACKAGE.glob(files))]
 # Tests of each package, the quickest first.
 TESTS = {
     "records": ("tests/sample", "tests/records", "tests/offline/test_entities.py", "tests/source", "tests/golden"),
@@ -197,7 +196,9 @@ class _Numbers(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Take fractions that multiply or are added, and integers above SMALL that multiply."""
+        """Take fractions that multiply or are added, and integers that multiply; not what shifts bits."""
+        if isinstance(node.op, ast.LShift | ast.RShift):
+            return
         for part, other in ((node.left, node.right), (node.right, node.left)):
             number = _number(part)
             is_factor = isinstance(node.op, ast.Mult | ast.Div)
@@ -227,7 +228,7 @@ class _Numbers(ast.NodeVisitor):
         if isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
             for part in node.args:
                 number = _number(part)
-                if number is not None and number not in (-1, 0, 1):
+                if number is not None and number not in (-1, 0, 1) and abs(number) > EPSILON:
                     self._take(part, number, self.function, is_weight=False)
         self.generic_visit(node)
 

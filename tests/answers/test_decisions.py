@@ -2,6 +2,8 @@
 
 import pytest
 
+from upwell.answers.argument_roles import learn_roles
+from upwell.answers.facets import facet_links
 from upwell.answers.kind import judge_answer, learn_empty, refusal_reason
 from upwell.answers.next_page import next_page
 from upwell.answers.totals import StatedTotals, judge_totals, read_totals
@@ -209,3 +211,103 @@ def test_an_error_page_says_little_else(chars: int, kind: str) -> None:
 def test_an_answer_with_one_short_text_of_its_own_has_matches() -> None:
     assert judge_answer(MODEL, framed("<h2>Nothing for kelps</h2>", "kelps"), "kelps").kind == "none"
     assert judge_answer(MODEL, framed("<li><a href=/t/1>Ox</a>", "kelps"), "kelps").kind == "matches"
+
+
+def lined(lines: int, main: str, extra: str = "") -> TagTree:
+    """A page with some lines of a frame of sixty."""
+    words = [f"{WORDS[i % 12]}{WORDS[i // 12]}" for i in range(60)]
+    return read(
+        extra + "".join(f"<p class=m{word}>{word}</p>" for word in words[:lines]) + f"<main>{main}</main>",
+        url="http://h/s",
+    )
+
+
+EMPTY = [(lined(60, "<p class=e>qqwx wxqq</p>"), word) for word in ("zxqv", "qqwv", "wvvx")]
+
+
+def full(word: str, message: str = "") -> tuple[TagTree, str]:
+    return lined(60, message + "".join(f"<a href=/{w}>{word} {w} house</a><br>" for w in WORDS)), word
+
+
+@pytest.mark.parametrize(("answers", "is_certain"), [(2, False), (3, True)])
+def test_the_message_of_empty_answers_is_learned_from_several_full_ones(answers: int, is_certain: bool) -> None:
+    assert learn_empty(EMPTY, [full(word) for word in WORDS[:answers]]).is_message_certain is is_certain
+
+
+@pytest.mark.parametrize(("missing", "of", "is_message"), [(3, 20, False), (6, 20, True), (1, 5, False), (2, 5, True)])
+def test_a_message_is_missing_from_a_good_part_of_the_full_answers(missing: int, of: int, is_message: bool) -> None:
+    answers = [full(f"{WORDS[i % 12]}{i}", "" if i < missing else "<p class=e>qqwx wxqq</p>") for i in range(of)]
+    assert bool(learn_empty(EMPTY, answers).message) is is_message
+
+
+LEARNED = learn_empty(EMPTY, [full(word) for word in WORDS[:4]])
+
+
+@pytest.mark.parametrize(("lines", "is_error"), [(22, True), (45, False)])
+def test_a_page_much_smaller_than_an_empty_answer_is_an_error(lines: int, is_error: bool) -> None:
+    assert (judge_answer(LEARNED, lined(lines, "<b>Come back later</b>"), "kelp").kind == "error") is is_error
+
+
+# Roles of arguments.
+
+
+def role(links: list[str], name: str = "zz") -> str:
+    """The role of an argument of links, given for each answer."""
+    queries = [f"{WORDS[i % 12]}{WORDS[i // 12]}" for i in range(len(links))]
+    trees = [
+        read(f'<a href="?q={query}&page=2">next</a>{link.replace("WORD", query)}', url=f"http://h/s?q={query}")
+        for query, link in zip(queries, links, strict=True)
+    ]
+    arguments = learn_roles(trees, queries).arguments
+    return arguments[name].role if name in arguments else "unknown"
+
+
+@pytest.mark.parametrize(
+    ("answers", "of", "expected"), [(3, 20, "display"), (3, 40, "unknown"), (2, 20, "unknown"), (8, 40, "display")]
+)
+def test_an_argument_of_several_answers_that_never_stands_with_the_query_is_display(
+    answers: int, of: int, expected: str
+) -> None:
+    assert role(['<a href="/help?zz=de">x</a>' if i < answers else "" for i in range(of)]) == expected
+
+
+@pytest.mark.parametrize(("others", "expected"), [(0, "tracking"), (2, "unknown")])
+def test_an_argument_that_mostly_repeats_the_query_is_tracking(others: int, expected: str) -> None:
+    links = '<a href="/thing?zz=WORD">x</a>' + "".join(f'<a href="/thing?zz={WORDS[k]}">x</a>' for k in range(others))
+    found = role([links] * 8)
+    assert (found == "tracking") is (expected == "tracking")
+
+
+@pytest.mark.parametrize(("others", "expected"), [(0, "sort"), (1, "filter")])
+def test_links_that_mostly_name_orders_sort(others: int, expected: str) -> None:
+    links = '<a href="?q=WORD&zz=7">Newest first</a> <a href="?q=WORD&zz=8">by title</a>'
+    links += "".join(f'<a href="?q=WORD&zz={20 + k}">{WORDS[k]}</a>' for k in range(others))
+    assert role([links] * 6) == expected
+
+
+# Facets.
+
+
+def facets_kept(links: list[str]) -> int:
+    """How many facets of an answer are worth fetching."""
+    queries = list(WORDS[:4])
+    trees = [
+        read("".join(f'<a href="/s?q={query}&{link}">{link}</a> (3) ' for link in links), url=f"http://h/s?q={query}")
+        for query in queries
+    ]
+    roles = learn_roles(trees, queries)
+    return len(facet_links(trees[0], roles, queries[0]))
+
+
+def test_facets_of_one_or_two_filters_are_followed() -> None:
+    base = ["colour=red", "size=large", "kind=old"]
+    assert facets_kept(base) == 3
+    assert facets_kept([*base, "colour=red&size=large"]) == 4
+    assert facets_kept([*base, "colour=red&size=large&kind=old"]) == 3
+
+
+@pytest.mark.parametrize(("facets", "are_all_kept"), [(150, True), (300, False)])
+def test_an_answer_has_a_limited_number_of_facets(facets: int, are_all_kept: bool) -> None:
+    assert (
+        facets_kept([f"colour={WORDS[i % 12]}{WORDS[i // 12 % 12]}{WORDS[i // 144]}" for i in range(facets)]) == facets
+    ) is are_all_kept

@@ -34,9 +34,9 @@ def test_invalid_files_are_rejected() -> None:
         json.dumps({"version": VERSION}),
         json.dumps([{"version": VERSION, "rules": 3}]),
     ):
-        with pytest.raises(WrongUsage, match="learn the source again"):
+        with pytest.raises(WrongUsage):
             load(text)
-    with pytest.raises(WrongUsage, match=f"version 1, this Upwell reads {VERSION}; learn the source again"):
+    with pytest.raises(WrongUsage, match=f"version 1.*{VERSION}"):
         load(json.dumps({"version": 1}))
     model = learn_source([page("list", things())])
     two = f"[{model.to_json()}, {model.to_json()}]"

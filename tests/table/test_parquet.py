@@ -83,8 +83,8 @@ def test_columns_of_other_tables_are_read_in_the_requested_order(tmp_path: Path)
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({"clicks": [3, None], "query": ["a", "b"], "other": [1, 2]}), path)
     assert list(tables.read_columns(path, ["query", "clicks"])) == [("a", "3"), ("b", "")]
-    with pytest.raises(WrongUsage, match=r"log\.parquet cannot be read as a Parquet file with the columns url"):
+    with pytest.raises(WrongUsage, match=r"log\.parquet.*url"):
         list(parquet.read(path, ["url"]))
     path.write_text("no table")
-    with pytest.raises(WrongUsage, match=r"log\.parquet cannot be read as a Parquet file"):
+    with pytest.raises(WrongUsage, match=r"log\.parquet"):
         list(tables.read_columns(path, ["query"]))
