@@ -58,7 +58,7 @@ def _faults(budget: int) -> list[str]:
 
 def _kills(kills: int) -> list[str]:
     """Kill harvests at random moments; the records must equal those of an undisturbed harvest."""
-    figures = kill.run(kills, Switches(limit=100, page_size=100), 300)
+    figures = kill.run(kills, Switches(result_cap=100, page_size=100), 300)
     return ["kills", str(figures["kills"]), str(figures["kills"]), "0 records" if figures["same"] else "records"]
 
 

@@ -1,4 +1,4 @@
-"""Kill a harvest repeatedly and start it again: `python -m benchmarks.reliability.kill [--kills 50] [--limit N] [--page-size N] [--budget
+"""Kill a harvest repeatedly and start it again: `python -m benchmarks.reliability.kill [--kills 50] [--result-cap N] [--page-size N] [--budget
 N]`.
 
 The demo site logs its requests. An undisturbed harvest is compared with one that is killed (SIGKILL) at random moments and started again
@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument(
-        "--limit",
+        "--result-cap",
         type=int,
         default=40_000,
         help="the result cap; the default is more than the site has, so that the harvest ends by itself",
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--page-size", type=int, default=100)
     parser.add_argument("--budget", type=int, default=5000)
     options = parser.parse_args()
-    figures = run(options.kills, Switches(limit=options.limit, page_size=options.page_size), options.budget)
+    figures = run(options.kills, Switches(result_cap=options.result_cap, page_size=options.page_size), options.budget)
     print(json.dumps(figures))
     sys.exit(0 if figures["same"] and int(str(figures["sent twice"])) <= int(str(figures["allowed"])) else 1)
 

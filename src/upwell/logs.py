@@ -21,7 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 __all__ = ["LEVELS", "shown_url", "start"]
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)  # by the number of -v
-HIDDEN = "…"
+REDACTED = "…"
 # Names of URL arguments whose values are left out of the log.
 SECRET_ARGUMENT = re.compile(
     r"(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret|(?:\w*)token|(?:api|access|private)[_-]?key|auth\w*|sig(?:nature)?|"
@@ -64,9 +64,9 @@ def shown_url(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return HIDDEN
+        return REDACTED
     pairs = [pair.partition("=") for pair in parts.query.split("&")]
     query = "&".join(
-        f"{name}{sign}{HIDDEN if SECRET_ARGUMENT.fullmatch(name) else value}" for name, sign, value in pairs
+        f"{name}{sign}{REDACTED if SECRET_ARGUMENT.fullmatch(name) else value}" for name, sign, value in pairs
     )
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))

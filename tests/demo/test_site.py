@@ -171,7 +171,7 @@ def test_json_behind_the_script() -> None:
         assert json.load(answer)["total"] == len(search("iceland"))
 
 
-@pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "limit=many", "page_size=0"])
+@pytest.mark.parametrize("setting", ["layout=round", "fault=flood", "colour=red", "result_cap=many", "page_size=0"])
 def test_a_wrong_switch_is_refused(setting: str) -> None:
     """The message for an unknown switch or an invalid value names the switch."""
     with pytest.raises(WrongUsage, match=setting.split("=")[0]):
@@ -184,5 +184,5 @@ def test_the_small_site_lists_all_its_cities_for_an_empty_query(demo: Running) -
         tree = page(f"{site.url}search?q=")
         assert {city.country_code for city in site.truth} == {"GR", "IT"}
         assert f"of {len(site.truth)} cities" in tree.text()
-        assert len(site.truth) <= SMALL_SITE.limit
+        assert len(site.truth) <= SMALL_SITE.result_cap
     assert "No results" in page(f"{demo.url}search?q=").text()

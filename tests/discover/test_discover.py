@@ -269,7 +269,7 @@ def test_requests_without_the_query_as_a_value_are_not_interfaces() -> None:
 
 def test_failed_queries_are_repeated_and_ignored_robots_reported(tmp_path: Path) -> None:
     """A query whose requests all failed is repeated later; the summary says that robots.txt was ignored."""
-    with serve(Switches(fault="500", fault_rate=0.3, seed=3, limit=20)) as site:
+    with serve(Switches(fault="500", fault_rate=0.3, seed=3, result_cap=20)) as site:
         manners = Manners(rate=0, retries=0, ignore_robots=True)
         result = api.harvest(
             site.url,

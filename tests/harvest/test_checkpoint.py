@@ -40,7 +40,7 @@ def checkpoint(out: Path) -> Path:
     return next(out.rglob("checkpoint"))
 
 
-@pytest.mark.parametrize("switches", [Switches(), Switches(limit=40)])
+@pytest.mark.parametrize("switches", [Switches(), Switches(result_cap=40)])
 def test_a_continued_harvest_sends_the_same_requests(tmp_path: Path, switches: Switches) -> None:
     """With a checkpoint and with a damaged one; each time from a new server, which decorates its pages in the same order."""
     with serve(switches) as site:

@@ -43,7 +43,7 @@ def test_a_harvest_survives_repeated_kills() -> None:
 
 def test_a_refresh_of_an_unchanged_source_finds_no_changes(tmp_path: Path) -> None:
     """Everything is unchanged, and nothing is gone."""
-    with serve(Switches(limit=40)) as site:
+    with serve(Switches(result_cap=40)) as site:
         plan = Plan(budget=60)
         first = api.harvest(site.url, out=tmp_path, plan=plan, manners=FREE)
         second = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60, refresh=True), manners=FREE)
@@ -61,13 +61,13 @@ def test_a_refresh_of_an_unchanged_source_finds_no_changes(tmp_path: Path) -> No
 
 def test_a_refresh_reports_gone_changed_and_new_records(tmp_path: Path) -> None:
     """With another edition of the site at the same URL, and back again."""
-    with serve(Switches(limit=40)) as site:
+    with serve(Switches(result_cap=40)) as site:
         api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=FREE)
         port = urlsplit(site.url).port or 0
     ids = [int(key.rsplit("/", 1)[-1]) for key in keys(tmp_path)]
     left, grown = sum(i % 50 == 0 for i in ids), sum(i % 50 == 1 for i in ids)
     again = Plan(budget=120, refresh=True)
-    with serve(Switches(limit=40, edition=1), port=port) as site:
+    with serve(Switches(result_cap=40, edition=1), port=port) as site:
         later = api.harvest(site.url, out=tmp_path, plan=again, manners=FREE)
     seen = later.summary["refreshed"]
     assert isinstance(seen, dict)
@@ -75,7 +75,7 @@ def test_a_refresh_reports_gone_changed_and_new_records(tmp_path: Path) -> None:
     assert seen["gone"] >= 0.8 * left
     assert seen["changed"] >= 0.8 * grown > 0
     assert not any(int(key.rsplit("/", 1)[-1]) % 50 == 0 for key in keys(tmp_path)) or seen["gone"] < left
-    with serve(Switches(limit=40), port=port) as site:
+    with serve(Switches(result_cap=40), port=port) as site:
         back = api.harvest(site.url, out=tmp_path, plan=again, manners=FREE)
     seen = back.summary["refreshed"]
     assert isinstance(seen, dict)
@@ -112,7 +112,7 @@ def test_records_are_yielded_while_the_harvest_runs(tmp_path: Path) -> None:
 
 def test_about_and_representative_harvests(tmp_path: Path) -> None:
     """Only matching records, beyond the result cap; and first pages only."""
-    with serve(Switches(limit=40)) as site:
+    with serve(Switches(result_cap=40)) as site:
         plan = Plan(budget=120, about="finland")
         result = api.harvest(site.url, out=tmp_path / "a", plan=plan, manners=FREE, format="jsonl")
         rows = [json.loads(line) for line in result.records.read_text().splitlines()]

@@ -53,7 +53,7 @@ def test_every_layout_gives_correct_records(layout: str, tmp_path: Path) -> None
     check(rows, 700)
 
 
-@pytest.mark.parametrize("setting", ["post=1", "token=1", "order=none", "page_size=50", "limit=40"])
+@pytest.mark.parametrize("setting", ["post=1", "token=1", "order=none", "page_size=50", "result_cap=40"])
 def test_harvests_with_other_switches_give_correct_records(setting: str, tmp_path: Path) -> None:
     """POST, tokens, another order, other page sizes and result caps."""
     with serve(Switches.parse([setting])) as site:

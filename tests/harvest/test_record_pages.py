@@ -43,7 +43,7 @@ def test_record_pages_are_merged_into_rows(tmp_path: Path) -> None:
 
 
 def test_at_most_the_given_number_of_record_pages_is_read(tmp_path: Path) -> None:
-    with serve(Switches(limit=40)) as site:
+    with serve(Switches(result_cap=40)) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=400, about="finland", details=12), manners=FREE)
     assert result.summary["details"]["pages"] == 12
     assert result.summary["details"]["columns"] == ["place"]

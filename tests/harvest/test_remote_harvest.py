@@ -11,7 +11,7 @@ from upwell import api
 from upwell.choose.plan import Plan
 from upwell.demo import Switches, serve
 from upwell.errors import CannotKeep
-from upwell.harvest import harvest_folder as keep_remote
+from upwell.harvest import harvest_folder
 from upwell.net.manners import Manners
 from upwell.store.remote import RemoteFolder
 
@@ -54,8 +54,8 @@ def test_a_harvest_can_be_continued_on_another_machine(tmp_path: Path, monkeypat
 
 def test_a_running_harvest_uploads_consistent_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a checkpoint the URL has a state that opens and the archive that it refers to; a second machine is refused."""
-    monkeypatch.setattr(keep_remote, "RENEW_SECONDS", 0.3)
-    monkeypatch.setattr(keep_remote, "CHECKPOINT_SECONDS", 0.3)
+    monkeypatch.setattr(harvest_folder, "RENEW_SECONDS", 0.3)
+    monkeypatch.setattr(harvest_folder, "CHECKPOINT_SECONDS", 0.3)
     address = f"memory://{tmp_path.name}/sites"
     on_machine("a", tmp_path, monkeypatch)
     kept: list[int] = []

@@ -113,7 +113,7 @@ def test_the_fetcher_archives_redirects_and_robots_before_the_answer_is_used(tmp
 
 def test_records_can_be_extracted_from_the_archive_of_a_harvest(tmp_path: Path) -> None:
     """The archive contains every exchange of the harvest, and `extract` reads its answers."""
-    with serve(Switches(limit=60)) as site:
+    with serve(Switches(result_cap=60)) as site:
         result = api.harvest(site.url, out=tmp_path, plan=Plan(budget=60), manners=Manners(rate=0))
         sent = len(site.received)
     folder = result.folder / "archive"

@@ -271,7 +271,7 @@ def probe(
 
 @app.command(
     epilog="Example: upwell demo\n\nExample: upwell demo --hard --budget 1400\n\n"
-    "Example: upwell demo --serve --set layout=table --set limit=100"
+    "Example: upwell demo --serve --set layout=table --set result_cap=100"
 )
 def demo(
     out: options.Out = "demo-harvest",

@@ -104,6 +104,6 @@ def config(context: typer.Context, show: options.ShowConfig = False, as_json: op
 
 def _shown(name: str, origin: Origin) -> dict[str, object]:
     """Return the value of an option, hidden if it is a secret, and where it is set."""
-    from upwell.net.access import HIDDEN
+    from upwell.net.access import REDACTED
 
-    return {"value": HIDDEN if name in SECRETS and origin.value else origin.value, "from": origin.where}
+    return {"value": REDACTED if name in SECRETS and origin.value else origin.value, "from": origin.where}

@@ -38,7 +38,7 @@ class ResultPage:
 
     query: str
     total: int  # matches of the query, including those beyond the result cap
-    limit: int  # result cap
+    result_cap: int
     page: int
     pages: int
     page_sizes: Sequence[int]  # offered to the visitor
@@ -67,7 +67,7 @@ class ResultPage:
         ref: str,
     ) -> "ResultPage":
         """Build the page requested by the arguments; a page number beyond the end gives the last page."""
-        reachable = matches[: switches.limit]
+        reachable = matches[: switches.result_cap]
         sizes = [size for size in (switches.page_size, *LARGER_PAGE_SIZES) if size <= switches.largest_page]
         size = int(asked) if (asked := sent.get("show", "")) in map(str, sizes) else switches.page_size
         pages = max(1, -(-len(reachable) // size))
@@ -78,7 +78,7 @@ class ResultPage:
         return cls(
             query=query,
             total=len(matches),
-            limit=switches.limit,
+            result_cap=switches.result_cap,
             page=page,
             pages=pages,
             page_sizes=sizes,
@@ -126,7 +126,7 @@ def as_json(answer: ResultPage) -> dict[str, Any]:
     return {
         "query": answer.query,
         "total": answer.total,
-        "limit": answer.limit,
+        "limit": answer.result_cap,
         "page": answer.page,
         "pages": answer.pages,
         "next": answer.link(page=answer.page + 1) if answer.page < answer.pages else None,
@@ -318,7 +318,7 @@ class _Site:
         matches = search(request.query.get("q", ""), self.switches.order)
         page = int(number) if (number := request.query.get("page", "1")).isdigit() else 1
         size = self.switches.page_size
-        shown = matches[: self.switches.limit][(page - 1) * size : page * size]
+        shown = matches[: self.switches.result_cap][(page - 1) * size : page * size]
         rows = [
             {"id": c.id, "name": c.name, "country": c.country, "population": c.population, "url": f"/city/{c.id}"}
             for c in shown

@@ -65,13 +65,14 @@ def _mark(text: str, words: Collection[str]) -> Markup:
 
 Fault = Literal["", "500", "503", "429", "hang", "reset", "truncated", "length", "loop"]
 FAULTS: tuple[Fault, ...] = ("500", "503", "429", "hang", "reset", "truncated", "length", "loop")
+FORMER_NAMES = {"limit": "result_cap"}  # former names of switches, accepted for one release
 
 
 @dataclass(frozen=True, kw_only=True)
 class Switches:
     """Settings of the demo site; the defaults are a well-behaved site."""
 
-    limit: int = 200  # result cap: matches that a query can reach, over all its pages
+    result_cap: int = 200  # matches that a query can reach, over all its pages
     page_size: int = 20
     largest_page: int = 0  # answers offer page sizes up to this (0: only `page_size`)
     order: Order = "relevance"  # relevance, rank (by population) or none (arbitrary, but always the same for a query)
@@ -96,8 +97,8 @@ class Switches:
             raise WrongUsage(f"layout {self.layout!r} does not exist; choose one of {', '.join(LAYOUTS)}")
         if self.fault and self.fault not in FAULTS:
             raise WrongUsage(f"fault {self.fault!r} does not exist; choose one of {', '.join(FAULTS)}")
-        if self.page_size < 1 or self.limit < 1:
-            raise WrongUsage(f"page_size {self.page_size} and limit {self.limit} must be at least 1")
+        if self.page_size < 1 or self.result_cap < 1:
+            raise WrongUsage(f"page_size {self.page_size} and result_cap {self.result_cap} must be at least 1")
 
     @classmethod
     def parse(cls, settings: list[str]) -> "Switches":
@@ -106,6 +107,7 @@ class Switches:
         values: dict[str, object] = {}
         for setting in settings:
             name, _, value = setting.partition("=")
+            name = FORMER_NAMES.get(name, name)
             if name not in types:
                 raise WrongUsage(f"--set {setting}: unknown switch {name!r}; choose from {', '.join(sorted(types))}")
             kind = types[name]
@@ -117,4 +119,4 @@ class Switches:
 
 
 # The site that `upwell demo` harvests to its end: 776 cities of Italy and Greece, all within the result cap and listed by an empty query.
-SMALL_SITE = Switches(country="GR,IT", limit=1000, list_all=True)
+SMALL_SITE = Switches(country="GR,IT", result_cap=1000, list_all=True)

@@ -17,9 +17,9 @@ from upwell.net.cookies import Cookie
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["HIDDEN", "Access", "parse_header", "split_credentials"]
+__all__ = ["REDACTED", "Access", "parse_header", "split_credentials"]
 
-HIDDEN = "***"
+REDACTED = "***"
 # Headers with credentials, hidden whoever set them; all headers given by the user are hidden too.
 SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "cookie"))
 MIN_HIDDEN_CHARS = 4  # shortest secret removed from messages; a shorter one could be any word
@@ -92,7 +92,7 @@ class Access:
     def hide(self, text: str) -> str:
         """Replace the secrets in a text."""
         for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, REDACTED)
         return text
 
     @cached_property
@@ -108,7 +108,7 @@ class Access:
     def hide_in_page(self, body: bytes) -> bytes:
         """Replace the tokens in a page that repeats them."""
         for token in self._long_tokens:
-            body = body.replace(token.encode(), HIDDEN.encode())
+            body = body.replace(token.encode(), REDACTED.encode())
         return body
 
     def hide_headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ class Access:
         if not self.has_secrets:
             return list(headers)
         own = {name.lower() for name, _ in self.headers} | SECRET_HEADERS
-        return [(name, HIDDEN if name.lower() in own else value) for name, value in headers]
+        return [(name, REDACTED if name.lower() in own else value) for name, value in headers]
 
     def hide_in_answer(self, headers: dict[str, str]) -> dict[str, str]:
         """Return the headers of an answer without session cookies and repeated tokens."""
@@ -126,7 +126,7 @@ class Access:
             name: self.hide_in_page(value.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
             for name, value in headers.items()
         }
-        return hidden | ({"Set-Cookie": HIDDEN} if "Set-Cookie" in headers else {})
+        return hidden | ({"Set-Cookie": REDACTED} if "Set-Cookie" in headers else {})
 
     # Connecting
 
