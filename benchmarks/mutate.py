@@ -52,7 +52,7 @@ TESTS = {
     "source": ("tests/sample", "tests/source", "tests/records", "tests/golden"),
     "answers": ("tests/sample", "tests/answers", "tests/offline/test_links.py", "tests/source", "tests/golden"),
     "content": ("tests/sample", "tests/content", "tests/offline/test_block_tables.py"),
-    "discover": ("tests/sample", "tests/discover/test_forms.py"),
+    "discover": ("tests/sample", "tests/discover/test_form_evidence.py", "tests/discover/test_forms.py"),
     "table": ("tests/sample", "tests/table", "tests/records"),
 }
 TOO_SLOW = "not chromium and not any_page and not what_the_demo_site_sends and not those_that_are_made and not large_tables and not parquet"

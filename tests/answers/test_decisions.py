@@ -149,6 +149,25 @@ def test_weak_signs_are_not_enough(links: str) -> None:
     assert next_url(links) is None
 
 
+@pytest.mark.parametrize(
+    ("link", "url", "is_next"),
+    [
+        ('<a href="/s?q=x&page=5">»</a>', "http://h/s?q=x&page=1", True),  # a weak sign, on the same path, counts up
+        ('<a href="/a/t?q=x&page=5">»</a>', "http://h/a/s?q=x&page=1", True),  # in the same folder
+        ('<a href="/b/t?page=5">»</a>', "http://h/a/s?q=x&page=1", False),  # elsewhere
+        ('<a href="/s?q=x&view=all">›</a>', "http://h/s?q=x&page=1", False),  # nothing counts up
+        ('<a href="/s?q=x&page=2">›</a>', "http://h/s?q=x&page=3", False),  # it counts down
+        ('<a href="/s?q=x&page=5">More</a>', "http://h/s?q=x&page=1", True),
+        ('<a rel=next href="/s?q=x&page=7">7</a>', "http://h/s?q=x&page=1", True),
+        ('<a href="/s?q=x&page=7">7</a>', "http://h/s?q=x&page=1", False),
+        ('<a href="/onwards.html">next</a>', "", False),  # of a page without a URL
+        ('<a href="http://h/s?page=2">next</a>', "", True),
+    ],
+)
+def test_signs_of_a_single_link(link: str, url: str, is_next: bool) -> None:
+    assert (next_url(link, url) is not None) is is_next
+
+
 # Refusals and empty answers.
 
 
