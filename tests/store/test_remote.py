@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -216,3 +217,13 @@ def test_names_from_a_store_cannot_leave_the_folder(tmp_path: Path) -> None:
     remote = RemoteFolder(f"memory://{tmp_path.name}/up", tmp_path / "deep/copy")
     assert all(".." not in name for name in remote.names())
     assert json.dumps(remote.names()) == "{}"
+
+
+def test_threads_that_start_together_share_one_working_copy(tmp_path: Path) -> None:
+    """The identifier of a working copy is created atomically: nobody reads an empty one, by which its lease would seem lost."""
+    for attempt in range(30):
+        folders = [RemoteFolder(f"file://{tmp_path}/there", tmp_path / f"copy-{attempt}") for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            holders = set(pool.map(RemoteFolder._holder, folders))
+        assert len(holders) == 1
+        assert "" not in holders

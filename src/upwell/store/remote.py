@@ -12,7 +12,7 @@ import re
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -420,11 +420,8 @@ class RemoteFolder:
         path = self.folder / HOLDER_FILE
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            try:
-                with path.open("x") as out:
-                    out.write(uuid4().hex)
-            except FileExistsError:
-                time.sleep(0.1)  # another process of this machine is writing it
+            with suppress(FileExistsError):  # another process of this machine was faster
+                _create_local(path, uuid4().hex)
         return path.read_text()
 
     # Synchronized versions
